@@ -8,7 +8,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, RecordBatch, Schema, Table } from "apache-arrow";
-import type { KernelUse } from "../../src/bytes/wasm.js";
+import type { KernelUse } from "../../src/bytes/wasm/kernel.js";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
 import { textKernelUse } from "../../src/expression/kernels/textKernel.js";

@@ -1,6 +1,6 @@
 /**
- * Makes expressions in programs. Values are put in as values, never as text, so that nothing in them can be taken for
- * SQL:
+ * Makes expressions in programs. Values are put in as values, never as text, so that nothing in them can be
+ * taken for SQL:
  *
  *     col("a.b").gt(3).and(col("name").like("x%"))
  *     sql`lower(${col("name")}) = ${name}`

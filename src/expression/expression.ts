@@ -1,6 +1,6 @@
 /**
- * Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. Programs write long filters, so they
- * are made ready in steps; a short one is ready within the first.
+ * Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. Programs write long
+ * filters, so they are made ready in steps; a short one is ready within the first.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -83,8 +83,8 @@ export class BoundExpression {
  * A condition on the rows of a table.
  * @param fields of the table, and the columns that rows have besides
  * @param label what the caller passed it as, for messages
- * @throws InvalidInputError for what is no condition, TableColumnNotFoundError for a column that is not there,
- *   UnsupportedError for functions and types that this build does not have
+ * @throws InvalidInputError for what is no condition, TableColumnNotFoundError for a column that is not
+ * there, UnsupportedError for functions and types that this build does not have
  */
 export function bindFilter(
   input: ExpressionInput,
@@ -111,8 +111,8 @@ export function bindExpression(
 }
 
 /**
- * An expression whose values are to be kept in a column. Values of other types are cast, as by CAST; lists may come in
- * another layout than the column's, and with another number of items.
+ * An expression whose values are to be kept in a column. Values of other types are cast, as by CAST; lists
+ * may come in another layout than the column's, and with another number of items.
  * @param wanted the type of the column, by the type of the expression
  * @throws as {@link bindFilter}; InvalidInputError for an expression whose type can't be cast
  */

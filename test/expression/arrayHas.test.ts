@@ -1,4 +1,7 @@
-/** Lists that have an item, beside looking at each list: sparse and dense ones, empty ones and nulls among them. */
+/**
+ * Lists that have an item, beside looking at each list: sparse and dense ones, empty ones and nulls among
+ * them.
+ */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";

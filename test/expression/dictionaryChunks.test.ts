@@ -1,4 +1,7 @@
-/** Conditions on columns whose indices into a dictionary lie in the chunks of a page: as on the values themselves. */
+/**
+ * Conditions on columns whose indices into a dictionary lie in the chunks of a page: as on the values
+ * themselves.
+ */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

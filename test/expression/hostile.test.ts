@@ -1,4 +1,6 @@
-/** Texts that nobody would write: each ends in a typed error or an answer, quickly, and harms no later call. */
+/**
+ * Texts that nobody would write: each ends in a typed error or an answer, quickly, and harms no later call.
+ */
 
 import { InvalidInputError, NamespaceError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** Functions that are loaded with the first expression that calls one. In the order of the tests: none is loaded before. */
+/**
+ * Functions that are loaded with the first expression that calls one. In the order of the tests: none is
+ * loaded before.
+ */
 
 import { UnsupportedError } from "tiltyard";
 import { expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** Three-valued logic beside a plain evaluator of the same expressions, over all combinations of true, false and null. */
+/**
+ * Three-valued logic beside a plain evaluator of the same expressions, over all combinations of true, false
+ * and null.
+ */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";

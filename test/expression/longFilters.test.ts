@@ -1,6 +1,6 @@
 /**
- * Filters of a megabyte hold the event loop at no point: they are parsed, bound and planned in steps, of few parts each.
- * What is counted are steps, and turns of the loop, never time.
+ * Filters of a megabyte hold the event loop at no point: they are parsed, bound and planned in steps, of few
+ * parts each. What is counted are steps, and turns of the loop, never time.
  */
 
 import { tableFromArrays } from "apache-arrow";

@@ -1,4 +1,7 @@
-/** Columns of one value only: what depends on them is computed once, and answers are those of columns that say it per row. */
+/**
+ * Columns of one value only: what depends on them is computed once, and answers are those of columns that say
+ * it per row.
+ */
 
 import { Bool, Field, Float64, Int32, Int64, List, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

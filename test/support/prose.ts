@@ -27,12 +27,13 @@ const BAD_NAMES = new Set(
   ).split(" "),
 );
 
-/** Comment markers, JSDoc tags, links and code that are not prose. */
+/** The prose of a comment, without markers, links, code and indented layouts. */
 function proseOf(comment: string): string {
   return comment
     .replace(/^\/\*\*?|\*\/$/g, "")
     .replace(/^[ \t]*(\*|\/\/+) ?/gm, "")
     .replace(/```[\s\S]*?```/g, "")
+    .replace(/^ {4,}\S.*$/gm, "")
     .replace(/`[^`\n]*`/g, "code")
     .replace(/\{@link ([^}|]*)[^}]*\}/g, "$1")
     .replace(/https?:\/\/\S+/g, "link");

@@ -30,7 +30,8 @@ import type { BoundNodes, Place } from "./nodes.js";
 import { timeArithmetic } from "./timeArithmetic.js";
 
 /**
- * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for numbers.
+ * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for
+ * numbers.
  * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
  */
 export function* computed(

@@ -1,10 +1,10 @@
 /**
- * Binds an expression to the columns of a table: names become columns, every node gets a type, operands are brought to
- * common types, and what does not depend on a row is computed at once.
+ * Binds an expression to the columns of a table: names become columns, every node gets a type, operands are
+ * brought to common types, and what does not depend on a row is computed at once.
  *
- * A literal beside a column is brought to the column's type where the comparison stands directly in the filter, or in
- * AND and OR of it; it is refused if the column has no such value. Elsewhere the wider type of both is taken. That is
- * how the reference does it.
+ * A literal beside a column is brought to the column's type where the comparison stands directly in the
+ * filter, or in AND and OR of it; it is refused if the column has no such value. Elsewhere the wider type of
+ * both is taken. That is how the reference does it.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -321,8 +321,8 @@ export class Binder {
   }
 
   /**
-   * Adds a list for each column that many operands say to be, in an AND not to be, a literal: bound one by one, they
-   * would take long.
+   * Adds a list for each column that many operands say to be, in an AND not to be, a literal: bound one by
+   * one, they would take long.
    * @returns the operands that are in lists
    */
   *#lists(node: Logic, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
@@ -389,8 +389,8 @@ export class Binder {
 
   *#casts(node: CastSyntax): Steps<Bound> {
     let bound = yield* this.#bind(node.operand);
-    // The reference plans calls by another planner than what stands around them: there an instant has nanoseconds,
-    // and what is cast to one is seconds where it is an integer of 64 bits.
+    // The reference plans calls by another planner than what stands around them: there an instant has
+    // nanoseconds, and what is cast to one is seconds where it is an integer of 64 bits.
     const precision = this.#callDepth > 0 ? 9 : 6;
     for (const { type, isTry } of node.types) {
       const wanted = namedType(this.#nodes, type, precision);

@@ -1,4 +1,6 @@
-/** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
+/**
+ * Calls of functions. Those that give one of their operands take any type that all operands have in common.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -16,7 +18,9 @@ import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
-/** Maximum operands of a function, and items of a list that are no constants: a row's are computed at once. */
+/**
+ * Maximum operands of a function, and items of a list that are no constants: a row's are computed at once.
+ */
 const MAX_OPERANDS = 1024;
 /** Functions whose operands may be the constant items of a long list. */
 const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);

@@ -1,4 +1,7 @@
-/** How literals are brought to the type of a column beside them, which keeps the column as it is, as the reference does it. */
+/**
+ * How literals are brought to the type of a column beside them, which keeps the column as it is, as the
+ * reference does it.
+ */
 
 import type { Scalar } from "../values/scalars.js";
 import {

@@ -1,6 +1,7 @@
 /**
- * Comparisons: which type both sides are brought to. A literal beside a column takes the column's type where the
- * comparison stands directly in the filter, or in AND and OR of it, and is refused if the column has no such value.
+ * Comparisons: which type both sides are brought to. A literal beside a column takes the column's type where
+ * the comparison stands directly in the filter, or in AND and OR of it, and is refused if the column has no
+ * such value.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -157,8 +158,8 @@ export function* literalBeside(
 }
 
 /**
- * A number or time in another type that has its very value; null where that has none. A timestamp beside a column of
- * timestamps loses what is finer than the column.
+ * A number or time in another type that has its very value; null where that has none. A timestamp beside a
+ * column of timestamps loses what is finer than the column.
  */
 function* exactly(
   nodes: BoundNodes,

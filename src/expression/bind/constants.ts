@@ -25,7 +25,9 @@ export function writtenDecimal(operand: Bound, other: Bound): Bound {
   return decimalOfText(operand.text) ?? operand;
 }
 
-/** The exact value of a number that was written with a point or exponent; null where it has too many digits. */
+/**
+ * The exact value of a number that was written with a point or exponent; null where it has too many digits.
+ */
 export function decimalOfText(text: string): Constant | null {
   const match = /^-?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (match === null) return null;

@@ -1,6 +1,6 @@
 /**
- * Intervals: lengths of time in months, days and nanoseconds, which are added to instants and days. They stand in texts
- * only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
+ * Intervals: lengths of time in months, days and nanoseconds, which are added to instants and days. They
+ * stand in texts only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
  */
 
 import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../../arrow/types/times.js";
@@ -91,8 +91,8 @@ export function strideText(nodes: BoundNodes, node: Place, text: string): string
 }
 
 /**
- * An instant or a day, moved by an interval: by its months, whose last day counts where the day is not there, by days, and
- * then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
+ * An instant or a day, moved by an interval: by its months, whose last day counts where the day is not there,
+ * by days, and then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
  * @param sign 1 to add the interval, -1 to take it away
  */
 export function* moved(

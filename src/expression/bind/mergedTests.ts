@@ -1,9 +1,10 @@
 /**
- * Tests of one column that stand together in an AND or OR, made one: filters that programs write hold thousands of them.
+ * Tests of one column that stand together in an AND or OR, made one: filters that programs write hold
+ * thousands of them.
  *
- * Of an OR, equalities become a list that each row is looked up in; of an AND, inequalities do. Of bounds on numbers,
- * only the narrowest counts in an AND, the widest in an OR. Nothing else changes: all of these are null in the same rows,
- * those in which the column is.
+ * Of an OR, equalities become a list that each row is looked up in; of an AND, inequalities do. Of bounds on
+ * numbers, only the narrowest counts in an AND, the widest in an OR. Nothing else changes: all of these are
+ * null in the same rows, those in which the column is.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

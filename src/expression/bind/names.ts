@@ -1,6 +1,6 @@
 /**
- * Finds the columns that names mean. A column's name matches in any case where no other has it; a name in backticks, and
- * the members of structs, match exactly.
+ * Finds the columns that names mean. A column's name matches in any case where no other has it; a name in
+ * backticks, and the members of structs, match exactly.
  */
 
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
@@ -27,7 +27,10 @@ export class Names {
     for (const field of fields) if (!this.#byName.has(field.name)) this.#byName.set(field.name, field);
   }
 
-  /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for a name with several meanings */
+  /**
+   * @throws TableColumnNotFoundError with the nearest names, InvalidInputError for a name with several
+   * meanings
+   */
   resolve(name: Name, source: ExpressionSource): ColumnReference {
     const [first, ...members] = name.segments;
     const top = this.#byName.get(first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
@@ -119,7 +122,10 @@ function missing(
   return new TableColumnNotFoundError(problemText(source, name.offset, reason));
 }
 
-/** Returns the longest name of a field whose dots and signs stand in a text without the backticks that they need. */
+/**
+ * Returns the longest name of a field whose dots and signs stand in a text without the backticks that they
+ * need.
+ */
 function columnWrittenAs(
   whole: string,
   text: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Makes the nodes of bound expressions. Casts that change nothing are left out, a strict call of null is null, and what
- * does not depend on a row is computed at once. Errors carry the place in the text.
+ * Makes the nodes of bound expressions. Casts that change nothing are left out, a strict call of null is
+ * null, and what does not depend on a row is computed at once. Errors carry the place in the text.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -41,7 +41,9 @@ export class BoundNodes {
     return yield* this.folded(call, node);
   }
 
-  /** A condition: a boolean, or the matches of a regular expression, which stand for whether there are any. */
+  /**
+   * A condition: a boolean, or the matches of a regular expression, which stand for whether there are any.
+   */
   *condition(bound: Bound, node: Place): Steps<Bound> {
     if (bound.type.kind === "bool") return bound;
     if (bound.type.kind === "null") return nullOf(BOOL);

@@ -1,6 +1,6 @@
 /**
- * Sums and differences of days, instants and durations. What is finer than the unit of the result is cut off before. Those
- * that a column has no room for are an error.
+ * Sums and differences of days, instants and durations. What is finer than the unit of the result is cut off
+ * before. Those that a column has no room for are an error.
  */
 
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";

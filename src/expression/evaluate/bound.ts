@@ -34,18 +34,24 @@ export interface BoundCall {
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
   readonly isVolatile?: boolean;
-  /** Whether it takes the first operand that is not null: the others are not computed for a row, and can't fail on it. */
+  /**
+   * Whether it takes the first operand that is not null: the others are not computed for a row, and can't
+   * fail on it.
+   */
   readonly takesFirst?: boolean;
-  /** A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they are not null. */
+  /**
+   * A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they
+   * are not null.
+   */
   readonly nullKernel?: ValueKernel;
   /** Of a boolean call that says something about a column: what. */
   readonly condition?: Condition;
 }
 
 /**
- * A test of the values of a column; it is null for those that are null. Values are columns of the type of the column, or
- * of its items for `hasAny` and `hasAll`. They hold at least one value and no nulls. Floats are compared as in
- * kernels/compare: both zeros are equal, and NaN comes after all numbers.
+ * A test of the values of a column; it is null for those that are null. Values are columns of the type of the
+ * column, or of its items for `hasAny` and `hasAll`. They hold at least one value and no nulls. Floats are
+ * compared as in kernels/compare: both zeros are equal, and NaN comes after all numbers.
  */
 export type ColumnTest =
   /** The value is one of some. */
@@ -67,7 +73,10 @@ export interface RangeBound {
 export type Condition =
   | { readonly kind: "and" | "or"; readonly parts: readonly Condition[] }
   | { readonly kind: "not"; readonly part: Condition }
-  /** True for the rows for which the part is true. Which of the others are false, and which null, is not known. */
+  /**
+   * True for the rows for which the part is true. Which of the others are false, and which null, is not
+   * known.
+   */
   | { readonly kind: "only"; readonly part: Condition }
   /** As `only`, but not for all of those rows. */
   | { readonly kind: "within"; readonly part: Condition }

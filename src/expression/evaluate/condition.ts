@@ -1,6 +1,6 @@
 /**
- * What conditions say about the values of single columns. Those who have other ways to find such rows need not compute
- * the condition for every row.
+ * What conditions say about the values of single columns. Those who have other ways to find such rows need
+ * not compute the condition for every row.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

@@ -1,7 +1,8 @@
 /**
- * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per value of the
- * dictionary. What depends only on columns of one value, as pages with one give them, runs once. AND and OR stop at the first
- * operand that decides all rows, and CASE computes each branch only for the rows that take it.
+ * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per
+ * value of the dictionary. What depends only on columns of one value, as pages with one give them, runs once.
+ * AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the rows
+ * that take it.
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
@@ -77,8 +78,8 @@ export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> 
 }
 
 /**
- * The rows of a batch in parts whose values take a bounded number of bytes, so that what runs without steps is short. A
- * row with larger values is a part by itself.
+ * The rows of a batch in parts whose values take a bounded number of bytes, so that what runs without steps
+ * is short. A row with larger values is a part by itself.
  */
 function partsOf(inputs: Inputs): readonly Inputs[] {
   const { columns, rowCount } = inputs;
@@ -152,7 +153,9 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
 
 const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.kind !== "column";
 
-/** The operands of a call that takes the first that is not null, each computed for the rows only that need it. */
+/**
+ * The operands of a call that takes the first that is not null, each computed for the rows only that need it.
+ */
 function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
   const operands: Operand[] = [];
@@ -196,7 +199,10 @@ function leaf(node: Constant | ColumnReference, { columns }: Inputs): Operand {
     : { column, step: 1 };
 }
 
-/** Whether all rows have the one value of a dictionary. Indices are looked at, as they may be anything in a damaged file. */
+/**
+ * Whether all rows have the one value of a dictionary. Indices are looked at, as they may be anything in a
+ * damaged file.
+ */
 function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolean {
   if (dictionary.length !== 1 || validity !== null || indices.byteWidth !== 1 || !isThere(dictionary))
     return false;
@@ -294,7 +300,10 @@ function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): 
   }
 }
 
-/** The truth of each row, by that of the values of its dictionary; null where that is to be looked up by the indices. */
+/**
+ * The truth of each row, by that of the values of its dictionary; null where that is to be looked up by the
+ * indices.
+ */
 function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
   if (results.kind !== "bits" || results.validity !== null) return null;
   const bits = lookUpInChunks(column, bitsOf({ column: results, step: 1 }, results.length));

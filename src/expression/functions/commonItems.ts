@@ -1,4 +1,6 @@
-/** Lists and values that a function compares, brought to one type of number, so that 1.5 is no item of [1, 2]. */
+/**
+ * Lists and values that a function compares, brought to one type of number, so that 1.5 is no item of [1, 2].
+ */
 
 import { numericType } from "../values/commonTypes.js";
 import type { Scalar } from "../values/scalars.js";
@@ -20,7 +22,9 @@ export const withCommonItems =
   (types, constants) =>
     definition(broughtTogether(types, [], joined), constants);
 
-/** For a function that only compares: a list stays as it is beside a constant that its type of integers has. */
+/**
+ * For a function that only compares: a list stays as it is beside a constant that its type of integers has.
+ */
 export const withComparedItems =
   (definition: FunctionDefinition): FunctionDefinition =>
   (types, constants) =>

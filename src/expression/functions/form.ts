@@ -30,7 +30,8 @@ export interface FunctionForm {
 
 /**
  * @param types of the operands
- * @param constants the values of operands that are constants, without the items of lists; undefined for all others
+ * @param constants the values of operands that are constants, without the items of lists; undefined for all
+ * others
  * @returns the form, or what is wrong with the operands
  */
 export type FunctionDefinition = (

@@ -281,7 +281,10 @@ function parseStride(text: string): bigint | string {
   return nanos > 0n && nanos < 1n << 63n ? nanos : "a length of time above 0 is expected";
 }
 
-/** DATE_BIN('15 minutes', time [, origin]): the beginning of the bin; bins begin at the origin, by default 1970. */
+/**
+ * DATE_BIN('15 minutes', time [, origin]): the beginning of the bin; bins begin at the origin, by default
+ * 1970.
+ */
 const dateBin: FunctionDefinition = (types, constants) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);
   const [text] = constants;

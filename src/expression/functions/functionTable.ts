@@ -1,7 +1,7 @@
 /**
- * The functions of SQL by their names. Those of lists and structs, which filters that indexes answer are made of, are there
- * from the start. The others are loaded with the first expression that calls one: reading them takes milliseconds of a
- * process that asks for a few rows.
+ * The functions of SQL by their names. Those of lists and structs, which filters that indexes answer are made
+ * of, are there from the start. The others are loaded with the first expression that calls one: reading them
+ * takes milliseconds of a process that asks for a few rows.
  */
 
 import type { Steps } from "../../async/eventLoop.js";

@@ -76,7 +76,10 @@ export class ComparedItems {
     return this.#seen;
   }
 
-  /** The items of a list for which {@link isQuick} holds. The set holds them until it is asked for another list. */
+  /**
+   * The items of a list for which {@link isQuick} holds. The set holds them until it is asked for another
+   * list.
+   */
   setNow(range: ItemRange): ItemSet {
     const { start, end } = range;
     const set = this.#listSet;
@@ -181,7 +184,10 @@ export class ListPair {
     return false;
   }
 
-  /** Counts the items of the second list that the first one has: up to the first of them, or the first other one. */
+  /**
+   * Counts the items of the second list that the first one has: up to the first of them, or the first other
+   * one.
+   */
   *#countIn({ start, end }: ItemRange, other: ItemRange, isUntilFirst: boolean): Steps<number> {
     const order = this.#order;
     let count = 0;
@@ -222,8 +228,8 @@ function* isSame(order: RowOrder, pace: Pace, one: number, other: number): Steps
 const MAX_KEPT = 2 ** 14;
 
 /**
- * Different items of a column: a few side by side, more in an open hash table, half full at most. Its slots are pairs of
- * words: an item plus 1, or 0 for none, and its hash.
+ * Different items of a column: a few side by side, more in an open hash table, half full at most. Its slots
+ * are pairs of words: an item plus 1, or 0 for none, and its hash.
  */
 export class ItemSet {
   /** Work of the last call, in units of a comparison of numbers. */

@@ -1,6 +1,7 @@
 /**
- * Letters in another case. Long texts are changed piece by piece. They are cut between two characters on which the case of
- * no other depends: a final sigma is told by the letters around it, past marks and apostrophes.
+ * Letters in another case. Long texts are changed piece by piece. They are cut between two characters on
+ * which the case of no other depends: a final sigma is told by the letters around it, past marks and
+ * apostrophes.
  */
 
 import type { Steps } from "../../async/eventLoop.js";

@@ -63,8 +63,8 @@ function widened(numbers: Uint32Array): BigInt64Array {
 }
 
 /**
- * ARRAYS_ZIP(list, …): one list of structs, whose members are named 1, 2, … Shorter lists, and null ones, are followed by
- * nulls; where all are null, so is the result.
+ * ARRAYS_ZIP(list, …): one list of structs, whose members are named 1, 2, … Shorter lists, and null ones, are
+ * followed by nulls; where all are null, so is the result.
  */
 const zip: FunctionDefinition = (types) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);

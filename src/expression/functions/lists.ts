@@ -53,8 +53,8 @@ function* anyItem(
   const lists = step === 1 ? length : 1;
   const end = offsets[lists];
   const firstByte = first >>> 3;
-  // From one item that has its bit to the next: items without are passed over eight at a time, and their rows are not
-  // looked at.
+  // From one item that has its bit to the next: items without are passed over eight at a time, and their rows
+  // are not looked at.
   const pace = new Pace(ITEMS_AT_ONCE);
   for (let item = offsets[0], row = 0; item < end; ) {
     if (pace.isStep()) yield;

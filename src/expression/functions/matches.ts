@@ -1,4 +1,7 @@
-/** Functions of regular expressions: whether they match a text, and what; give it, replace it, count it, tell where it is. */
+/**
+ * Functions of regular expressions: whether they match a text, and what; give it, replace it, count it, tell
+ * where it is.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
@@ -209,7 +212,9 @@ function* hasSigns(text: Uint8Array): Steps<boolean> {
   return false;
 }
 
-/** `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a backslash alone for none, `$$` for a dollar. */
+/**
+ * `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a backslash alone for none, `$$` for a dollar.
+ */
 function parseTemplate(text: string, search: Search): Template {
   const parts: (Uint8Array | number)[] = [];
   const encoder = new TextEncoder();
@@ -285,7 +290,10 @@ const count: FunctionDefinition = (types, constants) => {
   return { operands, type: INT64, kernel, isStrict: false, prepare: search.prepare };
 };
 
-/** REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or pattern. */
+/**
+ * REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or
+ * pattern.
+ */
 const place: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   if (!types.every(wantsText)) return textOperands;
@@ -324,8 +332,8 @@ function* countRows(
 }
 
 /**
- * REGEXP_MATCH(text, pattern [, flags]): what the groups of the first match hold, without those that have no part in it;
- * the match itself where there are no groups. As a condition it holds where there is a match.
+ * REGEXP_MATCH(text, pattern [, flags]): what the groups of the first match hold, without those that have no
+ * part in it; the match itself where there are no groups. As a condition it holds where there is a match.
  */
 const match: FunctionDefinition = (types, constants) => {
   const test = like(types, constants);

@@ -35,7 +35,10 @@ const dimensionCount: FunctionDefinition = (types) => {
 /** Bytes, and items, of a list that are written without steps. */
 const MAX_AT_ONCE = 2 ** 12;
 
-/** How many innermost items lie before each item of a column of lists; null where the items are innermost themselves. */
+/**
+ * How many innermost items lie before each item of a column of lists; null where the items are innermost
+ * themselves.
+ */
 function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array | null> {
   if (type.kind !== "list") return null;
   const { items, offsets } = listLane({ column, step: 1 });
@@ -57,8 +60,9 @@ const itemsBetween = (before: Float64Array | null, start: number, end: number): 
   before === null ? end - start : before[end] - before[start];
 
 /**
- * CARDINALITY(list): how many items a list has, or of a list of lists, all that these have. The reference multiplies the
- * lengths of the first lists of each dimension, which is another number where lists of one dimension differ in length.
+ * CARDINALITY(list): how many items a list has, or of a list of lists, all that these have. The reference
+ * multiplies the lengths of the first lists of each dimension, which is another number where lists of one
+ * dimension differ in length.
  */
 const cardinality: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
@@ -89,8 +93,8 @@ function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; inn
 }
 
 /**
- * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, those of lists within one after another. Nulls,
- * items and whole lists, are left out, or written as the text for them.
+ * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, those of lists within one after
+ * another. Nulls, items and whole lists, are left out, or written as the text for them.
  */
 const toText: FunctionDefinition = (types) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);

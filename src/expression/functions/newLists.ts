@@ -36,8 +36,8 @@ function checkItems(name: string, count: bigint | number): void {
 }
 
 /**
- * ARRAY_SLICE(list, from, to [, step]): the items from one position to another, both included. Positions count from 1, and
- * from the end where they are negative; what lies before the list begins with it.
+ * ARRAY_SLICE(list, from, to [, step]): the items from one position to another, both included. Positions
+ * count from 1, and from the end where they are negative; what lies before the list begins with it.
  */
 const slice: FunctionDefinition = (types) => {
   if (types.length < 3 || types.length > 4) return operandCount(3, 4);
@@ -111,7 +111,10 @@ const repeat: FunctionDefinition = (types) => {
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
 };
 
-/** FLATTEN(list of lists): one list of the items of all, without those that are null. Other lists stay as they are. */
+/**
+ * FLATTEN(list of lists): one list of the items of all, without those that are null. Other lists stay as they
+ * are.
+ */
 const flatten: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [list] = types;
@@ -183,8 +186,8 @@ const series =
   };
 
 /**
- * STRING_TO_ARRAY(text, separator [, text that stands for null]). Without a separator there is one item for each character;
- * an empty one separates nothing.
+ * STRING_TO_ARRAY(text, separator [, text that stands for null]). Without a separator there is one item for
+ * each character; an empty one separates nothing.
  */
 const fromText: FunctionDefinition = (types) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);

@@ -1,4 +1,7 @@
-/** Functions that give parts of texts, fill texts up, and put others in their place. Positions count characters from 1. */
+/**
+ * Functions that give parts of texts, fill texts up, and put others in their place. Positions count
+ * characters from 1.
+ */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
@@ -312,8 +315,8 @@ function* countParts(sought: ByteSearch, bytes: Uint8Array, start: number, end: 
 }
 
 /**
- * SUBSTR_INDEX(text, separator, count): the part before the `count`th occurrence of a separator, or behind the one that is
- * counted so from the end; the whole text where there are fewer.
+ * SUBSTR_INDEX(text, separator, count): the part before the `count`th occurrence of a separator, or behind
+ * the one that is counted so from the end; the whole text where there are fewer.
  */
 const substringIndex = makingTexts(null, "tti", 3, (operands) => {
   const [text, separator] = [operands.text(0), operands.text(1)];

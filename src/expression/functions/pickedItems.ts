@@ -1,4 +1,7 @@
-/** Functions that pick one item of each list, or tell the positions of some. Nulls among the items equal each other. */
+/**
+ * Functions that pick one item of each list, or tell the positions of some. Nulls among the items equal each
+ * other.
+ */
 
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";

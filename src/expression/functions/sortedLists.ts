@@ -99,7 +99,9 @@ interface ItemOrder {
   inSteps(left: number, right: number): Steps<number>;
 }
 
-/** The places from one to another in an order; those that are alike stay in theirs. Merges runs that double. */
+/**
+ * The places from one to another in an order; those that are alike stay in theirs. Merges runs that double.
+ */
 function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
   let places = new Uint32Array(end - start);
   for (let index = 0; index < places.length; index++) places[index] = start + index;

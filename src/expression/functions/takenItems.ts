@@ -1,4 +1,7 @@
-/** Lists that are made of the items of others: the places of the items are found row by row, and taken at once. */
+/**
+ * Lists that are made of the items of others: the places of the items are found row by row, and taken at
+ * once.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";

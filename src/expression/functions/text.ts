@@ -204,7 +204,10 @@ const concatWithSeparator: FunctionDefinition = (types) => {
   };
 };
 
-/** CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of the first. */
+/**
+ * CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of
+ * the first.
+ */
 const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
   const [text, wanted] = [operands.text(0), operands.text(1)];
   return truthRows(operands.lanes, length, valid, function* test(row) {

@@ -1,4 +1,7 @@
-/** The form of functions whose operands are texts and whole numbers, and that run in steps over bytes of UTF-8. */
+/**
+ * The form of functions whose operands are texts and whole numbers, and that run in steps over bytes of
+ * UTF-8.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";

@@ -1,6 +1,6 @@
 /**
- * Lists of numbers as vectors: distances, products, and vectors of length one. Null where a number is missing, and where
- * a direction is asked of a vector that has none.
+ * Lists of numbers as vectors: distances, products, and vectors of length one. Null where a number is
+ * missing, and where a direction is asked of a vector that has none.
  */
 
 import type { Validity } from "../../arrow/columns/column.js";

@@ -1,6 +1,6 @@
 /**
- * Arithmetic on numbers of one type. Integers wrap at the ends of their range, dividing one by zero is an error;
- * floats follow IEEE 754; decimals are exact.
+ * Arithmetic on numbers of one type. Integers wrap at the ends of their range, dividing one by zero is an
+ * error; floats follow IEEE 754; decimals are exact.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";

@@ -1,6 +1,7 @@
 /**
- * Finds bytes among others in linear time. Mostly the first byte is rare and tells; where too much was compared in vain,
- * the search goes on by the two-way algorithm (Crochemore and Perrin), which compares each byte a few times at most.
+ * Finds bytes among others in linear time. Mostly the first byte is rare and tells; where too much was
+ * compared in vain, the search goes on by the two-way algorithm (Crochemore and Perrin), which compares each
+ * byte a few times at most.
  */
 
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
@@ -33,8 +34,8 @@ export class ByteSearch {
   }
 
   /**
-   * Returns the offset of the first occurrence between `start` and `end`, or -1. It searches in one piece, so it suits up to
-   * some ten thousand bytes; longer texts are searched in steps.
+   * Returns the offset of the first occurrence between `start` and `end`, or -1. It searches in one piece, so
+   * it suits up to some ten thousand bytes; longer texts are searched in steps.
    */
   find(bytes: Uint8Array, start: number, end: number): number {
     const position = this.#quick(bytes, start, end - this.#wanted.length, end);
@@ -56,8 +57,8 @@ export class ByteSearch {
   /**
    * Looks from one occurrence of the first byte to the next.
    * @param last place at which the bytes may begin
-   * @returns the offset; -1 if the bytes do not occur; -2 - offset if too many comparisons failed, where the search must
-   *   continue at that offset by the two-way algorithm
+   * @returns the offset; -1 if the bytes do not occur; -2 - offset if too many comparisons failed, where the
+   * search must continue at that offset by the two-way algorithm
    */
   #quick(bytes: Uint8Array, start: number, last: number, end: number): number {
     const wanted = this.#wanted;
@@ -123,7 +124,9 @@ function* factorsOf(wanted: Uint8Array): Steps<Factors> {
   return { cut, shift: period, known: size - period };
 }
 
-/** Where the suffix begins that comes last in the order of bytes, or in the opposite order, and its period. */
+/**
+ * Where the suffix begins that comes last in the order of bytes, or in the opposite order, and its period.
+ */
 function* greatestSuffix(wanted: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
   const pace = new Pace(STEP_BYTES);
   let suffix = -1;

@@ -1,7 +1,7 @@
 /**
- * CAST and TRY_CAST. Floats and decimals lose their fraction where they become integers; decimals of fewer digits are rounded.
- * A value that the new type does not have is an error, or null where the cast is tried. Numbers are cast in loops over typed
- * arrays, all else value by value.
+ * CAST and TRY_CAST. Floats and decimals lose their fraction where they become integers; decimals of fewer
+ * digits are rounded. A value that the new type does not have is an error, or null where the cast is tried.
+ * Numbers are cast in loops over typed arrays, all else value by value.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -537,7 +537,8 @@ function toTime(
   return (value) => {
     const nanos = nanosOf(value);
     if (nanos === null) return null;
-    // Between units of the same type the reference cuts towards 1970; days and what a text says end at what began before.
+    // Between units of the same type the reference cuts towards 1970; days and what a text says end at what
+    // began before.
     const ticks =
       to.kind === "date" || from.kind === "string" ? floorDivide(nanos, perTick) : nanos / perTick;
     if (isNarrow) return Number(ticks);
@@ -565,7 +566,10 @@ const nanosPerTick = (
       : 1_000_000n
     : BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit]);
 
-/** Reads values as nanoseconds of the meaning that `to` has: since the epoch, since midnight, or of a duration. */
+/**
+ * Reads values as nanoseconds of the meaning that `to` has: since the epoch, since midnight, or of a
+ * duration.
+ */
 function nanosReader(
   from: ValueType,
   to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
@@ -597,7 +601,8 @@ function nanosReader(
       return (value) => {
         const nanos = (value as bigint) * perTick;
         if (to.kind === "timestamp") {
-          // An instant of a zone becomes the local time of UTC. What is finer than the new unit is cut off beforehand.
+          // An instant of a zone becomes the local time of UTC. What is finer than the new unit is cut off
+          // beforehand.
           return from.timezone === null ? nanosInZone(nanos - (nanos % nanosPerTick(to)), zone) : nanos;
         }
         const shifted = local(nanos);

@@ -1,4 +1,7 @@
-/** Picks for each row the value of one of several operands: COALESCE, NULLIF, GREATEST, LEAST, and lists of operands. */
+/**
+ * Picks for each row the value of one of several operands: COALESCE, NULLIF, GREATEST, LEAST, and lists of
+ * operands.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";

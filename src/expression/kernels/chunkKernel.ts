@@ -1,56 +1,34 @@
 /**
- * Compares bit-packed values with one number. They are unpacked in the registers of a WebAssembly kernel, row of lanes by
- * row of lanes (FastLanes order, as in file/compression/bitpack.ts), and are never stored: the values of a row of lanes
- * follow each other, so their bits are words of the result. One call compares many chunks. The memory of each kernel:
+ * Compares bit-packed values with one number. A WebAssembly kernel unpacks them in its registers, one row of
+ * lanes at a time (FastLanes order, as in file/compression/bitpack.ts), and never stores them. The values of
+ * a row of lanes follow each other, so their bits are words of the result. One call compares many chunks. The
+ * memory of each kernel:
  *
- *     number     16 bytes: the number, as often as they have room for it
+ *     number     16 bytes: the number, repeated
  *     masks      65 × 16 bytes: by the bits of a value, words with as many ones
- *     rows       64 × u32: by row of lanes, where its bits are in the result of a unit
- *     chunks     {@link MAX_CHUNKS} × 2 × u32: the bits of the values of each chunk, and where it begins
+ *     rows       64 × u32: by row of lanes, the address of its bits in the result of a unit
+ *     chunks     {@link MAX_CHUNKS} × 2 × u32: bits of the values of each chunk, and its address
  *     bits       {@link MAX_CHUNKS} times a bit for each of 1024 values
- *     packed     {@link PIECE_BYTES} of chunks, and a row of lanes more that is touched but means nothing
+ *     packed     {@link PIECE_BYTES} of chunks, and one more row of lanes, whose content is ignored
  */
 
 import type { ChunkedValues } from "../../arrow/columns/chunkedValues.js";
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import {
-  add,
-  and,
-  atMost,
-  below,
-  type Code,
-  constant,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
+  Integer,
   type LaneRelation,
   type LaneShape,
-  leaveWhen,
-  load,
-  loop,
-  or,
   RELATED_VALUES,
   relatedBits,
-  set,
-  shiftLeft,
-  shiftRight,
-  store,
-  store16,
-  subtract,
-  vectorAnd,
-  vectorLoad,
-  vectorOr,
-  vectorShiftLeft,
-  vectorShiftRight,
-  when,
-} from "../../bytes/wasm.js";
+  type Vector,
+} from "../../bytes/wasm/values.js";
 import { laneBytes } from "./compareKernel.js";
 
-/** Bytes of chunks that are looked at in one go. */
+/** Maximum number of bytes of chunks in one call. */
 export const PIECE_BYTES = 48 * 1024;
 /** Values of a unit. */
 export const UNIT = 1024;
-/** Chunks that are looked at in one go: as many as have values of one bit in a piece. */
+/** Maximum number of chunks in one call: a piece has no more, even with values of one bit. */
 export const MAX_CHUNKS = PIECE_BYTES / (UNIT / 8);
 /** Bytes of a row of lanes, packed or not. */
 export const LANES_BYTES = 128;
@@ -58,8 +36,8 @@ export const LANES_BYTES = 128;
 export const BIT_BYTES = UNIT / 8;
 const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
 
-/** For each row of lanes of words of so many bits, the number of its first value. */
-export const rowPlaces = (wordBits: number): number[] =>
+/** The number of the first value of each row of lanes, for words of this width. */
+export const rowOffsets = (wordBits: number): number[] =>
   Array.from({ length: wordBits }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
 
 const NUMBER = 0;
@@ -71,65 +49,43 @@ const PACKED = BITS + (MAX_CHUNKS * UNIT) / 8;
 const PAGES = Math.ceil((PACKED + PIECE_BYTES + LANES_BYTES) / 65536);
 
 const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
-  kernel({
-    parameters: ["chunks"],
-    locals: ["chunk", "found", "packedBits", "start", "row", "bit", "packed", "shift"],
-    vectors: ["mask", "number"],
-    pages: PAGES,
-    body: (local) => {
-      const wordBits = laneBytes(shape) * 8;
-      const words = wordBits === 32 ? "i32x4" : "i64x2";
-      const [packedBits, row, bit] = [get(local("packedBits")), get(local("row")), get(local("bit"))];
-      const [packed, shift] = [get(local("packed")), get(local("shift"))];
-      const [chunk, found] = [get(local("chunk")), get(local("found"))];
-      const first = (index: number) => vectorShiftRight(words, vectorLoad(packed, index * 16), shift);
-      const rest = (index: number) =>
-        vectorShiftLeft(
-          words,
-          vectorLoad(packed, LANES_BYTES + index * 16),
-          subtract(constant(wordBits), shift),
+  kernel(PAGES, (wasm) => {
+    const [chunkCount] = wasm.parameters();
+    const [chunk, unitOffset, packedBits, start, row, bit, packed, shift] = wasm.integers();
+    const [mask, number] = wasm.vectors();
+    const wordBits = laneBytes(shape) * 8;
+    const words = wordBits === 32 ? "i32x4" : "i64x2";
+    const first = (index: number) => packed.loadVector(index * 16).shiftRight(words, shift);
+    const rest = (index: number) =>
+      packed.loadVector(LANES_BYTES + index * 16).shiftLeft(words, Integer.of(wordBits).minus(shift));
+    const write = (value: (index: number) => Vector): void => {
+      const related = (from: number) =>
+        relatedBits(shape, relation, (index) => value(from + index).and(mask), number);
+      const address = row.shiftLeft(2).load(ROWS).plus(unitOffset);
+      if (wordBits === 64) wasm.store16(address, related(0));
+      else wasm.store(address, related(0).or(related(4).shiftLeft(RELATED_VALUES)));
+    };
+    number.set(Integer.of(NUMBER).loadVector());
+    wasm.doWhile(() => {
+      packedBits.set(chunk.shiftLeft(3).load(CHUNKS));
+      start.set(chunk.shiftLeft(3).load(CHUNKS + 4));
+      mask.set(packedBits.shiftLeft(4).loadVector(MASKS));
+      row.set(0);
+      bit.set(0);
+      wasm.doWhile(() => {
+        shift.set(bit.and(wordBits - 1));
+        packed.set(start.plus(bit.shiftRight(Math.log2(wordBits)).shiftLeft(Math.log2(LANES_BYTES))));
+        wasm.when(
+          shift.plus(packedBits).atMost(wordBits),
+          () => write(first),
+          () => write((index) => first(index).or(rest(index))),
         );
-      const write = (value: (index: number) => Code): Code => {
-        const masked = (index: number) => vectorAnd(value(index), get(local("mask")));
-        const related = (from: number) =>
-          relatedBits(shape, relation, (index) => masked(from + index), get(local("number")));
-        const at = add(load(shiftLeft(row, constant(2)), ROWS), found);
-        return wordBits === 64
-          ? store16(at, related(0))
-          : store(at, or(related(0), shiftLeft(related(4), constant(RELATED_VALUES))));
-      };
-      return [
-        set(local("number"), vectorLoad(constant(NUMBER))),
-        loop(
-          set(local("packedBits"), load(shiftLeft(chunk, constant(3)), CHUNKS)),
-          set(local("start"), load(shiftLeft(chunk, constant(3)), CHUNKS + 4)),
-          set(local("mask"), vectorLoad(shiftLeft(packedBits, constant(4)), MASKS)),
-          set(local("row"), constant(0)),
-          set(local("bit"), constant(0)),
-          loop(
-            set(local("shift"), and(bit, constant(wordBits - 1))),
-            set(
-              local("packed"),
-              add(
-                get(local("start")),
-                shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(LANES_BYTES))),
-              ),
-            ),
-            when(
-              atMost(add(shift, packedBits), constant(wordBits)),
-              write(first),
-              write((index) => vectorOr(first(index), rest(index))),
-            ),
-            set(local("bit"), add(bit, packedBits)),
-            set(local("row"), add(row, constant(1))),
-            leaveWhen(0, below(row, constant(wordBits))),
-          ),
-          set(local("found"), add(found, constant(UNIT / 8))),
-          set(local("chunk"), add(chunk, constant(1))),
-          leaveWhen(0, below(chunk, get(local("chunks")))),
-        ),
-      ];
-    },
+        bit.increase(packedBits);
+        row.increase(1);
+      }, row.below(wordBits));
+      unitOffset.increase(UNIT / 8);
+      chunk.increase(1);
+    }, chunk.below(chunkCount));
   });
 
 /** A kernel with the views of its memory. */
@@ -155,12 +111,12 @@ class UnitKernel {
       }
     }
     const rows = new Uint32Array(memory, ROWS, 64);
-    for (const [row, position] of rowPlaces(wordBytes * 8).entries()) rows[row] = BITS + position / 8;
+    for (const [row, position] of rowOffsets(wordBytes * 8).entries()) rows[row] = BITS + position / 8;
   }
 
   /**
-   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. They are {@link MAX_CHUNKS}
-   * at most, and all but the last have a whole unit of values.
+   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. They are
+   * {@link MAX_CHUNKS} at most, and all but the last have a whole unit of values.
    * @param offset number of the first value among all, a multiple of 8
    * @returns the number of their values
    */
@@ -188,14 +144,14 @@ class UnitKernel {
 
 const ofShape = (shape: LaneShape) => {
   const use = (relation: LaneRelation) =>
-    new KernelUse(() => {
-      const compiled = unitKernel(shape, relation);
-      return compiled === null ? null : new UnitKernel(compiled, shape);
-    });
+    KernelUse.of(
+      () => unitKernel(shape, relation),
+      (compiled) => new UnitKernel(compiled, shape),
+    );
   return { equal: use("equal"), less: use("less"), atMost: use("atMost") };
 };
 
-/** Kernels by what is compared, and how. */
+/** Kernels by shape and relation. */
 export const unitKernels: Readonly<
   Record<LaneShape, Readonly<Record<LaneRelation, KernelUse<Pick<UnitKernel, "compare">>>>>
 > = {

@@ -1,6 +1,7 @@
 /**
- * Compares columns of one type. Floats have a total order in which NaN equals NaN and is greater than all numbers;
- * zeros are equal whatever their sign. Text and bytes compare byte by byte, which for UTF-8 is the order of code points.
+ * Compares columns of one type. Floats have a total order in which NaN equals NaN and is greater than all
+ * numbers; zeros are equal whatever their sign. Text and bytes compare byte by byte, which for UTF-8 is the
+ * order of code points.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -180,7 +181,10 @@ function relateNumbers(
   return bits;
 }
 
-/** Numbers of which some may be NaN: comparisons of it are never true, so only a NaN on the right changes the outcome. */
+/**
+ * Numbers of which some may be NaN: comparisons of it are never true, so only a NaN on the right changes the
+ * outcome.
+ */
 function relateFloats(
   relation: Relation,
   a: NumberLane,

@@ -1,22 +1,22 @@
 /**
- * Compares values, and indices into dictionaries, with a number where the chunks of a page hold them: packed ones in the kernels of chunkKernel.ts, plain
- * ones in those of compareKernel.ts.
+ * Compares values, and indices into dictionaries, with a number where the chunks of a page hold them: packed
+ * ones in the kernels of chunkKernel.ts, plain ones in those of compareKernel.ts.
  */
 
 import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { DictionaryColumn } from "../../arrow/columns/column.js";
 import { countOnes } from "../../bytes/bits.js";
 import { bytesOf } from "../../bytes/view.js";
-import type { LaneRelation, LaneShape } from "../../bytes/wasm.js";
+import type { LaneRelation, LaneShape } from "../../bytes/wasm/values.js";
 import { numbersOf, type Operand } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
 import { BIT_BYTES, MAX_CHUNKS, PIECE_BYTES, UNIT, unitKernels } from "./chunkKernel.js";
-import { clearBehind, compareKernels, laneBytes } from "./compareKernel.js";
+import { clearAfter, compareKernels, laneBytes } from "./compareKernel.js";
 import { beside, type NumberRelation as Relation } from "./compareNumber.js";
 
 /**
- * Numbers that still lie as a file holds them beside one that is no NaN, on either side; null for all others, and where
- * they can't be compared so.
+ * Numbers that still lie as a file holds them beside one that is no NaN, on either side; null for all others,
+ * and where they can't be compared so.
  */
 export function relateChunksToOne(
   relation: Relation,
@@ -44,8 +44,9 @@ const MAX_COMPARED = 4;
 /**
  * Looks up what is known of each value of a dictionary, without making the indices.
  * @param ofValues a bit for each value of the dictionary
- * @returns a bit for each row; those of nulls mean nothing. Null where it is to be looked up by the indices: where they
- *   do not lie in chunks or some may lie outside the dictionary, and where many values have a bit and many have none
+ * @returns a bit for each row; those of nulls mean nothing. Null where it is to be looked up by the indices:
+ * where they do not lie in chunks or some may lie outside the dictionary, and where many values have a bit
+ * and many have none
  */
 export function lookUpInChunks(
   { indices: { chunks, byteWidth }, dictionary, length }: DictionaryColumn,
@@ -124,6 +125,6 @@ function compareChunks(
     }
     position += packed.compare(chunks, first, chunk, number, bits, position);
   }
-  clearBehind(bits, length);
+  clearAfter(bits, length);
   return bits;
 }

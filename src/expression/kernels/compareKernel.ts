@@ -1,34 +1,24 @@
 /**
- * Comparisons of values with one number as WebAssembly kernels, 16 bytes at a time: the loops of compareNumber.ts and, for
- * integers of 64 bits, of compare.ts. The memory of each kernel:
+ * Comparisons of values with one number as WebAssembly kernels, 16 bytes at a time: the loops of
+ * compareNumber.ts and, for integers of 64 bits, of compare.ts. The memory of each kernel:
  *
- *     number     16 bytes: the number, as often as they have room for it
+ *     number     16 bytes: the number, repeated
  *     bits       a bit for each value
  *     values     {@link PIECE_BYTES}
  */
 
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import {
-  add,
-  below,
-  constant,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
+  Integer,
   type LaneRelation,
   type LaneShape,
-  leaveWhen,
-  loop,
   RELATED_VALUES,
   relatedBits,
-  set,
-  store16,
-  vectorLoad,
-} from "../../bytes/wasm.js";
+} from "../../bytes/wasm/values.js";
 
-/** Bytes that are compared at once: few enough to stay in the processor's nearest caches. */
+/** Maximum number of bytes of values in one call: few enough for the nearest caches of the processor. */
 const PIECE_BYTES = 16 * 1024;
-/** Fewer values are not worth their way into the memory of a kernel. */
+/** Copying fewer values into the memory of a kernel costs more than it saves. */
 const MIN_VALUES = 256;
 
 const NUMBER = 0;
@@ -40,24 +30,17 @@ const PAGES = Math.ceil((VALUES + PIECE_BYTES) / 65536);
 export const laneBytes = (shape: LaneShape): number => (shape === "i32x4" || shape === "f32x4" ? 4 : 8);
 
 const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
-  kernel({
-    parameters: ["end"],
-    locals: ["at", "bits"],
-    pages: PAGES,
-    body: (local) => {
-      const [end, slot, bits] = [local("end"), local("at"), local("bits")];
-      const number = vectorLoad(constant(NUMBER));
-      const value = (index: number) => vectorLoad(get(slot), VALUES + index * 16);
-      return [
-        set(bits, constant(BITS)),
-        loop(
-          store16(get(bits), relatedBits(shape, relation, value, number)),
-          set(bits, add(get(bits), constant(RELATED_VALUES / 8))),
-          set(slot, add(get(slot), constant(RELATED_VALUES * laneBytes(shape)))),
-          leaveWhen(0, below(get(slot), get(end))),
-        ),
-      ];
-    },
+  kernel(PAGES, (wasm) => {
+    const [end] = wasm.parameters();
+    const [offset, bits] = wasm.integers();
+    const number = Integer.of(NUMBER).loadVector();
+    bits.set(BITS);
+    wasm.doWhile(() => {
+      const values = (index: number) => offset.loadVector(VALUES + index * 16);
+      wasm.store16(bits, relatedBits(shape, relation, values, number));
+      bits.increase(RELATED_VALUES / 8);
+      offset.increase(RELATED_VALUES * laneBytes(shape));
+    }, offset.below(end));
   });
 
 /** A kernel with the views of its memory. */
@@ -83,18 +66,18 @@ class CompareKernel {
     for (let start = 0; start < values.length; start += PIECE_BYTES) {
       const end = Math.min(values.length, start + PIECE_BYTES);
       this.#values.set(values.subarray(start, end));
-      // What lies behind the last values is compared too, to no effect.
+      // The kernel also compares bytes after the last value. Their bits are dropped.
       this.#run(end - start);
       const bytes = Math.ceil((end - start) / size / 8);
       const compared = bytes === this.#bits.length ? this.#bits : this.#bits.subarray(0, bytes);
       bits.set(compared, (first + start / size) / 8);
     }
-    clearBehind(bits, first + values.length / size);
+    clearAfter(bits, first + values.length / size);
   }
 }
 
-/** Clears the bits behind the last one, up to the end of its byte. */
-export function clearBehind(bits: Uint8Array, count: number): void {
+/** Clears the bits after the last one in its byte. */
+export function clearAfter(bits: Uint8Array, count: number): void {
   if ((count & 7) !== 0) bits[count >>> 3] &= (1 << (count & 7)) - 1;
 }
 
@@ -104,14 +87,14 @@ type CompareKernels = Readonly<
 
 const ofShape = (shape: LaneShape) => {
   const use = (relation: LaneRelation) =>
-    new KernelUse(() => {
-      const compiled = compareKernel(shape, relation);
-      return compiled === null ? null : new CompareKernel(compiled, shape);
-    });
+    KernelUse.of(
+      () => compareKernel(shape, relation),
+      (compiled) => new CompareKernel(compiled, shape),
+    );
   return { equal: use("equal"), less: use("less"), atMost: use("atMost") };
 };
 
-/** Kernels by what is compared, and how. */
+/** Kernels by shape and relation. */
 export const compareKernels: CompareKernels = {
   i32x4: ofShape("i32x4"),
   i64x2: ofShape("i64x2"),
@@ -123,8 +106,8 @@ export const compareKernels: CompareKernels = {
  * Compares values with a number.
  * @param values their bytes
  * @param number its bytes; no NaN
- * @param bits are set: a bit for each value, from number `first` on, a multiple of 8
- * @returns false where there is no kernel, and for few values
+ * @param bits gets a bit for each value, from bit `first` on, a multiple of 8
+ * @returns false without a kernel, and for few values
  */
 export function compareInKernel(
   shape: LaneShape,
@@ -135,7 +118,7 @@ export function compareInKernel(
   first = 0,
 ): boolean {
   if (values.length < MIN_VALUES * number.length) return false;
-  const made = compareKernels[shape][relation].get();
-  made?.compare(values, number, bits, first);
-  return made !== null;
+  const compareUse = compareKernels[shape][relation].get();
+  compareUse?.compare(values, number, bits, first);
+  return compareUse !== null;
 }

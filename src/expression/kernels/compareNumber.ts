@@ -1,10 +1,11 @@
 /**
- * Compares numbers with one number, in kernels (compareKernel.ts) or, where the runtime has none, here, eight at a time: a
- * comparison is added to its byte as a 0 or 1, without a branch that a processor would have to guess.
+ * Compares numbers with one number, in kernels (compareKernel.ts) or, where the runtime has none, here, eight
+ * at a time: a comparison is added to its byte as a 0 or 1, without a branch that a processor would have to
+ * guess.
  */
 
 import { tagOf } from "../../bytes/anyRealm.js";
-import type { LaneShape } from "../../bytes/wasm.js";
+import type { LaneShape } from "../../bytes/wasm/values.js";
 import type { NumberLane } from "../values/operands.js";
 import { compareInKernel } from "./compareKernel.js";
 

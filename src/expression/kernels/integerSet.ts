@@ -1,12 +1,15 @@
 /**
- * Sets of integers in which many values are looked up. Where the numbers lie close together the set is a bit for each from
- * the least to the greatest, and a look-up is one load. Otherwise hashes have bits: most values that are not in the set are
- * turned away by theirs before a hash table is asked.
+ * Sets of integers in which many values are looked up. Where the numbers lie close together the set is a bit
+ * for each from the least to the greatest, and a look-up is one load. Otherwise hashes have bits: most values
+ * that are not in the set are turned away by theirs before a hash table is asked.
  *
  * Integers are compared modulo 2^32 or 2^64: whether they have a sign makes no difference.
  */
 
-/** Most bits of a set, unless the numbers themselves take about as much memory: what the second cache has room for. */
+/**
+ * Most bits of a set, unless the numbers themselves take about as much memory: what the second cache has room
+ * for.
+ */
 const MAX_BITS = 2 ** 22;
 /** A set may have this many bits for each of its numbers. */
 const BITS_PER_NUMBER = 64;
@@ -63,7 +66,10 @@ export class CloseSet {
   };
 }
 
-/** Looks up integers of 64 bits, which are pairs of words, the low ones first. @param numbers at least one pair */
+/**
+ * Looks up integers of 64 bits, which are pairs of words, the low ones first. @param numbers at least one
+ * pair
+ */
 export function closePairs(numbers: Int32Array): Look | null {
   const { low, high, range } = spanOfPairs(numbers);
   if (!fits(range, numbers.length / 2)) return null;

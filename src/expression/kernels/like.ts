@@ -1,6 +1,6 @@
 /**
- * LIKE, ILIKE and regular expressions over UTF-8. Patterns whose only wildcards stand at the ends are found by comparing
- * bytes; all others are matched by an automaton in linear time.
+ * LIKE, ILIKE and regular expressions over UTF-8. Patterns whose only wildcards stand at the ends are found
+ * by comparing bytes; all others are matched by an automaton in linear time.
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
@@ -50,7 +50,9 @@ const encoder = new TextEncoder();
 
 /** Patterns of rows that are kept ready at once. */
 const MAX_PATTERNS = 256;
-/** Work of making a pattern ready besides its characters, and of a step: a character takes some microseconds. */
+/**
+ * Work of making a pattern ready besides its characters, and of a step: a character takes some microseconds.
+ */
 const PATTERN_WORK = 16;
 const STEP_PATTERNS = 256;
 
@@ -212,7 +214,10 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
   return pieces;
 }
 
-/** Finds the first wildcard or escaping from a position on, the pattern's length if there is none; positions only rise. */
+/**
+ * Finds the first wildcard or escaping from a position on, the pattern's length if there is none; positions
+ * only rise.
+ */
 function marksOf(pattern: string, escaping: string): (from: number) => number {
   const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, offset: -1 }));
   return (from) => {

@@ -1,6 +1,6 @@
 /**
- * Three-valued logic over bitmaps. A boolean column becomes two bitmaps, of what is true and of what is false; what is
- * in neither is unknown.
+ * Three-valued logic over bitmaps. A boolean column becomes two bitmaps, of what is true and of what is
+ * false; what is in neither is unknown.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";

@@ -1,6 +1,6 @@
 /**
- * IN of constants: the values are put into a hash table once, and each row is looked up. A row that is not found is
- * unknown where the list holds a null.
+ * IN of constants: the values are put into a hash table once, and each row is looked up. A row that is not
+ * found is unknown where the list holds a null.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";

@@ -1,7 +1,7 @@
 /**
- * Hashes of single values: values that are the same for `RowOrder` have the same hash. It is computed from a bounded part
- * of a value, so that long values take no steps, and from a seed that callers do not know, so that they cannot choose
- * many values of one hash.
+ * Hashes of single values: values that are the same for `RowOrder` have the same hash. It is computed from a
+ * bounded part of a value, so that long values take no steps, and from a seed that callers do not know, so
+ * that they cannot choose many values of one hash.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

@@ -1,4 +1,7 @@
-/** Orders single values of two columns, and tells how much work that takes: texts, lists and structs may be long. */
+/**
+ * Orders single values of two columns, and tells how much work that takes: texts, lists and structs may be
+ * long.
+ */
 
 import type { Column, ListColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
@@ -18,7 +21,10 @@ const BYTES_PER_WORK = 8;
 export const SMALL_WORK = 8;
 
 export class RowOrder {
-  /** Returns less than 0 if the left value comes first, and 0 if both are the same. For values that are not long. */
+  /**
+   * Returns less than 0 if the left value comes first, and 0 if both are the same. For values that are not
+   * long.
+   */
   readonly compare: (left: number, right: number) => number;
   readonly #left: Column;
   readonly #right: Column;
@@ -36,7 +42,9 @@ export class RowOrder {
     this.#bytesBefore = UNSIZED.has(type.kind) ? [bytesBeforeValue(left), bytesBeforeValue(right)] : null;
   }
 
-  /** Whether all values have a few bytes at most, so that comparing two takes no more than {@link SMALL_WORK}. */
+  /**
+   * Whether all values have a few bytes at most, so that comparing two takes no more than {@link SMALL_WORK}.
+   */
   get isSmall(): boolean {
     this.#isSmall ??= isSmall(this.#left) && (this.#left === this.#right || isSmall(this.#right));
     return this.#isSmall;

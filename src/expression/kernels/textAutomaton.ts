@@ -1,7 +1,7 @@
 /**
- * Questions about texts as automata over bytes, of so few states that the step from each of them fits into 16 bytes: what
- * a byte does to all states at once is one instruction of a kernel, and so is what a symbol of several bytes does, which
- * FSST puts in the place of a code. Texts are then asked without being decoded.
+ * Questions about texts as automata over bytes, of so few states that the step from each of them fits into 16
+ * bytes: what a byte does to all states at once is one instruction of a kernel, and so is what a symbol of
+ * several bytes does, which FSST puts in the place of a code. Texts are then asked without being decoded.
  *
  * A question that takes more states is asked of a part of its text, and is open for texts that pass.
  */
@@ -142,7 +142,10 @@ function addStage(
   }
   return again;
 }
-/** What codes, and behind them bytes, do to each state: `steps[16 * code + state]`, `steps[16 * (256 + byte) + state]`. */
+/**
+ * What codes, and behind them bytes, do to each state: `steps[16 * code + state]`, `steps[16 * (256 + byte) +
+ * state]`.
+ */
 export function stepsOfSymbols(automaton: TextAutomaton, symbols: CodeSymbols | null): Uint8Array {
   const { steps } = automaton;
   const table = new Uint8Array(2 * BYTES * STATES).fill(FAULT);

@@ -1,70 +1,31 @@
 /**
- * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `askPlainly` in textQuestion.ts. A step
- * of the automaton is one look-up of 16 bytes by 16 bytes, and does not wait for a load, whose address would depend on
- * the step before. Its memory:
+ * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `askPlainly` in
+ * textQuestion.ts. One step of the automaton looks 16 bytes up in 16 bytes of a register. It does not wait
+ * for a load whose address depends on the step before. The memory:
  *
- *     steps      2 × 256 × 16 bytes: of each code, and of each byte
- *     sets       3 × 32 bytes: which codes, or bytes, complete what is asked for by themselves, which do so behind
- *                others, and which are such others. By their low 4 bits: a bit for each of the high 4 bits below 8, and
- *                from 8 on
+ *     steps      2 × 256 × 16 bytes: those of each code, then those of each byte
+ *     sets       3 × 32 bytes: the codes, or bytes, that complete a match alone, those that complete one
+ *                after leading codes, and the leading codes. By the low 4 bits of a code: a bit for each
+ *                value of its high 4 bits below 8, and 16 bytes later for those from 8 on
  *     yes, open  16 bytes each: by state all ones, or 0
  *     yesBits    a bit for each text
- *     openBits   the same
- *     states     a byte for each text: the state in which it ends
- *     fault      u32: not 0 where positions do not ascend
- *     hits       a bit for each byte from the positions on: whether a text may be what is asked for by it
+ *     openBits   a bit for each text
+ *     ends       a byte for each text: the state in which it ends
+ *     fault      u32: not 0 if positions descend
+ *     hits       a bit for each byte from the positions on: 1 if its text may match
  *     positions  u32 for each text, and one for the end
- *     texts      codes or bytes; right behind the positions where both come from a chunk of a page
+ *     texts      codes or bytes; they follow the positions directly if both come from a chunk of a page
  */
 
 import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
-import {
-  add,
-  and,
-  atLeast,
-  below,
-  block,
-  bytesThatDiffer,
-  type Code,
-  constant,
-  equal,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  laneOfBytes,
-  leave,
-  leaveWhen,
-  load,
-  load8,
-  loop,
-  or,
-  set,
-  shiftLeft,
-  shiftRight,
-  signsOfBytes,
-  store,
-  store8,
-  store16,
-  subtract,
-  swizzle,
-  trailingZeros,
-  vectorAnd,
-  vectorConstant,
-  vectorLoad,
-  vectorOfWords,
-  vectorOr,
-  vectorShiftRight,
-  vectorStore,
-  vectorsDiffer,
-  when,
-  wordsBelow,
-} from "../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
+import type { KernelCode } from "../../bytes/wasm/kernelCode.js";
+import { Integer, Vector } from "../../bytes/wasm/values.js";
 import { FAULT, STATES, type TextAutomaton } from "./textAutomaton.js";
 
-/** Texts that are looked at in one call. */
+/** Maximum number of texts in one call. */
 const PIECE_TEXTS = 4096;
-/** Bytes of these. */
+/** Maximum number of bytes of their values. */
 const PIECE_BYTES = 48 * 1024;
 
 const STEPS = 0;
@@ -82,234 +43,218 @@ const ENDS = OPEN_BITS + PIECE_TEXTS / 8;
 const FAULTS = ENDS + PIECE_TEXTS;
 const HITS = FAULTS + 8;
 const POSITION_BYTES = 4 * (PIECE_TEXTS + 4);
-/** Bytes of a chunk, at most. */
+/** Maximum size of a chunk. */
 const CHUNK_BYTES = POSITION_BYTES + PIECE_BYTES;
-/** A multiple of 32, as a word of hits has so many bits. */
+/** A multiple of 32, the number of bits in a word of hits. */
 const POSITIONS = (HITS + CHUNK_BYTES / 8 + 16 + 31) & ~31;
 const TEXTS = POSITIONS + POSITION_BYTES;
 const PAGES = Math.ceil((POSITIONS + CHUNK_BYTES + 16) / 65536);
 
-/** Number of the steps of byte 0. */
+/** Index of the steps of byte 0. */
 export const OF_BYTES = 256;
 
+/** Parameters and locals. `shift` added to a position is an address. */
+const declareLocals = (wasm: KernelCode) => {
+  const [count, shift, base, escaping, final, from, to] = wasm.parameters();
+  const [text, address, end, code, out, word, hits, before] = wasm.integers();
+  const [state, low, high] = wasm.vectors();
+  const bounds = { count, shift, base, escaping, final, from, to };
+  return { wasm, ...bounds, text, address, end, code, out, word, hits, before, state, low, high };
+};
+type Locals = ReturnType<typeof declareLocals>;
+
 /**
- * `shift` added to a position is an address. Hits are marked in the bytes from `from`, a multiple of 16, up to `to`, and only
- * texts with hits are looked at; all are where `to` is 0. All positions are checked but the last 3.
+ * Marks hits in the bytes from `from`, a multiple of 16, up to `to`, and walks through the texts that have
+ * hits; through all texts if `to` is 0.
  */
 const textKernel = (): Kernel | null =>
-  kernel({
-    parameters: ["count", "shift", "base", "escaping", "final", "from", "to"],
-    locals: ["text", "at", "end", "code", "out", "word", "hits", "before"],
-    vectors: ["state", "low", "high"],
-    pages: PAGES,
-    body: (local) => {
-      const [text, count] = [local("text"), local("count")];
-      return [
-        checkPositions(local),
-        when(
-          get(local("to")),
-          [markHits(local), clearEnds(local), lookAtHits(local)],
-          loop(
-            walkText(local),
-            set(text, add(get(text), constant(1))),
-            leaveWhen(0, below(get(text), get(count))),
-          ),
-        ),
-        answer(local),
-      ];
-    },
+  kernel(PAGES, (wasm) => {
+    const locals = declareLocals(wasm);
+    const { text, count, to } = locals;
+    checkPositions(locals);
+    wasm.when(
+      to,
+      () => {
+        markHits(locals);
+        clearEnds(locals);
+        walkTextsWithHits(locals);
+      },
+      () =>
+        wasm.doWhile(() => {
+          walkText(locals);
+          text.increase(1);
+        }, text.below(count)),
+    );
+    answer(locals);
   });
 
-/** The address where a text begins, or, of a later one, another text. */
-const addressOf = (local: (name: string) => number, later = 0): Code =>
-  add(load(shiftLeft(get(local("text")), constant(2)), POSITIONS + 4 * later), get(local("shift")));
+/** Address of the current text, or of a later one. */
+const addressOf = ({ text, shift }: Locals, later = 0): Integer =>
+  text
+    .shiftLeft(2)
+    .load(POSITIONS + 4 * later)
+    .plus(shift);
 
 /** Walks through a text and stores the state in which it ends. */
-function walkText(local: (name: string) => number): Code {
-  const [text, index, end, code] = ["text", "at", "end", "code"].map(local);
-  const state = local("state");
-  const takeByte = [set(code, load8(get(index))), set(index, add(get(index), constant(1)))];
-  const steps = add(shiftLeft(get(code), constant(4)), get(local("base")));
-  return [
-    set(index, addressOf(local)),
-    set(end, addressOf(local, 1)),
-    set(state, vectorConstant(new Array(16).fill(0))),
-    block(
-      leaveWhen(0, atLeast(get(index), get(end))),
-      loop(
-        takeByte,
-        when(equal(get(code), get(local("escaping"))), [
-          when(atLeast(get(index), get(end)), [
-            set(state, vectorConstant(new Array(16).fill(FAULT))),
-            leave(3),
-          ]),
-          takeByte,
-          set(code, add(get(code), constant(OF_BYTES))),
-        ]),
-        set(state, swizzle(vectorLoad(steps, STEPS), get(state))),
-        leaveWhen(1, atLeast(laneOfBytes(get(state), 0), get(local("final")))),
-        leaveWhen(0, below(get(index), get(end))),
-      ),
-    ),
-    store8(add(get(text), constant(ENDS)), laneOfBytes(get(state), 0)),
-  ];
+function walkText(locals: Locals): void {
+  const { wasm, text, address, end, code, state, base, escaping, final } = locals;
+  const takeByte = (): void => {
+    code.set(address.load8());
+    address.increase(1);
+  };
+  address.set(addressOf(locals));
+  end.set(addressOf(locals, 1));
+  state.set(Vector.ofByte(0));
+  wasm.block((isDone) => {
+    isDone.jumpWhen(address.atLeast(end));
+    wasm.doWhile(() => {
+      takeByte();
+      wasm.when(code.equals(escaping), () => {
+        wasm.when(address.atLeast(end), () => {
+          state.set(Vector.ofByte(FAULT));
+          isDone.jump();
+        });
+        takeByte();
+        code.increase(OF_BYTES);
+      });
+      state.set(code.shiftLeft(4).plus(base).loadVector(STEPS).swizzle(state));
+      isDone.jumpWhen(state.byte(0).atLeast(final));
+    }, address.below(end));
+  });
+  wasm.store8(text.plus(ENDS), state.byte(0));
 }
 
 /** Makes bits of the states in which texts end. */
-function answer(local: (name: string) => number): Code {
-  const [text, out, state] = ["text", "out", "state"].map(local);
-  const bitsOf = (states: number): Code => signsOfBytes(swizzle(vectorLoad(constant(states)), get(state)));
-  return [
-    set(text, constant(0)),
-    loop(
-      set(state, vectorLoad(get(text), ENDS)),
-      store16(add(get(out), constant(YES_BITS)), bitsOf(YES)),
-      store16(add(get(out), constant(OPEN_BITS)), bitsOf(OPEN)),
-      set(out, add(get(out), constant(2))),
-      set(text, add(get(text), constant(16))),
-      leaveWhen(0, below(get(text), get(local("count")))),
-    ),
-  ];
+function answer({ wasm, text, out, state, count }: Locals): void {
+  const bitsOf = (states: number) => Integer.of(states).loadVector().swizzle(state).signsOfBytes();
+  text.set(0);
+  wasm.doWhile(() => {
+    state.set(text.loadVector(ENDS));
+    wasm.store16(out.plus(YES_BITS), bitsOf(YES));
+    wasm.store16(out.plus(OPEN_BITS), bitsOf(OPEN));
+    out.increase(2);
+    text.increase(16);
+  }, text.below(count));
 }
 
-/** Notes whether positions descend, all but the last 3, and ends the call then: texts that end anywhere are not read. */
-function checkPositions(local: (name: string) => number): Code {
-  const [index, end, faults] = ["at", "end", "low"].map(local);
-  const positions = (offset: number): Code => vectorLoad(get(index), POSITIONS + offset);
-  return [
-    set(end, shiftLeft(shiftRight(get(local("count")), constant(2)), constant(4))),
-    block(
-      leaveWhen(0, equal(get(end), constant(0))),
-      loop(
-        set(faults, vectorOr(get(faults), wordsBelow(positions(4), positions(0)))),
-        set(index, add(get(index), constant(16))),
-        leaveWhen(0, below(get(index), get(end))),
-      ),
-    ),
-    store(constant(FAULTS), vectorsDiffer(get(faults), vectorOfWords(0))),
-    leaveWhen(0, load(constant(FAULTS))),
-  ];
+/** Stores if positions descend, and returns then: such texts may end anywhere. Skips the last 3 positions. */
+function checkPositions({ wasm, address, end, low: faults, count }: Locals): void {
+  const positions = (offset: number) => address.loadVector(POSITIONS + offset);
+  end.set(count.shiftRight(2).shiftLeft(4));
+  wasm.block((isDone) => {
+    isDone.jumpWhen(end.equals(0));
+    wasm.doWhile(() => {
+      faults.set(faults.or(positions(4).wordsBelow(positions(0))));
+      address.increase(16);
+    }, address.below(end));
+  });
+  wasm.store(FAULTS, faults.differs(Vector.ofByte(0)));
+  wasm.returnWhen(Integer.of(FAULTS).load());
 }
 
-/** Marks the codes that complete by themselves, or right behind one that leads there; 16 at a time. */
-function markHits(local: (name: string) => number): Code {
-  const [index, low, high, code, before] = ["at", "low", "high", "code", "before"].map(local);
-  const bitsOfHigh = (first: number): Code =>
-    vectorConstant(
-      Array.from({ length: 16 }, (_, position) => (position >>> 3 === first ? 1 << (position & 7) : 0)),
-    );
-  const half = (set: number, part: number): Code =>
-    vectorAnd(
-      swizzle(vectorLoad(constant(SETS + SET_BYTES * set + 16 * part)), get(low)),
-      swizzle(bitsOfHigh(part), get(high)),
-    );
-  const inSet = (set: number): Code =>
-    signsOfBytes(bytesThatDiffer(vectorOr(half(set, 0), half(set, 1)), vectorOfWords(0)));
-  const out = add(shiftRight(subtract(get(index), constant(POSITIONS)), constant(3)), constant(HITS));
-  return [
-    set(index, get(local("from"))),
-    loop(
-      set(low, vectorLoad(get(index))),
-      set(high, vectorShiftRight("i8x16", get(low), constant(4))),
-      set(low, vectorAnd(get(low), vectorOfWords(0x0f0f0f0f))),
-      set(code, or(shiftLeft(inSet(LEADING), constant(1)), get(before))),
-      set(before, shiftRight(get(code), constant(16))),
-      store16(out, or(inSet(ALONE), and(inSet(BEHIND), get(code)))),
-      set(index, add(get(index), constant(16))),
-      leaveWhen(0, below(get(index), get(local("to")))),
-    ),
-    // What is behind them was marked before.
-    store(out, constant(0)),
-  ];
+/** Marks the codes that complete a match alone, or right after a leading code; 16 at a time. */
+function markHits({ wasm, address, low, high, code, before, from, to }: Locals): void {
+  const bitsOfHigh = (half: number) =>
+    Vector.ofBytes(Array.from({ length: 16 }, (_, bit) => (bit >>> 3 === half ? 1 << (bit & 7) : 0)));
+  const half = (set: number, index: number) =>
+    Integer.of(SETS + SET_BYTES * set + 16 * index)
+      .loadVector()
+      .swizzle(low)
+      .and(bitsOfHigh(index).swizzle(high));
+  const inSet = (set: number) =>
+    half(set, 0).or(half(set, 1)).bytesThatDiffer(Vector.ofByte(0)).signsOfBytes();
+  const out = address.minus(POSITIONS).shiftRight(3).plus(HITS);
+  address.set(from);
+  wasm.doWhile(() => {
+    low.set(address.loadVector());
+    high.set(low.shiftRight("i8x16", 4));
+    low.set(low.and(Vector.ofByte(0x0f)));
+    code.set(inSet(LEADING).shiftLeft(1).or(before));
+    before.set(code.shiftRight(16));
+    wasm.store16(out, inSet(ALONE).or(inSet(BEHIND).and(code)));
+    address.increase(16);
+  }, address.below(to));
+  // An earlier call may have left hits after these.
+  wasm.store(out, 0);
 }
 
 /** Lets all texts end in the first state. */
-function clearEnds(local: (name: string) => number): Code {
-  const index = local("at");
-  return [
-    set(index, constant(0)),
-    loop(
-      vectorStore(get(index), vectorOfWords(0), ENDS),
-      set(index, add(get(index), constant(16))),
-      leaveWhen(0, below(get(index), get(local("count")))),
-    ),
-  ];
+function clearEnds({ wasm, address, count }: Locals): void {
+  address.set(0);
+  wasm.doWhile(() => {
+    wasm.store(address, Vector.ofByte(0), ENDS);
+    address.increase(16);
+  }, address.below(count));
 }
 
-/** Texts that are passed over at once on the way to a hit. */
+/** Texts that the kernel skips at once on the way to a hit. */
 const STRIDE = 8;
 
 /** Walks through the texts that have hits. */
-function lookAtHits(local: (name: string) => number): Code {
-  const [text, index, end, word, hits, count, to] = ["text", "at", "end", "word", "hits", "count", "to"].map(
-    local,
-  );
-  const wordAt = (address: Code): Code =>
-    shiftLeft(shiftRight(subtract(address, constant(POSITIONS)), constant(5)), constant(2));
-  const passOver = (texts: number): Code =>
-    block(
-      loop(
-        leaveWhen(1, below(get(count), add(get(text), constant(texts)))),
-        leaveWhen(1, below(get(index), addressOf(local, texts))),
-        set(text, add(get(text), constant(texts))),
-        leave(0),
-      ),
+function walkTextsWithHits(locals: Locals): void {
+  const { wasm, text, address, end, word, hits, count, from, to } = locals;
+  const wordOf = (position: Integer) => position.minus(POSITIONS).shiftRight(5).shiftLeft(2);
+  /** Loads the hits of a word from the given bit on. */
+  const loadHits = (firstBit: Integer) => hits.set(word.load(HITS).and(Integer.of(-1).shiftLeft(firstBit)));
+  const skip = (texts: number): void =>
+    wasm.block((isThere) =>
+      wasm.loop((again) => {
+        isThere.jumpWhen(count.below(text.plus(texts)));
+        isThere.jumpWhen(address.below(addressOf(locals, texts)));
+        text.increase(texts);
+        again.jump();
+      }),
     );
-  return [
-    set(word, wordAt(get(local("from")))),
-    // The word may begin before what was marked.
-    set(hits, and(load(get(word), HITS), shiftLeft(constant(-1), and(get(local("from")), constant(16))))),
-    block(
-      loop(
-        when(equal(get(hits), constant(0)), [
-          set(word, add(get(word), constant(4))),
-          leaveWhen(2, atLeast(get(word), add(wordAt(get(to)), constant(4)))),
-          set(hits, load(get(word), HITS)),
-          leave(1),
-        ]),
-        set(
-          index,
-          add(add(shiftLeft(get(word), constant(3)), trailingZeros(get(hits))), constant(POSITIONS)),
-        ),
-        leaveWhen(1, atLeast(get(index), get(to))),
-        passOver(STRIDE),
-        passOver(1),
-        leaveWhen(1, atLeast(get(text), get(count))),
-        walkText(local),
-        // Hits that are left over in the text say no more.
-        set(word, wordAt(get(end))),
-        set(hits, and(load(get(word), HITS), shiftLeft(constant(-1), and(get(end), constant(31))))),
-        set(text, add(get(text), constant(1))),
-        leaveWhen(0, below(get(text), get(count))),
-      ),
-    ),
-  ];
+  word.set(wordOf(from));
+  // The bytes of this word before `from` have no hits.
+  loadHits(from.and(16));
+  wasm.block((isDone) =>
+    wasm.loop((next) => {
+      wasm.when(hits.equals(0), () => {
+        word.increase(4);
+        isDone.jumpWhen(word.atLeast(wordOf(to).plus(4)));
+        hits.set(word.load(HITS));
+        next.jump();
+      });
+      address.set(word.shiftLeft(3).plus(hits.trailingZeros()).plus(POSITIONS));
+      isDone.jumpWhen(address.atLeast(to));
+      skip(STRIDE);
+      skip(1);
+      isDone.jumpWhen(text.atLeast(count));
+      walkText(locals);
+      // One walk answers all hits of the text.
+      word.set(wordOf(end));
+      loadHits(end.and(31));
+      text.increase(1);
+      next.jumpWhen(text.below(count));
+    }),
+  );
 }
 
-/** An automaton as the kernel runs it. */
+/** An automaton in the form of the kernel. */
 export interface KernelSteps {
-  /** Of each code, and of each byte from number {@link OF_BYTES} on. */
+  /** Steps of each code, and from index {@link OF_BYTES} on those of each byte. */
   readonly steps: Uint8Array;
   readonly automaton: TextAutomaton;
   readonly isCoded: boolean;
-  /** Where only texts with some codes, or bytes, can be what is asked for: which. Null where they may be without. */
+  /** The codes, or bytes, without which no text matches; null if texts without any can match. */
   readonly completing: CompletingCodes | null;
 }
 
-/** Codes, or bytes, that lead to a state that is of interest. */
+/** Codes, or bytes, that lead to an accepting or open state. */
 export interface CompletingCodes {
   /** From the first state. */
   readonly alone: readonly number[];
-  /** From another one, to which only those lead that stand right before them. */
+  /** From another state, which only the leading codes right before them reach. */
   readonly behind: readonly number[];
   readonly leading: readonly number[];
 }
 
 /** A bit for each text, from bit 0 on. */
 export interface TextAnswers {
-  /** Of texts at whose ends the automaton accepts. */
+  /** 1 if the automaton accepts the text. */
   readonly yes: Uint8Array;
-  /** Of those for which it can't tell. */
+  /** 1 if the automaton cannot decide. */
   readonly open: Uint8Array;
 }
 
@@ -351,9 +296,9 @@ class TextKernel {
   }
 
   /**
-   * Looks at texts from number `first`, a multiple of 8, on.
+   * Answers texts from index `first`, a multiple of 8, on.
    * @param offsets ascending
-   * @returns how many were looked at: a multiple of 8 or all; 0 where the next ones are too long
+   * @returns number of texts answered: a multiple of 8 or all; 0 if the next 8 are too long
    */
   run(texts: Uint8Array, offsets: Int32Array, first: number, last: number, answers: TextAnswers): number {
     const start = offsets[first];
@@ -372,15 +317,15 @@ class TextKernel {
     return count;
   }
 
-  /** Whether the kernel has room for a chunk. */
+  /** True if the memory of the kernel has room for a chunk. */
   fits(chunk: Uint8Array, count: number): boolean {
     return count <= PIECE_TEXTS && chunk.length <= CHUNK_BYTES;
   }
 
   /**
-   * Looks at the texts of a chunk that fits.
-   * @param first number of the first of them among all, a multiple of 8
-   * @returns false where the chunk's positions do not ascend inside it
+   * Answers the texts of a chunk that fits.
+   * @param first index of its first text among all, a multiple of 8
+   * @returns false if the chunk's positions descend or leave it
    */
   runChunk(chunk: Uint8Array, count: number, first: number, answers: TextAnswers): boolean {
     this.#bytes.set(chunk, POSITIONS);
@@ -407,7 +352,4 @@ class TextKernel {
   }
 }
 
-export const textKernelUse = new KernelUse(() => {
-  const made = textKernel();
-  return made === null ? null : new TextKernel(made);
-});
+export const textKernelUse = KernelUse.of(textKernel, (compiled) => new TextKernel(compiled));

@@ -1,6 +1,7 @@
 /**
- * Asks texts a question: whether they stand in some relation to a constant, or what they are made of. Texts that are
- * codes still are asked as codes (textAutomaton.ts); where the automaton can't tell, the text itself is looked at.
+ * Asks texts a question: whether they stand in some relation to a constant, or what they are made of. Texts
+ * that are codes still are asked as codes (textAutomaton.ts); where the automaton can't tell, the text itself
+ * is looked at.
  */
 
 import type { ChunkedTexts } from "../../arrow/columns/chunkedTexts.js";

@@ -1,4 +1,6 @@
-/** Functions of texts as loops over bytes of UTF-8: what a row's operands are, and the columns that rows make. */
+/**
+ * Functions of texts as loops over bytes of UTF-8: what a row's operands are, and the columns that rows make.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";

@@ -1,4 +1,7 @@
-/** Forms that begin with a word: CASE, CAST, and calls of functions, some of which have words between the operands. */
+/**
+ * Forms that begin with a word: CASE, CAST, and calls of functions, some of which have words between the
+ * operands.
+ */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { type Grammar, STATEMENTS } from "./grammar.js";

@@ -1,6 +1,6 @@
 /**
- * What all rules of the grammar share: the current token, what is expected next, and errors that point at it. Rules
- * that need whole operands ask the grammar for them.
+ * What all rules of the grammar share: the current token, what is expected next, and errors that point at it.
+ * Rules that need whole operands ask the grammar for them.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";

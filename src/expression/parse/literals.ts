@@ -48,7 +48,10 @@ export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]
   return items;
 }
 
-/** A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other item. */
+/**
+ * A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other
+ * item.
+ */
 function simpleItem(grammar: Grammar): Syntax | null {
   const { lexer } = grammar;
   const { start } = lexer;

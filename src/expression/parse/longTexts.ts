@@ -1,6 +1,6 @@
 /**
- * Texts in quotes, each quote in them doubled. The lexer reads a token at once, so long texts are read before it, in
- * steps.
+ * Texts in quotes, each quote in them doubled. The lexer reads a token at once, so long texts are read before
+ * it, in steps.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";

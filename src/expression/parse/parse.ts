@@ -1,6 +1,6 @@
 /**
- * Parses SQL expressions by precedence climbing, with the precedences that the reference's parser has. Operators that
- * bind most strongly come first:
+ * Parses SQL expressions by precedence climbing, with the precedences that the reference's parser has.
+ * Operators that bind most strongly come first:
  *
  *     a.b  a[1]            members and items
  *     ::                   casts
@@ -15,9 +15,9 @@
  *     AND
  *     OR
  *
- * Chains of AND and of OR become one node each. What nests is bounded: {@link MAX_NESTING} of parentheses and the like,
- * {@link MAX_CHAIN} of operators in a row, and {@link MAX_LENGTH} of the whole text. Statements, subqueries and text
- * behind a semicolon are refused.
+ * Chains of AND and of OR become one node each. What nests is bounded: {@link MAX_NESTING} of parentheses and
+ * the like, {@link MAX_CHAIN} of operators in a row, and {@link MAX_LENGTH} of the whole text. Statements,
+ * subqueries and text behind a semicolon are refused.
  */
 
 import { runSync, type Steps } from "../../async/eventLoop.js";

@@ -1,7 +1,7 @@
 /**
- * An expression as it was written: the tree that the parser and the builder make, and that binding gives names and
- * types. Chains of AND and of OR are flat, whatever their length. Positions count UTF-16 units of the text; nodes that
- * a program built have none.
+ * An expression as it was written: the tree that the parser and the builder make, and that binding gives
+ * names and types. Chains of AND and of OR are flat, whatever their length. Positions count UTF-16 units of
+ * the text; nodes that a program built have none.
  */
 
 import type { FilterValue } from "../../namespace/queries.js";

@@ -1,6 +1,6 @@
 /**
- * Cuts the text of an expression into tokens, one at a time. The lexer is the state of the current token and makes no
- * object for any: lists of 100,000 values pass through it.
+ * Cuts the text of an expression into tokens, one at a time. The lexer is the state of the current token and
+ * makes no object for any: lists of 100,000 values pass through it.
  *
  *     word        letter or "_", then letters, digits, "_" "$" "@" "#"; also in `backticks` or "quotes"
  *     number      digits [. digits] [e exponent], or . digits
@@ -44,7 +44,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["|", "OR"],
   ["!", "NOT"],
 ]);
-// In functions, because engines collect the characters of such classes where they come upon a pattern: few texts need it.
+// In functions, because engines collect the characters of such classes where they come upon a pattern: few
+// texts need it.
 const wordPattern = (): RegExp => /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 const restOfWord = (): RegExp => /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 
@@ -53,7 +54,10 @@ export class Lexer {
   /** Where the token begins and ends. */
   start = 0;
   end = 0;
-  /** A word as written, without quotes; a text without quotes; a number as written; a symbol; a parameter's name. */
+  /**
+   * A word as written, without quotes; a text without quotes; a number as written; a symbol; a parameter's
+   * name.
+   */
   text = "";
   /** Of an unquoted word: in upper case. Of any other token: empty. */
   keyword = "";

@@ -1,9 +1,11 @@
 /**
- * Matches patterns over UTF-8 in linear time: a pattern becomes a nondeterministic automaton, whose sets of states
- * become states of a deterministic one when they are first met. Characters are told apart only as far as the pattern
- * does. The memory of the states kept is bounded; when it is reached, they are forgotten and found anew.
+ * Matches patterns over UTF-8 in linear time: a pattern becomes a nondeterministic automaton, whose sets of
+ * states become states of a deterministic one when they are first met. Characters are told apart only as far
+ * as the pattern does. The memory of the states kept is bounded; when it is reached, they are forgotten and
+ * found anew.
  *
- * The state before a character knows what the character before it was, in so far as positions such as `\b` ask for it.
+ * The state before a character knows what the character before it was, in so far as positions such as `\b`
+ * ask for it.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -97,7 +99,9 @@ export class Automaton {
     this.#forget();
   }
 
-  /** Whether the text of UTF-8 from `start` to `end` matches; null where telling takes too long without steps. */
+  /**
+   * Whether the text of UTF-8 from `start` to `end` matches; null where telling takes too long without steps.
+   */
   matches(bytes: Uint8Array, start: number, end: number): boolean | null {
     if (end - start > QUICK_WORK) return null;
     this.#work = 0;

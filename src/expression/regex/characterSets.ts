@@ -106,8 +106,8 @@ export function complement(set: CharacterSet): CharacterSet {
 }
 
 /**
- * Sets that are found by asking the runtime about every code point: once, and in steps. Who needs one that is not there
- * yet throws, has it loaded, and begins again.
+ * Sets that are found by asking the runtime about every code point: once, and in steps. Who needs one that is
+ * not there yet throws, has it loaded, and begins again.
  */
 class MissingSet extends Error {
   readonly load: () => Steps<void>;

@@ -1,7 +1,7 @@
 /**
- * Patterns of regular expressions as trees, and the parser for the syntax of RE2 and of Rust's regex: what needs no
- * memory of the text that was matched. There are no back-references and no look-around, so every pattern is matched in
- * time linear in the text.
+ * Patterns of regular expressions as trees, and the parser for the syntax of RE2 and of Rust's regex: what
+ * needs no memory of the text that was matched. There are no back-references and no look-around, so every
+ * pattern is matched in time linear in the text.
  *
  *     . [a-z] [^a] \d \w \s \D \W \S \pL \p{Greek} \P{…}    one character
  *     xy  x|y  (x)  (?:x)  (?<name>x)  (?flags)  (?flags:x)

@@ -62,7 +62,9 @@ export function kindOf(point: number, asksWords: boolean): Kind {
   return asksWords && holdsPoint(wordSet(), point) ? WORD : OTHER;
 }
 
-/** @param written counts what was written out: repetitions of nothing make no instruction, but take time too */
+/**
+ * @param written counts what was written out: repetitions of nothing make no instruction, but take time too
+ */
 function compile(pattern: Pattern, program: Instruction[], written: { steps: number }): void {
   if (++written.steps > 2 * MAX_INSTRUCTIONS || program.length > MAX_INSTRUCTIONS) {
     throw new InvalidInputError(`regular expression: longer than ${MAX_INSTRUCTIONS} steps when written out`);

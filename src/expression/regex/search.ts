@@ -1,7 +1,7 @@
 /**
- * Finds where a pattern matches, and what its groups match, in time linear in the text: all ways to match are followed
- * at once, in the order in which they are preferred. The first place counts, and of the matches there the one that is
- * preferred. An automaton tells first whether there is a match at all.
+ * Finds where a pattern matches, and what its groups match, in time linear in the text: all ways to match are
+ * followed at once, in the order in which they are preferred. The first place counts, and of the matches
+ * there the one that is preferred. An automaton tells first whether there is a match at all.
  *
  * Searching for all matches may look at the rest of the text again for each of them. How often is bounded.
  */
@@ -17,7 +17,10 @@ import { compilePattern, EDGE, type Instruction, isAt, type Kind } from "./progr
 /** Starts and ends of the whole match and of each group, counted in bytes; -1 for a group without a match. */
 export type Match = Int32Array;
 
-/** How often characters may be looked at, on average, for all matches of one text, and how many looks are always allowed. */
+/**
+ * How often characters may be looked at, on average, for all matches of one text, and how many looks are
+ * always allowed.
+ */
 const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
 /** Most places that all ways to match remember together. */
@@ -128,7 +131,10 @@ export class Search {
     }
   }
 
-  /** Finds what {@link find} does in a text so short that all ways to match it are less than a step; else undefined. */
+  /**
+   * Finds what {@link find} does in a text so short that all ways to match it are less than a step; else
+   * undefined.
+   */
   #findNow(
     bytes: Uint8Array,
     start: number,
@@ -282,7 +288,9 @@ class Run {
     return work;
   }
 
-  /** Goes on with a character; -1 for the end. @returns what a way has matched that ends here, if there is one */
+  /**
+   * Goes on with a character; -1 for the end. @returns what a way has matched that ends here, if there is one
+   */
   follow(point: number): Match | null {
     const { at, count } = this.#reached;
     const threads = this.#threads;

@@ -1,6 +1,6 @@
 /**
- * Values that expressions repeat. A short text can ask for very many, `array_repeat(array_repeat(s, 1000), 1000)` for one,
- * so what they would take is reckoned before it is taken, and they are taken in steps.
+ * Values that expressions repeat. A short text can ask for very many, `array_repeat(array_repeat(s, 1000),
+ * 1000)` for one, so what they would take is reckoned before it is taken, and they are taken in steps.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -13,7 +13,10 @@ import { copyInSteps, STEP_BYTES } from "./work.js";
 
 /** Most bytes, and most characters, that a function makes of one batch of rows. */
 export const MAX_MADE = 2 ** 28;
-/** Values, and bytes, up to which they are taken in one step. Values of a fixed size are bounded by their bytes only. */
+/**
+ * Values, and bytes, up to which they are taken in one step. Values of a fixed size are bounded by their
+ * bytes only.
+ */
 const FEW_VALUES = 2 ** 17;
 const FEW_BYTES = 2 ** 21;
 /** Bytes of a text up to which a loop copies it sooner than a call. */

@@ -1,4 +1,7 @@
-/** Characters, which are code points, of texts of UTF-8. Bytes that are no UTF-8 count as some character, and pass through. */
+/**
+ * Characters, which are code points, of texts of UTF-8. Bytes that are no UTF-8 count as some character, and
+ * pass through.
+ */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "./work.js";

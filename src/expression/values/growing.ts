@@ -1,4 +1,7 @@
-/** Numbers and texts whose count is known only once all are made. They lie in blocks, so that nothing is copied as they grow. */
+/**
+ * Numbers and texts whose count is known only once all are made. They lie in blocks, so that nothing is
+ * copied as they grow.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";

@@ -1,6 +1,6 @@
 /**
- * What kernels work on: columns, and constants as columns of one value. A step of 0 makes a loop read a constant again
- * and again.
+ * What kernels work on: columns, and constants as columns of one value. A step of 0 makes a loop read a
+ * constant again and again.
  */
 
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
@@ -19,10 +19,10 @@ export interface Operand {
 }
 
 /**
- * Computes a column of `length` values, in steps where a value or the rows of a batch can take more than a few
- * milliseconds.
- * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means nothing, and
- *   it must not fail on them
+ * Computes a column of `length` values, in steps where a value or the rows of a batch can take more than a
+ * few milliseconds.
+ * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means
+ * nothing, and it must not fail on them
  */
 export type ValueKernel = (
   operands: readonly Operand[],

@@ -1,4 +1,7 @@
-/** Single values as JavaScript has them, and columns of them: for constants, and for what is too rare for typed loops. */
+/**
+ * Single values as JavaScript has them, and columns of them: for constants, and for what is too rare for
+ * typed loops.
+ */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
@@ -13,8 +16,8 @@ import { byteLane, decodeText, narrowOffsets, numbersOf, type Operand, wordLane 
 import { byteWidthOf, isTextType, layoutOfValue, type ValueType } from "./types.js";
 
 /**
- * A value: integers of 64 bits, decimals (unscaled), timestamps, durations and dates of milliseconds are bigint; all
- * other numbers are number. Lists are arrays.
+ * A value: integers of 64 bits, decimals (unscaled), timestamps, durations and dates of milliseconds are
+ * bigint; all other numbers are number. Lists are arrays.
  */
 export type Scalar = null | boolean | number | bigint | string | Uint8Array | readonly Scalar[];
 

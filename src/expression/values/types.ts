@@ -1,6 +1,6 @@
 /**
- * The types of values in expressions: those of columns, with their children inside. A dictionary has the type of its
- * values: it is a layout, which evaluation knows and binding does not.
+ * The types of values in expressions: those of columns, with their children inside. A dictionary has the type
+ * of its values: it is a layout, which evaluation knows and binding does not.
  */
 
 import type { Layout } from "../../arrow/columns/column.js";

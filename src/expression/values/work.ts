@@ -11,7 +11,8 @@ export const ROW_WORK = 16;
 
 /**
  * Goes through rows in plain loops, and in steps from one loop to the next.
- * @param loop handles rows from `first` on, as many as a step has; returns the first row that it leaves, or `rowCount`
+ * @param loop handles rows from `first` on, as many as a step has; returns the first row that it leaves, or
+ * `rowCount`
  * @param handle handles a row that a loop leaves, which may be long
  */
 export function* loopInSteps(

@@ -1,44 +1,20 @@
 /**
- * Bit-packing as WebAssembly kernels, two for each word width: the loops of bitpack.ts, 16 bytes at a time. At every
- * width a row of lanes is 128 bytes, both packed and unpacked. The memory of each kernel:
+ * Bit-packing as WebAssembly kernels, two for each word width: the loops of bitpack.ts, 16 bytes at a time.
+ * At every width a row of lanes is 128 bytes, both packed and unpacked. The memory of each kernel:
  *
  *     mask       16 bytes: words with as many ones as values have bits
- *     rows       64 × u32: where the first lane of each row is among the words
+ *     rows       64 × u32: offset of the first lane of each row among the words
  *     words      1024, not packed
- *     packed     the unit, and a row more that is touched but means nothing
+ *     packed     the unit, and one more row, whose content is ignored
  */
 
-import {
-  add,
-  and,
-  atMost,
-  below,
-  type Code,
-  constant,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  leaveWhen,
-  load,
-  loop,
-  set,
-  shiftLeft,
-  shiftRight,
-  subtract,
-  type VectorShape,
-  vectorAnd,
-  vectorLoad,
-  vectorOr,
-  vectorShiftLeft,
-  vectorShiftRight,
-  vectorStore,
-  when,
-} from "../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
+import type { KernelCode } from "../../bytes/wasm/kernelCode.js";
+import { Integer, type ShiftShape, type Vector } from "../../bytes/wasm/values.js";
 
 const SHAPES = { 8: "i8x16", 16: "i16x8", 32: "i32x4", 64: "i64x2" } as const satisfies Record<
   number,
-  VectorShape
+  ShiftShape
 >;
 /** Width of the words that values are packed from. */
 export type WordBits = keyof typeof SHAPES;
@@ -53,80 +29,64 @@ const WORDS = ROWS + 4 * 64;
 const PACKED = WORDS + 8 * UNIT;
 const PAGES = Math.ceil((PACKED + 8 * UNIT + ROW_BYTES) / 65536);
 
-/** The code for one row, from the addresses of its words and of the packed row it begins in, and the shift in bits. */
-type RowBody = (words: Code, packed: Code, shift: Code, packedBits: Code, shape: VectorShape) => Code;
+/** Locals of the code for one row: `words` and `packed` are byte offsets. */
+interface Row {
+  readonly wasm: KernelCode;
+  readonly words: Integer;
+  /** The packed row in which it begins. */
+  readonly packed: Integer;
+  /** Bits of the packed words that come before it. */
+  readonly shift: Integer;
+  readonly packedBits: Integer;
+}
+type RowBody = (row: Row, wordBits: WordBits, shape: ShiftShape) => void;
 
-const unpackRow =
-  (wordBits: WordBits): RowBody =>
-  (words, packed, shift, packedBits, shape) => {
-    const first = (vector: number) => vectorShiftRight(shape, vectorLoad(packed, PACKED + vector), shift);
-    const rest = (vector: number) =>
-      vectorShiftLeft(
-        shape,
-        vectorLoad(packed, PACKED + ROW_BYTES + vector),
-        subtract(constant(wordBits), shift),
-      );
-    const write = (value: (vector: number) => Code): Code =>
-      VECTORS.map((vector) =>
-        vectorStore(words, vectorAnd(value(vector), vectorLoad(constant(MASK))), WORDS + vector),
-      );
-    return when(
-      atMost(add(shift, packedBits), constant(wordBits)),
-      write(first),
-      write((vector) => vectorOr(first(vector), rest(vector))),
-    );
+const unpackRow: RowBody = ({ wasm, words, packed, shift, packedBits }, wordBits, shape) => {
+  const first = (vector: number) => packed.loadVector(PACKED + vector).shiftRight(shape, shift);
+  const rest = (vector: number) =>
+    packed.loadVector(PACKED + ROW_BYTES + vector).shiftLeft(shape, Integer.of(wordBits).minus(shift));
+  const write = (value: (vector: number) => Vector): void => {
+    const mask = Integer.of(MASK).loadVector();
+    for (const vector of VECTORS) wasm.store(words, value(vector).and(mask), WORDS + vector);
   };
+  wasm.when(
+    shift.plus(packedBits).atMost(wordBits),
+    () => write(first),
+    () => write((vector) => first(vector).or(rest(vector))),
+  );
+};
 
-const packRow =
-  (wordBits: WordBits): RowBody =>
-  (words, packed, shift, packedBits, shape) => {
-    const value = (vector: number) => vectorLoad(words, WORDS + vector);
-    const write = (written: (vector: number) => Code, offset = 0): Code =>
-      VECTORS.map((vector) => vectorStore(packed, written(vector), PACKED + offset + vector));
-    // The first row in a word overwrites what was there; so does the part of a row that goes on in the next word.
-    return [
-      when(
-        shift,
-        write((vector) =>
-          vectorOr(vectorLoad(packed, PACKED + vector), vectorShiftLeft(shape, value(vector), shift)),
-        ),
-        write(value),
-      ),
-      when(
-        atMost(add(shift, packedBits), constant(wordBits)),
-        [],
-        write(
-          (vector) => vectorShiftRight(shape, value(vector), subtract(constant(wordBits), shift)),
-          ROW_BYTES,
-        ),
-      ),
-    ];
+const packRow: RowBody = ({ wasm, words, packed, shift, packedBits }, wordBits, shape) => {
+  const value = (vector: number) => words.loadVector(WORDS + vector);
+  const write = (written: (vector: number) => Vector, offset = 0): void => {
+    for (const vector of VECTORS) wasm.store(packed, written(vector), PACKED + offset + vector);
   };
+  // The first row in a word overwrites the old word; so does the part of a row that continues in the next
+  // word.
+  wasm.when(
+    shift,
+    () => write((vector) => packed.loadVector(PACKED + vector).or(value(vector).shiftLeft(shape, shift))),
+    () => write(value),
+  );
+  wasm.when(
+    shift.plus(packedBits).atMost(wordBits),
+    () => {},
+    () => write((vector) => value(vector).shiftRight(shape, Integer.of(wordBits).minus(shift)), ROW_BYTES),
+  );
+};
 
 const rowKernel = (wordBits: WordBits, body: RowBody): Kernel | null =>
-  kernel({
-    parameters: ["packedBits"],
-    locals: ["row", "bit", "packed", "words", "shift"],
-    pages: PAGES,
-    body: (local) => {
-      const [packedBits, row, bit, packed, words, shift] = [
-        local("packedBits"),
-        local("row"),
-        local("bit"),
-        local("packed"),
-        local("words"),
-        local("shift"),
-      ];
-      return loop(
-        set(words, load(shiftLeft(get(row), constant(2)), ROWS)),
-        set(shift, and(get(bit), constant(wordBits - 1))),
-        set(packed, shiftLeft(shiftRight(get(bit), constant(Math.log2(wordBits))), constant(7))),
-        body(get(words), get(packed), get(shift), get(packedBits), SHAPES[wordBits]),
-        set(bit, add(get(bit), get(packedBits))),
-        set(row, add(get(row), constant(1))),
-        leaveWhen(0, below(get(row), constant(wordBits))),
-      );
-    },
+  kernel(PAGES, (wasm) => {
+    const [packedBits] = wasm.parameters();
+    const [row, bit, packed, words, shift] = wasm.integers();
+    wasm.doWhile(() => {
+      words.set(row.shiftLeft(2).load(ROWS));
+      shift.set(bit.and(wordBits - 1));
+      packed.set(bit.shiftRight(Math.log2(wordBits)).shiftLeft(7));
+      body({ wasm, words, packed, shift, packedBits }, wordBits, SHAPES[wordBits]);
+      bit.increase(packedBits);
+      row.increase(1);
+    }, row.below(wordBits));
   });
 
 /** A kernel with the views of its memory. */
@@ -180,18 +140,15 @@ export type UnitKernels<Use extends "pack" | "unpack"> = Readonly<
 /** @param rowStarts number of the value in lane 0 of each row */
 export const packKernels = (rowStarts: Int32Array): UnitKernels<"pack"> => unitKernels(packRow, rowStarts);
 
-/** The kernels that unpack what {@link packKernels} pack. */
+/** The kernels that unpack units of {@link packKernels}. */
 export const unpackKernels = (rowStarts: Int32Array): UnitKernels<"unpack"> =>
   unitKernels(unpackRow, rowStarts);
 
-function unitKernels(
-  bodyOf: (wordBits: WordBits) => RowBody,
-  rowStarts: Int32Array,
-): Record<WordBits, KernelUse<UnitKernel>> {
+function unitKernels(body: RowBody, rowStarts: Int32Array): Record<WordBits, KernelUse<UnitKernel>> {
   const ofWidth = (wordBits: WordBits) =>
-    new KernelUse(() => {
-      const compiled = rowKernel(wordBits, bodyOf(wordBits));
-      return compiled === null ? null : new UnitKernel(compiled, wordBits, rowStarts);
-    });
+    KernelUse.of(
+      () => rowKernel(wordBits, body),
+      (compiled) => new UnitKernel(compiled, wordBits, rowStarts),
+    );
   return { 8: ofWidth(8), 16: ofWidth(16), 32: ofWidth(32), 64: ofWidth(64) };
 }

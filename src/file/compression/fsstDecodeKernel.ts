@@ -1,47 +1,26 @@
 /**
- * FSST decoding as a WebAssembly kernel: the loop of `decodeFsstPlainly` in fsst.ts, which in JavaScript cannot move
- * eight bytes at once. Codes are passed in blocks, regardless of where values begin and end. Its memory:
+ * FSST decoding as a WebAssembly kernel: the loop of `decodeFsstPlainly` in fsst.ts, which in JavaScript
+ * cannot move eight bytes at once. A block of codes may begin and end inside a value. The memory:
  *
  *     symbols     256 × 8 bytes, zero-padded
  *     lengths     256 × u32
- *     consumed    u32: how far the codes decoded reach; stays 0 where one of them means nothing
- *     codes       of the block, as far behind a multiple of 8 as where they came from, and one byte more, for an escape at
- *                 its end
- *     positions   i32 for each code, and one for the end: where in the memory its symbol went; -1 for the byte
- *                 behind an escape
- *     output      what the codes stand for
+ *     consumed    u32: number of codes decoded; stays 0 if one of them has no symbol
+ *     codes       those of the block, at their alignment modulo 8 in the page, and one byte for an escape at
+ *                 the end
+ *     positions   i32 for each code, and one for the end: address of its symbol in the output; -1 for the
+ *                 byte after an escape
+ *     output      the symbols of the codes
  *
- * Addresses never leave the memory for any codes: each code takes one position and stores at most eight bytes.
+ * No codes can move an address out of the memory: each code takes one position and stores at most eight
+ * bytes.
  */
 
 import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import { phaseOf } from "../../bytes/aligned.js";
-import {
-  add,
-  atLeast,
-  block,
-  type Code,
-  constant,
-  equal,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  leave,
-  leaveWhen,
-  load,
-  load8,
-  load64,
-  loop,
-  set,
-  shiftLeft,
-  store,
-  store8,
-  store64,
-  subtract,
-} from "../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
+import type { Label } from "../../bytes/wasm/kernelCode.js";
 
-/** Most codes of a block. */
+/** Maximum number of codes of a block. */
 export const BLOCK_CODES = 8192;
 
 const SYMBOLS = 0;
@@ -56,56 +35,57 @@ const PAGES = Math.ceil((OUTPUT + 8 * (BLOCK_CODES + 1)) / 65536);
 const UNROLLED = 4;
 
 const decodeKernel = (): Kernel | null =>
-  kernel({
-    parameters: ["read", "end", "write", "position", "count"],
-    locals: ["code"],
-    pages: PAGES,
-    body: (local) => {
-      const read = local("read");
-      const end = local("end");
-      const write = local("write");
-      const position = local("position");
-      const code = local("code");
-      const advance = (codes: number): Code => [
-        set(read, add(get(read), constant(codes))),
-        set(position, add(get(position), constant(4 * codes))),
-      ];
-      // Decodes one code. A code without symbol, such as the escape, leaves the block around the one it is in.
-      const one: Code = [
-        store(get(position), get(write)),
-        set(code, load8(get(read))),
-        leaveWhen(1, atLeast(get(code), get(local("count")))),
-        store64(get(write), load64(shiftLeft(get(code), constant(3)), SYMBOLS)),
-        set(write, add(get(write), load(shiftLeft(get(code), constant(2)), LENGTHS))),
-        advance(1),
-      ];
-      return block(
-        loop(
-          block(
-            block(
-              leaveWhen(0, atLeast(add(get(read), constant(UNROLLED - 1)), get(end))),
-              Array.from({ length: UNROLLED }, () => one),
-              leave(2),
-            ),
-            block(leaveWhen(0, atLeast(get(read), get(end))), one, leave(2)),
-            store(get(position), get(write)),
-            store(constant(CONSUMED), subtract(get(read), constant(CODES))),
-            leave(2),
-          ),
-          block(leaveWhen(0, equal(get(code), constant(ESCAPE_CODE))), leave(2)),
-          store8(get(write), load8(get(read), 1)),
-          set(write, add(get(write), constant(1))),
-          store(get(position), constant(-1), 4),
-          advance(2),
-          leave(0),
-        ),
-      );
-    },
+  kernel(PAGES, (wasm) => {
+    const [read, end, write, position, count] = wasm.parameters();
+    const [code] = wasm.integers();
+    const advance = (codes: number): void => {
+      read.increase(codes);
+      position.increase(4 * codes);
+    };
+    /** An escape has no symbol either. */
+    const decodeOne = (noSymbol: Label): void => {
+      wasm.store(position, write);
+      code.set(read.load8());
+      noSymbol.jumpWhen(code.atLeast(count));
+      wasm.store(write, code.shiftLeft(3).loadLong(SYMBOLS));
+      write.increase(code.shiftLeft(2).load(LENGTHS));
+      advance(1);
+    };
+    wasm.loop((next) => {
+      wasm.block((noSymbol) => {
+        wasm.block((isNearEnd) => {
+          isNearEnd.jumpWhen(read.plus(UNROLLED - 1).atLeast(end));
+          for (let index = 0; index < UNROLLED; index++) decodeOne(noSymbol);
+          next.jump();
+        });
+        wasm.block((isAtEnd) => {
+          isAtEnd.jumpWhen(read.atLeast(end));
+          decodeOne(noSymbol);
+          next.jump();
+        });
+        wasm.store(position, write);
+        wasm.store(CONSUMED, read.minus(CODES));
+        wasm.return();
+      });
+      wasm.block((isEscape) => {
+        isEscape.jumpWhen(code.equals(ESCAPE_CODE));
+        wasm.return();
+      });
+      wasm.store8(write, read.load8(1));
+      write.increase(1);
+      wasm.store(position, -1, 4);
+      advance(2);
+      next.jump();
+    });
   });
 
-/** The kernel with the views of its memory. Symbols stay until others are set, output until the next block. */
+/**
+ * The kernel with the views of its memory. Symbols stay until the next are set, output until the next block.
+ */
 export class FsstDecoder {
-  /** Where the symbol of each code of the last block went, counted from {@link ORIGIN}; -1 behind an escape. */
+  /**
+   * Address of the symbol of each code of the last block, {@link ORIGIN} for the first; -1 after an escape.
+   */
   readonly positions: Int32Array;
   readonly #run: Kernel["run"];
   readonly #bytes: Uint8Array;
@@ -131,7 +111,7 @@ export class FsstDecoder {
   /**
    * Decodes one to {@link BLOCK_CODES} codes.
    * @param count codes below this have a symbol
-   * @returns the number of codes decoded: one more than were given if the last is an escape, 0 if one of them has no
+   * @returns the number of codes decoded: one more than requested if the last is an escape, 0 if one has no
    * symbol
    */
   decode(codes: Uint8Array, start: number, end: number, count: number): number {
@@ -143,7 +123,7 @@ export class FsstDecoder {
     return Math.max(0, this.#words[CONSUMED / 4] - phase);
   }
 
-  /** What `consumed` codes of the last block stand for; a view that the next block overwrites. */
+  /** The text of `consumed` codes of the last block; a view that the next block overwrites. */
   output(consumed: number): Uint8Array {
     return this.#bytes.subarray(OUTPUT, this.positions[consumed]);
   }
@@ -152,7 +132,4 @@ export class FsstDecoder {
 }
 
 /** One decoder is enough, because a page is decoded without a break. */
-export const fsstDecoder = new KernelUse(() => {
-  const made = decodeKernel();
-  return made === null ? null : new FsstDecoder(made);
-});
+export const fsstDecoder = KernelUse.of(decodeKernel, (compiled) => new FsstDecoder(compiled));

@@ -1,56 +1,28 @@
 /**
- * FSST encoding as a WebAssembly kernel: the loop of `encodeRows` in fsst.ts. One code leads to the place of the next, and
- * finding it waits for memory most of the time, so two runs of values are encoded by turns. Values are passed in blocks, none
- * of which is split. Its memory:
+ * FSST encoding as a WebAssembly kernel: the loop of `encodeRows` in fsst.ts. The length of each code decides
+ * where the next bytes begin, and the lookup mostly waits for memory, so the kernel encodes two runs of
+ * values by turns. A block has whole values. The memory:
  *
  *     symbols     by slot of the first three bytes: 8 bytes, zero-padded
- *     entries     by slot: code and length × 256 of the symbol, as u16; 0 where there is none
- *     masks       by length: which of 8 bytes count; all of them for length 0, whose symbol no bytes equal
+ *     entries     by slot: code and length × 256 of the symbol, as u16; 0 if there is none
+ *     masks       by length: the bytes of 8 that count; all of them for length 0, whose symbol no bytes equal
  *     byteCodes   by the next byte: code and length × 256 of the symbol of that byte alone, or 0
- *     shortCodes  by the next two bytes: the same of the longest symbol of one or two bytes, or 0
- *     ends        u32 for each value of the block: where it ends, and then where its codes end
- *     input       the values, as far behind a multiple of 8 as where they came from, and 8 bytes more
- *     output      their codes, at most two for each byte: of the first run from the start, of the second from twice as many
- *                 bytes on as the first run has
+ *     shortCodes  by the next two bytes: the entry of the longest symbol of one or two bytes, or 0
+ *     ends        u32 for each value of the block: its end, and after encoding the end of its codes
+ *     input       the values, at their alignment modulo 8 in the page, and 8 bytes more
+ *     output      their codes, at most two for each byte: those of the first run at the start, those of the
+ *                 second after twice as many bytes as the first run has
  */
 
 import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import { phaseOf } from "../../bytes/aligned.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
-import {
-  above,
-  add,
-  and,
-  and64,
-  block,
-  type Code,
-  constant,
-  equal,
-  get,
-  isZero64,
-  type Kernel,
-  KernelUse,
-  kernel,
-  leave,
-  leaveWhen,
-  load,
-  load16,
-  load64,
-  loop,
-  multiply,
-  or,
-  select,
-  set,
-  shiftLeft,
-  shiftRight,
-  store,
-  store8,
-  when,
-  xor64,
-} from "../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
+import type { Label } from "../../bytes/wasm/kernelCode.js";
+import type { IntegerLocal } from "../../bytes/wasm/values.js";
 import { type FsstSymbolTable, HASH_SHIFT } from "./fsstTraining.js";
 
-/** Most bytes, and most values, of a block. */
+/** Maximum number of bytes, and of values, of a block. */
 export const ENCODED_BYTES = 64 * 1024;
 export const ENCODED_VALUES = 8192;
 
@@ -65,98 +37,76 @@ const INPUT = ENDS + 4 * ENCODED_VALUES;
 const OUTPUT = INPUT + ENCODED_BYTES + 16;
 const PAGES = Math.ceil((OUTPUT + 2 * ENCODED_BYTES) / 65536);
 
-/** Where a run of values is: `place` is that of the end of its current value, `end` what stands there. */
-const RUN_LOCALS = ["read", "end", "write", "place", "last"] as const;
-type RunLocal = (typeof RUN_LOCALS)[number];
-const RUNS = ["first", "second"] as const;
+/** Progress of a run of values: `end` is the end of the current value, which the word at `position` says. */
+interface Run {
+  readonly read: IntegerLocal;
+  readonly end: IntegerLocal;
+  readonly write: IntegerLocal;
+  readonly position: IntegerLocal;
+  readonly last: IntegerLocal;
+}
 
 const encodeKernel = (): Kernel | null =>
-  kernel({
-    parameters: RUNS.flatMap((run) => ["read", "write", "place", "last"].map((name) => `${name} ${run}`)),
-    locals: [...RUNS.map((run) => `end ${run}`), "low", "slot", "entry"],
-    pages: PAGES,
-    body: (local) => {
-      const [low, slot, entry] = [local("low"), local("slot"), local("entry")];
-      const places = RUNS.map(
-        (run) => Object.fromEntries(RUN_LOCALS.map((name) => [name, local(`${name} ${run}`)])) as Run,
+  kernel(PAGES, (wasm) => {
+    const [readA, writeA, positionA, lastA, readB, writeB, positionB, lastB] = wasm.parameters();
+    const [endA, endB, low, slot, entry] = wasm.integers();
+    const runs: readonly [Run, Run] = [
+      { read: readA, end: endA, write: writeA, position: positionA, last: lastA },
+      { read: readB, end: endB, write: writeB, position: positionB, last: lastB },
+    ];
+    const length = entry.shiftRight(8);
+    /** Encodes the next bytes of a value that has some. */
+    const step = ({ read, end, write }: Run): void => {
+      const isPastEnd = read.plus(length).above(end);
+      const difference = read.loadLong().xor(slot.shiftLeft(3).loadLong(SYMBOLS));
+      const differs = difference.and(length.shiftLeft(3).loadLong(MASKS)).isZero().equals(0);
+      low.set(read.load());
+      slot.set(low.and(0xffffff).times(HASH_PRIME).shiftRight(HASH_SHIFT));
+      entry.set(slot.shiftLeft(1).load16(ENTRIES));
+      const shortEntry = low.and(0xffff).shiftLeft(1).load16(SHORT_CODES);
+      entry.set(differs.or(isPastEnd).choose(shortEntry, entry));
+      wasm.when(isPastEnd, () => entry.set(low.and(0xff).shiftLeft(1).load16(BYTE_CODES)));
+      wasm.when(
+        entry.equals(0),
+        () => {
+          wasm.store8(write, ESCAPE_CODE);
+          wasm.store8(write.plus(1), low);
+          write.increase(2);
+          read.increase(1);
+        },
+        () => {
+          wasm.store8(write, entry);
+          write.increase(1);
+          read.increase(length);
+        },
       );
-      const length = shiftRight(get(entry), constant(8));
-      const twice = (value: Code): Code => shiftLeft(value, constant(1));
-      const eightfold = (value: Code): Code => shiftLeft(value, constant(3));
-      /** Encodes the next bytes of a run, of which there are some. */
-      const step = ({ read, end, write }: Run): Code => {
-        const reachesOver = above(add(get(read), length), get(end));
-        const differs = equal(
-          isZero64(
-            and64(
-              xor64(load64(get(read)), load64(eightfold(get(slot)), SYMBOLS)),
-              load64(eightfold(length), MASKS),
-            ),
-          ),
-          constant(0),
-        );
-        return [
-          set(low, load(get(read))),
-          set(
-            slot,
-            shiftRight(
-              multiply(and(get(low), constant(0xffffff)), constant(HASH_PRIME)),
-              constant(HASH_SHIFT),
-            ),
-          ),
-          set(entry, load16(twice(get(slot)), ENTRIES)),
-          set(
-            entry,
-            select(
-              load16(twice(and(get(low), constant(0xffff))), SHORT_CODES),
-              get(entry),
-              or(differs, reachesOver),
-            ),
-          ),
-          when(reachesOver, set(entry, load16(twice(and(get(low), constant(0xff))), BYTE_CODES))),
-          when(
-            equal(get(entry), constant(0)),
-            [
-              store8(get(write), constant(ESCAPE_CODE)),
-              store8(add(get(write), constant(1)), get(low)),
-              set(write, add(get(write), constant(2))),
-              set(read, add(get(read), constant(1))),
-            ],
-            [
-              store8(get(write), get(entry)),
-              set(write, add(get(write), constant(1))),
-              set(read, add(get(read), length)),
-            ],
-          ),
-        ];
-      };
-      /** Goes on to the next value with bytes; leaves `depth` blocks where there is none. */
-      const next = ({ read, end, write, place: position, last }: Run, depth: number): Code =>
-        loop(
-          block(
-            leaveWhen(0, above(get(end), get(read))),
-            store(get(position), get(write)),
-            set(position, add(get(position), constant(4))),
-            leaveWhen(depth + 2, equal(get(position), get(last))),
-            set(end, load(get(position))),
-            leave(1),
-          ),
-        );
-      const [first, second] = places;
-      const alone = (run: Run): Code =>
-        block(leaveWhen(0, equal(get(run.place), get(run.last))), loop(next(run, 1), step(run), leave(0)));
-      return [
-        places.map(({ end, place: position }) => set(end, load(get(position)))),
-        block(
-          places.map(({ place: position, last }) => leaveWhen(0, equal(get(position), get(last)))),
-          loop(next(first, 1), next(second, 1), step(first), step(second), leave(0)),
-        ),
-        places.map(alone),
-      ];
-    },
+    };
+    /** Goes on to the next value that has bytes. */
+    const next = ({ read, end, write, position, last }: Run, hasEnded: Label): void =>
+      wasm.loop((again) =>
+        wasm.block((hasBytes) => {
+          hasBytes.jumpWhen(end.above(read));
+          wasm.store(position, write);
+          position.increase(4);
+          hasEnded.jumpWhen(position.equals(last));
+          end.set(position.load());
+          again.jump();
+        }),
+      );
+    /** Encodes runs by turns until one of them ends. */
+    const encode = (together: readonly Run[]): void =>
+      wasm.block((hasEnded) => {
+        for (const { position, last } of together) hasEnded.jumpWhen(position.equals(last));
+        wasm.loop((again) => {
+          for (const run of together) next(run, hasEnded);
+          for (const run of together) step(run);
+          again.jump();
+        });
+      });
+    for (const { end, position } of runs) end.set(position.load());
+    encode(runs);
+    for (const run of runs) encode([run]);
   });
-
-type Run = Readonly<Record<RunLocal, number>>;
 
 /** The kernel with the views of its memory. */
 export class FsstEncoder {
@@ -190,7 +140,7 @@ export class FsstEncoder {
 
   /**
    * Encodes values `first` to `last − 1`, at most {@link ENCODED_VALUES} with at most {@link ENCODED_BYTES}.
-   * @param positions gets the end of each value's codes behind `positions[first]`, counted on from what stands there
+   * @param positions gets the end of each value's codes after `positions[first]`, to which all ends are added
    * @returns the codes, in two pieces; views that the next call overwrites
    */
   encode(
@@ -215,10 +165,10 @@ export class FsstEncoder {
     }
     const firstBytes = offsets[middle] - start;
     const secondOutput = OUTPUT + 2 * firstBytes;
-    const places = [ENDS, ENDS + 4 * (middle - first), ENDS + 4 * (last - first)];
+    const middleEnd = ENDS + 4 * (middle - first);
     this.#run(
-      ...[input, OUTPUT, places[0], places[1]],
-      ...[input + firstBytes, secondOutput, places[1], places[2]],
+      ...[input, OUTPUT, ENDS, middleEnd],
+      ...[input + firstBytes, secondOutput, middleEnd, ENDS + 4 * (last - first)],
     );
     const firstSize = this.#collect(positions, first, middle, OUTPUT, ends - first);
     const secondSize = this.#collect(positions, middle, last, secondOutput, ends - first);
@@ -237,7 +187,4 @@ export class FsstEncoder {
 }
 
 /** One encoder is enough, because a page is encoded without a break. */
-export const fsstEncoder = new KernelUse(() => {
-  const made = encodeKernel();
-  return made === null ? null : new FsstEncoder(made);
-});
+export const fsstEncoder = KernelUse.of(encodeKernel, (compiled) => new FsstEncoder(compiled));

@@ -1,57 +1,24 @@
 /**
- * Finds words in texts, and their numbers in a table of those that were seen before, as a WebAssembly kernel. A word is a
- * run of letters and digits of ASCII and of bytes outside ASCII: what such a run is cut into depends on itself only. The
- * memory of the kernel:
+ * Finds the words of texts and their numbers in a table of earlier words, as a WebAssembly kernel. A word is
+ * a run of ASCII letters and digits and of bytes outside ASCII: the tokens of such a run depend on nothing
+ * else. The memory:
  *
  *     state      where a call stopped, see {@link STATE}
  *     masks      for each length up to 16, the bytes of a vector that belong to a word of that length
  *     text       of some rows
- *     numbers    of tokens, as they were found
+ *     numbers    of tokens, in the order of the text
  *     positions  of the same tokens
- *     rest       the bytes of words from the 17th on, filled up with 0 to multiples of 16
- *     slots      a hash table; of each slot 32 bytes: the first 16 bytes of the word, filled up with 0; u32 what it stands
- *                for (0: the slot is free; 1: no token; 2: it has to be asked; else the number of its token + 3);
- *                u32 bytes of the word; u32 where the rest lies
+ *     rest       the bytes of words from the 17th on, zero-padded to multiples of 16
+ *     slots      a hash table with slots of 32 bytes: the first 16 bytes of the word, zero-padded; u32 its
+ *                meaning (0: the slot is free; 1: no token; 2: the caller must decide; else the number of its
+ *                token + 3); u32 byte length of the word; u32 address of the rest
  */
 
-import {
-  add,
-  and,
-  atLeast,
-  below,
-  block,
-  bytesBelow,
-  constant,
-  equal,
-  get,
-  type Kernel,
-  kernel,
-  laneOfWords,
-  leave,
-  leaveWhen,
-  load,
-  loop,
-  multiply,
-  rotateLeft,
-  set,
-  shiftLeft,
-  shiftRight,
-  signsOfBytes,
-  store,
-  subtract,
-  subtractBytes,
-  trailingZeros,
-  vectorAnd,
-  vectorConstant,
-  vectorLoad,
-  vectorOr,
-  vectorsDiffer,
-  when,
-  xor,
-} from "../../bytes/wasm.js";
+import { type Kernel, kernel } from "../../bytes/wasm/kernel.js";
+import { Integer, Vector } from "../../bytes/wasm/values.js";
 
-/** Words of the state; hashes begin with the seed, so that nobody can choose words that have the same ones. */
-export const STATE = { isDone: 0, from: 1, at: 2, out: 3, position: 4, slot: 5, seed: 6 } as const;
+/** Words of the state. The seed of the hashes is random, so that nobody can choose words that collide. */
+export const STATE = { isDone: 0, from: 1, next: 2, out: 3, position: 4, slot: 5, seed: 6 } as const;
 
 export const TEXT_BYTES = 256 * 1024;
 /** Words of a text are at least two bytes apart. */
@@ -63,180 +30,144 @@ export const WORD_SLOT_BYTES = 32;
 
 const MASKS = 64;
 export const TEXT = 1024;
-/** A vector is loaded from the last byte on. */
+/** The kernel loads a whole vector at the last byte. */
 export const NUMBERS = TEXT + TEXT_BYTES + 64;
 export const POSITIONS = NUMBERS + NUMBER_BYTES;
 export const REST = POSITIONS + NUMBER_BYTES;
 export const FIRST_SLOT = REST + REST_BYTES;
 const PAGES = Math.ceil((FIRST_SLOT + WORD_SLOTS * WORD_SLOT_BYTES) / 65_536);
 
-/** Longer words are not in the table. */
+/** The table has no longer words. */
 export const MAX_WORD_BYTES = 255;
 const FREE = 0;
 export const NO_TOKEN = 1;
 export const ASK = 2;
 export const FIRST_NUMBER = 3;
 
-const allBytes = (byte: number) => vectorConstant(new Array(16).fill(byte));
-
 /**
- * A kernel with a memory of its own: `run(at, end, out, position)` goes through the text from `at` to before `end`, puts
- * numbers and positions at `out`, and stops at a word that it does not know.
+ * A kernel with a memory of its own: `run(next, end, out, position)`. It reads the text from `next` to before
+ * `end`. It writes numbers and positions from `out` on, and stops at a word that is not in the table.
  */
 export function wordKernel(): Kernel | null {
-  const made = kernel({
-    parameters: ["at", "end", "out", "position"],
-    locals: ["bits", "from", "length", "hash", "slot", "number", "rest", "chunk", "left"],
-    vectors: ["bytes", "key", "lower"],
-    pages: PAGES,
-    body: (local) => {
-      const names = ["at", "end", "out", "position", "bits", "from", "length", "hash", "slot", "number"];
-      const [index, end, out, position, bits, from, length, hash, slot, number] = names.map(local);
-      const [rest, chunk, left] = ["rest", "chunk", "left"].map(local);
-      const [bytes, key, lower] = ["bytes", "key", "lower"].map(local);
-      /** A bit for each of 16 bytes that is part of a word. */
-      const wordBits = [
-        set(bytes, vectorLoad(get(index))),
-        set(lower, vectorOr(get(bytes), allBytes(0x20))),
-        set(
-          bits,
-          signsOfBytes(
-            vectorOr(
-              get(bytes),
-              vectorOr(
-                bytesBelow(subtractBytes(get(lower), allBytes(0x61)), allBytes(26)),
-                bytesBelow(subtractBytes(get(bytes), allBytes(0x30)), allBytes(10)),
-              ),
-            ),
-          ),
-        ),
-      ];
-      const moveOn = set(index, add(get(index), trailingZeros(get(bits))));
-      const stop = (isDone: number) => [
-        store(constant(4 * STATE.isDone), constant(isDone)),
-        store(constant(4 * STATE.from), get(from)),
-        store(constant(4 * STATE.at), get(index)),
-        store(constant(4 * STATE.out), get(out)),
-        store(constant(4 * STATE.position), get(position)),
-        store(constant(4 * STATE.slot), get(slot)),
-      ];
-      const maskOf = (byteLength: number) => vectorLoad(shiftLeft(get(byteLength), constant(4)), MASKS);
-      const atMost16 = when(atLeast(get(left), constant(17)), set(left, constant(16)));
-      const hashKey = [0, 1, 2, 3].map((lane) =>
-        set(
-          hash,
-          rotateLeft(
-            multiply(xor(get(hash), laneOfWords(get(key), lane)), constant(0x9e3779b1 | 0)),
-            constant(15),
-          ),
-        ),
-      );
-      const loadKey = (address: number) => [set(key, vectorAnd(vectorLoad(get(address)), maskOf(left)))];
-      return [
-        // Within the loop of the words, depth 0 goes on with the next one, 1 is the end of the text, 2 returns.
-        block(
-          loop(
-            block(
-              loop(
-                leaveWhen(3, atLeast(get(index), get(end))),
-                wordBits,
-                leaveWhen(1, get(bits)),
-                set(index, add(get(index), constant(16))),
-                leave(0),
-              ),
-            ),
-            moveOn,
-            leaveWhen(1, atLeast(get(index), get(end))),
-            set(from, get(index)),
-            block(
-              loop(
-                wordBits,
-                set(bits, xor(get(bits), constant(0xffff))),
-                leaveWhen(1, get(bits)),
-                set(index, add(get(index), constant(16))),
-                leaveWhen(0, below(get(index), get(end))),
-                set(bits, constant(1)),
-              ),
-            ),
-            moveOn,
-            when(below(get(end), get(index)), set(index, get(end))),
-            set(length, subtract(get(index), get(from))),
-            // Of all of the word; its first part is the key.
-            set(hash, xor(get(length), load(constant(4 * STATE.seed)))),
-            set(slot, constant(0)),
-            block(
-              leaveWhen(0, below(constant(MAX_WORD_BYTES), get(length))),
-              set(chunk, get(from)),
-              loop(
-                set(left, subtract(get(index), get(chunk))),
-                atMost16,
-                loadKey(chunk),
-                hashKey,
-                set(chunk, add(get(chunk), constant(16))),
-                leaveWhen(0, below(get(chunk), get(index))),
-              ),
-              set(hash, xor(get(hash), shiftRight(get(hash), constant(15)))),
-              set(left, get(length)),
-              atMost16,
-              loadKey(from),
-              set(
-                slot,
-                add(
-                  constant(FIRST_SLOT),
-                  multiply(and(get(hash), constant(WORD_SLOTS - 1)), constant(WORD_SLOT_BYTES)),
-                ),
-              ),
-              loop(
-                set(number, load(get(slot), 16)),
-                // Free: the word is not known.
-                leaveWhen(1, equal(get(number), constant(FREE))),
-                block(
-                  leaveWhen(0, vectorsDiffer(get(key), vectorLoad(get(slot)))),
-                  leaveWhen(0, xor(get(length), load(get(slot), 20))),
-                  set(rest, load(get(slot), 24)),
-                  set(chunk, add(get(from), constant(16))),
-                  block(
-                    loop(
-                      leaveWhen(1, atLeast(get(chunk), get(index))),
-                      set(left, subtract(get(index), get(chunk))),
-                      atMost16,
-                      leaveWhen(
-                        2,
-                        vectorsDiffer(vectorAnd(vectorLoad(get(chunk)), maskOf(left)), vectorLoad(get(rest))),
-                      ),
-                      set(chunk, add(get(chunk), constant(16))),
-                      set(rest, add(get(rest), constant(16))),
-                      leave(0),
-                    ),
-                  ),
-                  // It is this word. Depth 2 stops here, 3 goes on with the next one.
-                  leaveWhen(2, equal(get(number), constant(ASK))),
-                  when(atLeast(get(number), constant(FIRST_NUMBER)), [
-                    store(get(out), subtract(get(number), constant(FIRST_NUMBER))),
-                    store(get(out), get(position), POSITIONS - NUMBERS),
-                    set(out, add(get(out), constant(4))),
-                  ]),
-                  set(position, add(get(position), constant(1))),
-                  leave(3),
-                ),
-                set(slot, add(get(slot), constant(WORD_SLOT_BYTES))),
-                when(
-                  atLeast(get(slot), constant(FIRST_SLOT + WORD_SLOTS * WORD_SLOT_BYTES)),
-                  set(slot, constant(FIRST_SLOT)),
-                ),
-                leave(0),
-              ),
-            ),
-            stop(0),
-            leave(2),
-          ),
-        ),
-        stop(1),
-      ];
-    },
+  const compiled = kernel(PAGES, (wasm) => {
+    const [next, end, out, position] = wasm.parameters();
+    const [bits, from, length, hash, slot, number, rest, piece, left] = wasm.integers();
+    const [bytes, key, lower] = wasm.vectors();
+    /** Sets a bit for each of 16 bytes that is part of a word. */
+    const findWordBytes = (): void => {
+      bytes.set(next.loadVector());
+      lower.set(bytes.or(Vector.ofByte(0x20)));
+      const isLetter = lower.minusBytes(Vector.ofByte(0x61)).bytesBelow(Vector.ofByte(26));
+      const isDigit = bytes.minusBytes(Vector.ofByte(0x30)).bytesBelow(Vector.ofByte(10));
+      bits.set(bytes.or(isLetter.or(isDigit)).signsOfBytes());
+    };
+    const skipToFirstBit = (): void => next.increase(bits.trailingZeros());
+    const saveState = (isDone: number): void => {
+      wasm.store(4 * STATE.isDone, isDone);
+      wasm.store(4 * STATE.from, from);
+      wasm.store(4 * STATE.next, next);
+      wasm.store(4 * STATE.out, out);
+      wasm.store(4 * STATE.position, position);
+      wasm.store(4 * STATE.slot, slot);
+    };
+    const limitTo16 = (): void => wasm.when(left.atLeast(17), () => left.set(16));
+    const paddedPiece = (address: Integer): Vector =>
+      address.loadVector().and(left.shiftLeft(4).loadVector(MASKS));
+    const hashKey = (): void => {
+      for (let lane = 0; lane < 4; lane++)
+        hash.set(
+          hash
+            .xor(key.word(lane))
+            .times(0x9e3779b1 | 0)
+            .rotateLeft(15),
+        );
+    };
+    wasm.block((isAtEnd) =>
+      wasm.loop((nextWord) => {
+        wasm.block((isInWord) =>
+          wasm.loop((again) => {
+            isAtEnd.jumpWhen(next.atLeast(end));
+            findWordBytes();
+            isInWord.jumpWhen(bits);
+            next.increase(16);
+            again.jump();
+          }),
+        );
+        skipToFirstBit();
+        isAtEnd.jumpWhen(next.atLeast(end));
+        from.set(next);
+        wasm.block((isAfterWord) => {
+          wasm.doWhile(() => {
+            findWordBytes();
+            bits.set(bits.xor(0xffff));
+            isAfterWord.jumpWhen(bits);
+            next.increase(16);
+          }, next.below(end));
+          bits.set(1);
+        });
+        skipToFirstBit();
+        wasm.when(end.below(next), () => next.set(end));
+        length.set(next.minus(from));
+        // The hash is of the whole word, the key its first piece.
+        hash.set(length.xor(Integer.of(4 * STATE.seed).load()));
+        slot.set(0);
+        wasm.block((isUnknown) => {
+          isUnknown.jumpWhen(Integer.of(MAX_WORD_BYTES).below(length));
+          piece.set(from);
+          wasm.doWhile(() => {
+            left.set(next.minus(piece));
+            limitTo16();
+            key.set(paddedPiece(piece));
+            hashKey();
+            piece.increase(16);
+          }, piece.below(next));
+          hash.set(hash.xor(hash.shiftRight(15)));
+          left.set(length);
+          limitTo16();
+          key.set(paddedPiece(from));
+          slot.set(Integer.of(FIRST_SLOT).plus(hash.and(WORD_SLOTS - 1).times(WORD_SLOT_BYTES)));
+          wasm.loop((nextSlot) => {
+            number.set(slot.load(16));
+            isUnknown.jumpWhen(number.equals(FREE));
+            wasm.block((isDifferent) => {
+              isDifferent.jumpWhen(key.differs(slot.loadVector()));
+              isDifferent.jumpWhen(length.xor(slot.load(20)));
+              rest.set(slot.load(24));
+              piece.set(from.plus(16));
+              wasm.block((isEqual) =>
+                wasm.loop((again) => {
+                  isEqual.jumpWhen(piece.atLeast(next));
+                  left.set(next.minus(piece));
+                  limitTo16();
+                  isDifferent.jumpWhen(paddedPiece(piece).differs(rest.loadVector()));
+                  piece.increase(16);
+                  rest.increase(16);
+                  again.jump();
+                }),
+              );
+              isUnknown.jumpWhen(number.equals(ASK));
+              wasm.when(number.atLeast(FIRST_NUMBER), () => {
+                wasm.store(out, number.minus(FIRST_NUMBER));
+                wasm.store(out, position, POSITIONS - NUMBERS);
+                out.increase(4);
+              });
+              position.increase(1);
+              nextWord.jump();
+            });
+            slot.increase(WORD_SLOT_BYTES);
+            const slotsEnd = FIRST_SLOT + WORD_SLOTS * WORD_SLOT_BYTES;
+            wasm.when(slot.atLeast(slotsEnd), () => slot.set(FIRST_SLOT));
+            nextSlot.jump();
+          });
+        });
+        saveState(0);
+        wasm.return();
+      }),
+    );
+    saveState(1);
   });
-  if (made === null) return null;
-  const masks = new Uint8Array(made.memory, MASKS, 17 * 16);
+  if (compiled === null) return null;
+  const masks = new Uint8Array(compiled.memory, MASKS, 17 * 16);
   for (let length = 0; length <= 16; length++) masks.fill(0xff, 16 * length, 17 * length);
-  return made;
+  return compiled;
 }

@@ -4,7 +4,7 @@
  * ASCII to the analyzer.
  */
 
-import type { Kernel } from "../../bytes/wasm.js";
+import type { Kernel } from "../../bytes/wasm/kernel.js";
 import { type Analyzer, isOneWord } from "./analyzer.js";
 import { PlainWordNumbers, type UseNumber, type WordNumbers } from "./plainWordNumbers.js";
 import {
@@ -89,7 +89,7 @@ class KernelWordNumbers implements WordNumbers {
         use(words[from], words[slot]);
       }
       if (state[STATE.isDone] === 1) return true;
-      index = state[STATE.at];
+      index = state[STATE.next];
       position = this.#ask(state[STATE.from], index, state[STATE.position], state[STATE.slot], use);
     }
   }

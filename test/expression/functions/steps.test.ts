@@ -1,6 +1,6 @@
 /**
- * No function of SQL holds the event loop: each runs in steps, by rows and by bytes, within one long value too. What is
- * counted are steps, never time.
+ * No function of SQL holds the event loop: each runs in steps, by rows and by bytes, within one long value
+ * too. What is counted are steps, never time.
  */
 
 import { beforeAll, describe, expect, it } from "vitest";

@@ -1,30 +1,15 @@
 /**
- * Adds up what the codes of rows stand for in a table, as a WebAssembly kernel: four rows at once, whose entries are added in
- * the order of the codes. Codes are bytes. The memory of the kernel:
+ * Adds up the table entries of the codes of rows, as a WebAssembly kernel: four rows at once, each in the
+ * order of its codes. Codes are bytes. The memory:
  *
  *     table      for each code of a row 256 floats of 32 bits
  *     sums       a float of 32 bits for each row
- *     codes      byte b of row r at r · step + b · stride, and what may be read behind them
+ *     codes      byte b of row r at r · step + b · stride, and bytes after them, which the last step reads
+ *                and ignores
  */
 
-import {
-  add,
-  constant,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  laneNumbers,
-  leaveWhen,
-  load8,
-  loop,
-  set,
-  shiftLeft,
-  subtract,
-  vectorConstant,
-  vectorOfAddresses,
-  vectorStore,
-} from "../../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../../bytes/wasm/kernel.js";
+import { type Integer, Vector } from "../../../bytes/wasm/values.js";
 
 const MAX_CODES = 512;
 const MAX_ROWS = 8192;
@@ -35,51 +20,33 @@ const ROWS_AT_ONCE = 4;
 const TABLE = 0;
 const SUMS = TABLE + MAX_CODES * ENTRY_BYTES;
 const CODES = SUMS + MAX_ROWS * 4;
-// Of the last rows at once, some may lie behind the codes.
+// The last step may read rows after the codes.
 const PAGES = Math.ceil((CODES + CODE_BYTES + ROWS_AT_ONCE * MAX_CODES) / 65_536);
 
 const sumsKernel = (): Kernel | null =>
-  kernel({
-    parameters: ["groups", "codeCount", "step", "stride"],
-    locals: ["row", "at", "table", "left", "target", "next1", "next2", "next3"],
-    vectors: ["sum"],
-    pages: PAGES,
-    body: (local) => {
-      const [groups, step, row, index, table] = ["groups", "step", "row", "at", "table"].map(local);
-      const [left, target, sum] = ["left", "target", "sum"].map(local);
-      const [next1, next2, next3] = ["next1", "next2", "next3"].map(local);
-      const entryOf = (position: number) =>
-        add(get(table), shiftLeft(load8(get(position), CODES), constant(2)));
-      return loop(
-        set(sum, vectorConstant(new Array(16).fill(0))),
-        set(index, get(row)),
-        set(table, constant(0)),
-        set(left, get(local("codeCount"))),
-        loop(
-          set(next1, add(get(index), get(step))),
-          set(next2, add(get(next1), get(step))),
-          set(next3, add(get(next2), get(step))),
-          set(
-            sum,
-            laneNumbers(
-              "f32x4",
-              "add",
-              get(sum),
-              vectorOfAddresses([entryOf(index), entryOf(next1), entryOf(next2), entryOf(next3)], TABLE),
-            ),
-          ),
-          set(index, add(get(index), get(local("stride")))),
-          set(table, add(get(table), constant(ENTRY_BYTES))),
-          set(left, subtract(get(left), constant(1))),
-          leaveWhen(0, get(left)),
-        ),
-        vectorStore(get(target), get(sum), SUMS),
-        set(target, add(get(target), constant(ROWS_AT_ONCE * 4))),
-        set(row, add(get(row), shiftLeft(get(step), constant(2)))),
-        set(groups, subtract(get(groups), constant(1))),
-        leaveWhen(0, get(groups)),
-      );
-    },
+  kernel(PAGES, (wasm) => {
+    const [groups, codeCount, step, stride] = wasm.parameters();
+    const [row, code, table, left, target, code1, code2, code3] = wasm.integers();
+    const [sum] = wasm.vectors();
+    const entryOf = (address: Integer) => table.plus(address.load8(CODES).shiftLeft(2));
+    wasm.repeat(groups, () => {
+      sum.set(Vector.ofByte(0));
+      code.set(row);
+      table.set(0);
+      left.set(codeCount);
+      wasm.repeat(left, () => {
+        code1.set(code.plus(step));
+        code2.set(code1.plus(step));
+        code3.set(code2.plus(step));
+        const entries = [entryOf(code), entryOf(code1), entryOf(code2), entryOf(code3)] as const;
+        sum.increase("f32x4", Vector.ofAddresses(entries, TABLE));
+        code.increase(stride);
+        table.increase(ENTRY_BYTES);
+      });
+      wasm.store(target, sum, SUMS);
+      target.increase(ROWS_AT_ONCE * 4);
+      row.increase(step.shiftLeft(2));
+    });
   });
 
 /** The kernel with views of its memory. */
@@ -118,17 +85,13 @@ class CodeSums {
   }
 }
 
-/** Only tests and benchmarks switch it off. */
-export const codeSumsKernelUse = new KernelUse(() => {
-  const made = sumsKernel();
-  return made === null ? null : new CodeSums(made);
-});
+export const codeSumsKernelUse = KernelUse.of(sumsKernel, (compiled) => new CodeSums(compiled));
 
 /**
- * Fills the sums of rows.
+ * Fills in the sums of rows.
  * @param table 256 entries for each code of a row
- * @param codes of the rows; where they are transposed, the first code of all rows comes first
- * @returns false, and nothing done, where there is no kernel for so many codes
+ * @param codes those of the rows; if transposed, the first codes of all rows come first
+ * @returns false, with nothing done, without a kernel for this many codes
  */
 export function codeSumsInKernel(
   table: Float32Array,

@@ -1,31 +1,15 @@
 /**
- * The squared distances of the parts of a vector from all their codewords, as a WebAssembly kernel: |x|² - 2 x · w + |w|².
- * Sixteen codewords are measured at once; they lie value by value beside each other. The memory of the kernel:
+ * Squared distances of the parts of a vector from all their codewords, as a WebAssembly kernel: |x|² - 2 x ·
+ * w + |w|². It measures sixteen codewords at once, which lie side by side, value by value. The memory:
  *
- *     table      for each part and codeword the squared distance; what is left of the difference of large numbers may be a
- *                little below 0, and becomes 0
+ *     table      for each part and codeword the squared distance; rounding may make it negative, and the
+ *                kernel stores 0
  *     values     for each part of the vector its |x|², and its values times -2
  *     words      part by part in groups of 16 codewords: their |w|², then their first values, and so on
  */
 
-import {
-  add,
-  constant,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  laneNumbers,
-  largerFloats,
-  leaveWhen,
-  loop,
-  set,
-  subtract,
-  vectorConstant,
-  vectorLoad,
-  vectorOfFloat,
-  vectorStore,
-} from "../../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../../bytes/wasm/kernel.js";
+import { Vector } from "../../../bytes/wasm/values.js";
 import type { Codebook } from "./codebook.js";
 
 const TABLE_BYTES = 4 * 1024 * 1024;
@@ -38,70 +22,42 @@ const TABLE = 0;
 const VALUES = TABLE + TABLE_BYTES;
 const WORDS = VALUES + VALUE_BYTES;
 const PAGES = (WORDS + WORD_BYTES) / 65_536;
-const NONE = vectorConstant(new Array(16).fill(0));
 
-const tableKernel = (): TableKernel | null => {
-  const made = compiledKernel();
-  return made === null ? null : new TableKernel(made);
-};
-
-const compiledKernel = (): Kernel | null =>
-  kernel({
-    parameters: ["parts", "groups", "width"],
-    locals: ["table", "word", "part", "value", "group", "left"],
-    vectors: ["sum0", "sum1", "sum2", "sum3", "factor"],
-    pages: PAGES,
-    body: (local) => {
-      const [parts, groups, width, table, word] = ["parts", "groups", "width", "table", "word"].map(local);
-      const [part, value, group, left, factor] = ["part", "value", "group", "left", "factor"].map(local);
-      const sums = [0, 1, 2, 3].map((lane) => local(`sum${lane}`));
-      return [
-        set(word, constant(WORDS)),
-        set(part, constant(VALUES)),
-        loop(
-          set(group, get(groups)),
-          loop(
-            sums.map((sum, lane) => set(sum, vectorLoad(get(word), lane * 16))),
-            set(word, add(get(word), constant(GROUP_BYTES))),
-            set(value, add(get(part), constant(4))),
-            set(left, get(width)),
-            loop(
-              set(factor, vectorOfFloat(get(value))),
-              sums.map((sum, lane) => {
-                const product = laneNumbers(
-                  "f32x4",
-                  "multiply",
-                  get(factor),
-                  vectorLoad(get(word), lane * 16),
-                );
-                return set(sum, laneNumbers("f32x4", "add", get(sum), product));
-              }),
-              set(value, add(get(value), constant(4))),
-              set(word, add(get(word), constant(GROUP_BYTES))),
-              set(left, subtract(get(left), constant(1))),
-              leaveWhen(0, get(left)),
-            ),
-            set(factor, vectorOfFloat(get(part))),
-            sums.map((sum, lane) => {
-              const squared = laneNumbers("f32x4", "add", get(factor), get(sum));
-              return vectorStore(get(table), largerFloats(squared, NONE), lane * 16);
-            }),
-            set(table, add(get(table), constant(GROUP_BYTES))),
-            set(group, subtract(get(group), constant(1))),
-            leaveWhen(0, get(group)),
-          ),
-          set(part, get(value)),
-          set(parts, subtract(get(parts), constant(1))),
-          leaveWhen(0, get(parts)),
-        ),
-      ];
-    },
+const tableKernel = (): Kernel | null =>
+  kernel(PAGES, (wasm) => {
+    const [parts, groups, width] = wasm.parameters();
+    const [table, word, part, value, group, left] = wasm.integers();
+    const sums = [0, 1, 2, 3].map(() => wasm.vector());
+    const factor = wasm.vector();
+    word.set(WORDS);
+    part.set(VALUES);
+    wasm.repeat(parts, () => {
+      group.set(groups);
+      wasm.repeat(group, () => {
+        for (const [lane, sum] of sums.entries()) sum.set(word.loadVector(lane * 16));
+        word.increase(GROUP_BYTES);
+        value.set(part.plus(4));
+        left.set(width);
+        wasm.repeat(left, () => {
+          factor.set(value.loadRepeated());
+          for (const [lane, sum] of sums.entries())
+            sum.increase("f32x4", factor.times("f32x4", word.loadVector(lane * 16)));
+          value.increase(4);
+          word.increase(GROUP_BYTES);
+        });
+        factor.set(part.loadRepeated());
+        for (const [lane, sum] of sums.entries())
+          wasm.store(table, factor.plus("f32x4", sum).maxFloats(Vector.ofByte(0)), lane * 16);
+        table.increase(GROUP_BYTES);
+      });
+      part.set(value);
+    });
   });
 
-/** Codewords as the kernel has them. */
+/** Codewords in the order of the kernel. */
 export type ArrangedWords = Float32Array;
 
-/** @returns null for codewords that are too many for the kernel */
+/** @returns null for more codewords than the kernel has room for */
 export function arrangeWords({ parts, bits, dimension, words }: Codebook): ArrangedWords | null {
   const wordCount = 2 ** bits;
   const width = dimension / parts;
@@ -131,7 +87,7 @@ class TableKernel {
   readonly #values: Float32Array;
   readonly #words: Float32Array;
   readonly #table: Float32Array;
-  /** The codewords that are in the memory: they are those of one index for most searches. */
+  /** The codewords in the memory, which most searches use again. */
   #arranged: ArrangedWords | null = null;
 
   constructor({ run, memory }: Kernel) {
@@ -146,14 +102,14 @@ class TableKernel {
     const wordCount = 2 ** bits;
     const values = this.#values;
     for (let part = 0, from = 0, to = 0; part < parts; part++) {
-      const own = to++;
+      const squaresIndex = to++;
       let squares = 0;
       for (const end = from + width; from < end; from++) {
         const value = vector[from];
         squares += value * value;
         values[to++] = -2 * value;
       }
-      values[own] = squares;
+      values[squaresIndex] = squares;
     }
     if (this.#arranged !== arranged) {
       this.#words.set(arranged);
@@ -164,13 +120,12 @@ class TableKernel {
   }
 }
 
-/** Only tests and benchmarks switch it off. */
-export const codebookKernelUse = new KernelUse(tableKernel);
+export const codebookKernelUse = KernelUse.of(tableKernel, (compiled) => new TableKernel(compiled));
 
 /**
  * Fills a table with squared distances.
- * @param vector of all parts
- * @returns false, and nothing done, where there are no kernels
+ * @param vector all its parts
+ * @returns false, with nothing done, without a kernel
  */
 export function fillSquaresInKernel(
   codebook: Codebook,

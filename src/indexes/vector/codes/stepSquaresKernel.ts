@@ -1,83 +1,54 @@
 /**
- * The squared distances of a code of SQ from those of rows, as a WebAssembly kernel: eight steps at once. The memory of the
- * kernel:
+ * Squared distances of one SQ code from the codes of rows, as a WebAssembly kernel that takes eight values at
+ * once. The memory:
  *
- *     own       the one code, filled up with zeros to whole groups of 16 bytes
+ *     query     the one code, zero-padded to whole groups of 16 bytes
  *     sums      an integer of 32 bits for each row
- *     codes     those of rows, filled up in the same way
+ *     codes     those of rows, padded likewise
  */
 
-import {
-  add,
-  constant,
-  get,
-  integerOfLanes,
-  type Kernel,
-  KernelUse,
-  kernel,
-  laneNumbers,
-  leaveWhen,
-  loadWidened,
-  loop,
-  productsOfWords,
-  set,
-  store,
-  subtract,
-  subtractWords,
-  vectorConstant,
-} from "../../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../../bytes/wasm/kernel.js";
+import { Vector } from "../../../bytes/wasm/values.js";
 
-/** Of so many values, no sum of squares is too large. */
+/** Maximum number of values of a code: the sum of their squares fits in 32 bits. */
 export const MAX_STEP_VALUES = 16_384;
 const MAX_ROWS = 2048;
 const CODE_BYTES = 256 * 1024;
 const GROUP = 16;
 
-const OWN = 0;
-const SUMS = OWN + MAX_STEP_VALUES;
+const QUERY = 0;
+const SUMS = QUERY + MAX_STEP_VALUES;
 const CODES = SUMS + MAX_ROWS * 4;
 const PAGES = Math.ceil((CODES + CODE_BYTES) / 65_536);
 
 const squaresKernel = (): Kernel | null =>
-  kernel({
-    parameters: ["rows", "groups"],
-    locals: ["at", "own", "left", "target"],
-    vectors: ["sum", "difference"],
-    pages: PAGES,
-    body: (local) => {
-      const [rows, index, own, left, target] = ["rows", "at", "own", "left", "target"].map(local);
-      const [sum, difference] = ["sum", "difference"].map(local);
-      const addSquares = (offset: number) => [
-        set(
-          difference,
-          subtractWords(loadWidened(get(index), CODES + offset), loadWidened(get(own), OWN + offset)),
-        ),
-        set(sum, laneNumbers("i32x4", "add", get(sum), productsOfWords(get(difference), get(difference)))),
-      ];
-      return loop(
-        set(sum, vectorConstant(new Array(16).fill(0))),
-        set(own, constant(0)),
-        set(left, get(local("groups"))),
-        loop(
-          addSquares(0),
-          addSquares(8),
-          set(index, add(get(index), constant(GROUP))),
-          set(own, add(get(own), constant(GROUP))),
-          set(left, subtract(get(left), constant(1))),
-          leaveWhen(0, get(left)),
-        ),
-        store(get(target), integerOfLanes(sum), SUMS),
-        set(target, add(get(target), constant(4))),
-        set(rows, subtract(get(rows), constant(1))),
-        leaveWhen(0, get(rows)),
-      );
-    },
+  kernel(PAGES, (wasm) => {
+    const [rows, groups] = wasm.parameters();
+    const [code, query, left, target] = wasm.integers();
+    const [sum, difference] = wasm.vectors();
+    const addSquares = (offset: number): void => {
+      difference.set(code.loadWidened(CODES + offset).minusShorts(query.loadWidened(QUERY + offset)));
+      sum.increase("i32x4", difference.productsOfShorts(difference));
+    };
+    wasm.repeat(rows, () => {
+      sum.set(Vector.ofByte(0));
+      query.set(0);
+      left.set(groups);
+      wasm.repeat(left, () => {
+        addSquares(0);
+        addSquares(8);
+        code.increase(GROUP);
+        query.increase(GROUP);
+      });
+      wasm.store(target, sum.sumOfWords(), SUMS);
+      target.increase(4);
+    });
   });
 
 /** The kernel with views of its memory. */
 class StepSquares {
   readonly #run: Kernel["run"];
-  readonly #own: Uint8Array;
+  readonly #query: Uint8Array;
   readonly #sums: Uint32Array;
   readonly #codes: Uint8Array;
   readonly #words: Uint32Array;
@@ -86,25 +57,25 @@ class StepSquares {
 
   constructor({ run, memory }: Kernel) {
     this.#run = run;
-    this.#own = new Uint8Array(memory, OWN, MAX_STEP_VALUES);
+    this.#query = new Uint8Array(memory, QUERY, MAX_STEP_VALUES);
     this.#sums = new Uint32Array(memory, SUMS, MAX_ROWS);
     this.#codes = new Uint8Array(memory, CODES, CODE_BYTES);
     this.#words = new Uint32Array(memory, CODES, CODE_BYTES / 4);
   }
 
   fill(
-    own: Uint8Array,
+    query: Uint8Array,
     codes: Uint8Array,
     rows: Uint32Array | null,
     count: number,
     sums: Float64Array,
   ): void {
-    const dimension = own.length;
+    const dimension = query.length;
     const width = Math.ceil(dimension / GROUP) * GROUP;
-    if (this.#loaded !== own) {
-      this.#own.fill(0, dimension, width);
-      this.#own.set(own);
-      this.#loaded = own;
+    if (this.#loaded !== query) {
+      this.#query.fill(0, dimension, width);
+      this.#query.set(query);
+      this.#loaded = query;
     }
     const pieceRows = Math.min(MAX_ROWS, Math.floor(CODE_BYTES / width));
     for (let start = 0; start < count; start += pieceRows) {
@@ -133,7 +104,7 @@ class StepSquares {
     }
   }
 
-  /** The same of whole words: a loop is quicker than a call for each of the rows, which are short. */
+  /** Copies whole words in a loop, which for short rows is faster than a call for each. */
   #putWords(codes: Uint8Array, width: number, rows: Uint32Array, start: number, end: number): void {
     const all = new Uint32Array(codes.buffer, codes.byteOffset, codes.length >>> 2);
     const [words, rowWords] = [this.#words, width / 4];
@@ -144,27 +115,23 @@ class StepSquares {
   }
 }
 
-/** Only tests and benchmarks switch it off. */
-export const stepSquaresKernelUse = new KernelUse(() => {
-  const made = squaresKernel();
-  return made === null ? null : new StepSquares(made);
-});
+export const stepSquaresKernelUse = KernelUse.of(squaresKernel, (compiled) => new StepSquares(compiled));
 
 /**
- * Fills the squared distances of a code from those of rows.
- * @param own does not change any more
- * @param rows whose codes are meant; null for the first `count`
- * @returns false, and nothing done, where there is no kernel for so many values
+ * Fills in the squared distances of a code from those of rows.
+ * @param query must not change after the call
+ * @param rows numbers of the rows to measure; null for the first `count`
+ * @returns false, with nothing done, without a kernel for this many values
  */
 export function stepSquaresInKernel(
-  own: Uint8Array,
+  query: Uint8Array,
   codes: Uint8Array,
   rows: Uint32Array | null,
   count: number,
   sums: Float64Array,
 ): boolean {
-  const made = own.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
+  const made = query.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
   if (made === null) return false;
-  if (count > 0) made.fill(own, codes, rows, count, sums);
+  if (count > 0) made.fill(query, codes, rows, count, sums);
   return true;
 }

@@ -1,56 +1,27 @@
 /**
- * The nearest centroid of each of many vectors, as WebAssembly kernels. Of a vector x, the centroid c with the greatest score
- * x · c - |c|² / 2 is the nearest; by dot product, that with the greatest score x · c. Integers of 16 bits are multiplied
- * twice as fast as floats, so both are turned into these: first the mean of all centroids is taken off, which changes no
- * order; then each vector and each centroid is scaled by itself until its length is {@link INTEGER_LENGTH}, so that sums of
- * products fit in 32 bits. Of two centroids whose distances differ by less than some 1e-5 of the lengths, either may count as
- * the nearest. By dot product, vectors stay where they are: the mean is taken off the centroids only.
+ * The nearest centroid of each of many vectors, as WebAssembly kernels. For a vector x, the centroid c with
+ * the greatest score x · c - |c|² / 2 is the nearest; by dot product, that with the greatest score x · c.
+ * Integers of 16 bits are multiplied twice as fast as floats, so the kernels turn both into such integers.
+ * First they subtract the mean of all centroids, which changes no order. Then they scale each vector and each
+ * centroid to the length {@link INTEGER_LENGTH}, so that sums of products fit in 32 bits. If the distances of
+ * two centroids differ by less than about 1e-5 of the lengths, either may be the result. By dot product, the
+ * mean is subtracted from the centroids only.
  *
- * Two vectors are measured from sixteen centroids at once, four of these to a vector of sums: they lie beside each other, two
- * values by two values. The memory of the kernels:
+ * A call measures two vectors from sixteen centroids at once, four centroids to a vector of sums. The
+ * centroids of a group lie side by side, two values by two values. The memory of the kernels:
  *
- *     found       {@link PIECE_ROWS} times 32 bytes: for each of four lanes the greatest score, then the numbers of the centroids
- *     scales      {@link PIECE_ROWS} floats: what each vector is multiplied by
- *     values      {@link PIECE_BYTES} of vectors, filled up with zeros to whole steps of 8 values
- *     integers    half as much: the same as integers
- *     mean        what is taken off vectors, filled up likewise
- *     centroids   {@link CENTROID_BYTES} in groups: of 16 what one of their integers is in units of values, halves of their
- *                 squares, then their 16 first pairs of integers, and so on
+ *     nearest     {@link PIECE_ROWS} times 32 bytes: for each of four lanes the greatest score, then the
+ *                 number of the centroid
+ *     scales      {@link PIECE_ROWS} floats: the factor of each vector
+ *     values      {@link PIECE_BYTES} of vectors, zero-padded to whole steps of 8 values
+ *     integers    half as many bytes: the vectors as integers
+ *     mean        the mean to subtract from vectors, padded likewise
+ *     centroids   {@link CENTROID_BYTES} in groups of 16: the value of one integer of each, halves of their
+ *                 squares, then the first pair of integers of each, and so on
  */
 
-import {
-  add,
-  type Code,
-  choose,
-  constant,
-  divideFloat64,
-  float32OfFloat64,
-  float64,
-  floatsAbove,
-  floatsOfWords,
-  get,
-  type Kernel,
-  KernelUse,
-  kernel,
-  laneNumbers,
-  largerFloat64,
-  leaveWhen,
-  loop,
-  narrowWords,
-  productsOfWords,
-  rootOfFloat64,
-  roundFloats,
-  set,
-  storeFloat32,
-  subtract,
-  sumOfLanes,
-  vectorConstant,
-  vectorLoad,
-  vectorOfFloat,
-  vectorOfFloat32,
-  vectorOfWords,
-  vectorStore,
-} from "../../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel } from "../../../bytes/wasm/kernel.js";
+import { Double, Vector } from "../../../bytes/wasm/values.js";
 
 const PIECE_ROWS = 2048;
 const PIECE_BYTES = 256 * 1024;
@@ -58,187 +29,135 @@ const CENTROID_BYTES = 16 * 1024 * 1024;
 const GROUP = 16;
 /** Bytes of one number, or of one pair of integers, of each centroid of a group. */
 const GROUP_BYTES = GROUP * 4;
-/** Values of a vector that are multiplied in a round: pairs, and what they are. */
+/** Pairs of values, and values, of a vector in one round. */
 const STEP_PAIRS = 4;
 const STEP = 2 * STEP_PAIRS;
 const INTEGER_LENGTH = 32_767;
-/** Vectors that are shorter are not scaled up to it: no scale is infinite. */
+/** Least square of a length that scales start from, so that no scale is infinite. */
 const LEAST_SQUARES = 1e-30;
 
-const FOUND = 0;
-const FOUND_BYTES = 32;
-const SCALES = FOUND + PIECE_ROWS * FOUND_BYTES;
+const NEAREST = 0;
+const NEAREST_BYTES = 32;
+const SCALES = NEAREST + PIECE_ROWS * NEAREST_BYTES;
 const VALUES = SCALES + PIECE_ROWS * 4;
 const INTEGERS = VALUES + PIECE_BYTES;
 const MEAN = INTEGERS + PIECE_BYTES / 2;
 const CENTROIDS = MEAN + PIECE_BYTES;
 const PAGES = Math.ceil((CENTROIDS + CENTROID_BYTES) / 65_536);
 
-const wordsOf = (words: readonly number[]): number[] => [...new Uint8Array(Int32Array.from(words).buffer)];
+const bytesOfWords = (words: readonly number[]): number[] => [
+  ...new Uint8Array(Int32Array.from(words).buffer),
+];
 
 const LANES = [0, 1, 2, 3];
-/** Vectors that are measured at once: each value of a centroid that is loaded serves all of them. */
-const PAIR = ["a", "b"] as const;
 
 /** Turns vectors into integers. */
 const integersKernel = (memory: WebAssembly.Memory): Kernel | null =>
-  kernel({
-    parameters: ["rows", "steps", "rowBytes"],
-    locals: ["value", "start", "mean", "target", "scale", "left"],
-    vectors: ["sum", "low", "high", "factor"],
-    doubles: ["by"],
-    pages: memory,
-    body: (local) => {
-      const [value, start, mean, target] = ["value", "start", "mean", "target"].map(local);
-      const [scale, left, rows, steps] = ["scale", "left", "rows", "steps"].map(local);
-      const [sum, low, high, factor, by] = ["sum", "low", "high", "factor", "by"].map(local);
-      const zeros = vectorConstant(new Array(16).fill(0));
-      const floats = (operation: "add" | "subtract" | "multiply", one: Code, other: Code): Code =>
-        laneNumbers("f32x4", operation, one, other);
-      const halves = [low, high];
-      const load = halves.map((half, index) =>
-        set(half, floats("subtract", vectorLoad(get(value), index * 16), vectorLoad(get(mean), index * 16))),
-      );
-      const each = (body: Code): Code => [
-        set(mean, constant(MEAN)),
-        set(value, get(start)),
-        set(left, get(steps)),
-        loop(
-          load,
-          body,
-          set(mean, add(get(mean), constant(STEP * 4))),
-          set(value, add(get(value), constant(STEP * 4))),
-          set(left, subtract(get(left), constant(1))),
-          leaveWhen(0, get(left)),
-        ),
-      ];
-      const squares = halves.map((half) =>
-        set(sum, floats("add", get(sum), floats("multiply", get(half), get(half)))),
-      );
-      const scaled = halves.map((half) => roundFloats(floats("multiply", get(half), get(factor))));
-      const length = rootOfFloat64(largerFloat64(sumOfLanes("f32x4", sum), float64(LEAST_SQUARES)));
-      return [
-        set(start, constant(VALUES)),
-        set(target, constant(INTEGERS)),
-        set(scale, constant(SCALES)),
-        loop(
-          set(sum, zeros),
-          each(squares),
-          set(by, divideFloat64(float64(INTEGER_LENGTH), length)),
-          storeFloat32(get(scale), float32OfFloat64(get(by))),
-          set(factor, vectorOfFloat32(float32OfFloat64(get(by)))),
-          each([
-            vectorStore(get(target), narrowWords(scaled[0], scaled[1])),
-            set(target, add(get(target), constant(STEP * 2))),
-          ]),
-          set(start, add(get(start), get(local("rowBytes")))),
-          set(scale, add(get(scale), constant(4))),
-          set(rows, subtract(get(rows), constant(1))),
-          leaveWhen(0, get(rows)),
-        ),
-      ];
-    },
+  kernel(memory, (wasm) => {
+    const [rows, steps, rowBytes] = wasm.parameters();
+    const [value, start, mean, target, scale, left] = wasm.integers();
+    const [sum, low, high, factor] = wasm.vectors();
+    const [scaleFactor] = wasm.doubles();
+    const halves = [low, high];
+    /** Runs the body for each 8 values, minus the mean. */
+    const eachStep = (body: () => void): void => {
+      mean.set(MEAN);
+      value.set(start);
+      left.set(steps);
+      wasm.repeat(left, () => {
+        for (const [index, half] of halves.entries())
+          half.set(value.loadVector(index * 16).minus("f32x4", mean.loadVector(index * 16)));
+        body();
+        mean.increase(STEP * 4);
+        value.increase(STEP * 4);
+      });
+    };
+    start.set(VALUES);
+    target.set(INTEGERS);
+    scale.set(SCALES);
+    wasm.repeat(rows, () => {
+      sum.set(Vector.ofByte(0));
+      eachStep(() => {
+        for (const half of halves) sum.increase("f32x4", half.times("f32x4", half));
+      });
+      const length = sum.sum("f32x4").max(Double.of(LEAST_SQUARES)).squareRoot();
+      scaleFactor.set(Double.of(INTEGER_LENGTH).over(length));
+      wasm.store(scale, scaleFactor.toFloat());
+      factor.set(scaleFactor.toFloat().toVector());
+      eachStep(() => {
+        const [lowWords, highWords] = halves.map((half) => half.times("f32x4", factor).floatsToWords());
+        wasm.store(target, lowWords.narrowWords(highWords));
+        target.increase(STEP * 2);
+      });
+      start.increase(rowBytes);
+      scale.increase(4);
+    });
   });
 
 const scoresKernel = (memory: WebAssembly.Memory): Kernel | null =>
-  kernel({
-    parameters: ["pairs", "groups", "steps", "rowBytes"],
-    locals: ["pair", "value_a", "value_b", "first", "centroid", "left", "target", "scale"],
-    vectors: [
-      ...PAIR.flatMap((row) => [`factor_${row}`, ...LANES.map((lane) => `sum${lane}_${row}`)]),
-      ...["own", "greatest", "place", "isGreater", "current", "number"],
-    ],
-    pages: memory,
-    body: (local) => {
-      const [pairs, groups, steps, rowBytes] = ["pairs", "groups", "steps", "rowBytes"].map(local);
-      const [pair, first, centroid, left, target] = ["pair", "first", "centroid", "left", "target"].map(
-        local,
-      );
-      const [greatest, position, current, number] = ["greatest", "place", "current", "number"].map(local);
-      const [own, isGreater, scale] = ["own", "isGreater", "scale"].map(local);
-      const rows = PAIR.map((row) => ({
-        value: local(`value_${row}`),
-        factor: local(`factor_${row}`),
-        sums: LANES.map((lane) => local(`sum${lane}_${row}`)),
-      }));
-      const zeros = vectorConstant(new Array(16).fill(0));
-      const multiply = Array.from(
-        { length: STEP_PAIRS },
-        (_, index): Code => [
-          rows.map(({ factor, value }) => set(factor, vectorOfFloat(get(value), index * 4))),
-          LANES.map((lane) => [
-            set(own, vectorLoad(get(centroid), index * GROUP_BYTES + lane * 16)),
-            rows.map(({ factor, sums }) => {
-              const product = productsOfWords(get(factor), get(own));
-              return set(sums[lane], laneNumbers("i32x4", "add", get(sums[lane]), product));
-            }),
-          ]),
-        ],
-      );
-      const compare = ({ factor, sums }: (typeof rows)[number], index: number): Code => [
-        set(greatest, vectorLoad(get(target), index * FOUND_BYTES)),
-        set(position, vectorLoad(get(target), index * FOUND_BYTES + 16)),
-        set(number, get(current)),
-        set(factor, vectorOfFloat(get(scale), index * 4)),
-        sums.map((sum, lane): Code => {
-          const products = laneNumbers(
-            "f32x4",
-            "multiply",
-            floatsOfWords(get(sum)),
-            vectorLoad(get(first), lane * 16),
-          );
-          const half = vectorLoad(get(first), GROUP_BYTES + lane * 16);
-          return [
-            set(
-              sum,
-              laneNumbers("f32x4", "subtract", products, laneNumbers("f32x4", "multiply", half, get(factor))),
-            ),
-            set(isGreater, floatsAbove(get(sum), get(greatest))),
-            set(greatest, choose(get(sum), get(greatest), get(isGreater))),
-            set(position, choose(get(number), get(position), get(isGreater))),
-            set(number, laneNumbers("i32x4", "add", get(number), vectorOfWords(4))),
-          ];
-        }),
-        vectorStore(get(target), get(greatest), index * FOUND_BYTES),
-        vectorStore(get(target), get(position), index * FOUND_BYTES + 16),
-      ];
-      const [a, b] = rows;
-      const measurePair = [
-        rows.map(({ sums }) => sums.map((sum) => set(sum, zeros))),
-        set(centroid, add(get(first), constant(2 * GROUP_BYTES))),
-        set(b.value, add(get(a.value), get(rowBytes))),
-        set(left, get(steps)),
-        loop(
-          multiply,
-          rows.map(({ value }) => set(value, add(get(value), constant(STEP_PAIRS * 4)))),
-          set(centroid, add(get(centroid), constant(STEP_PAIRS * GROUP_BYTES))),
-          set(left, subtract(get(left), constant(1))),
-          leaveWhen(0, get(left)),
-        ),
-        // The next pair begins where the second vector ended.
-        set(a.value, get(b.value)),
-        rows.map(compare),
-        set(target, add(get(target), constant(2 * FOUND_BYTES))),
-        set(scale, add(get(scale), constant(2 * 4))),
-      ];
-      // Group by group, so that the centroids of one stay near while all vectors pass by.
-      return [
-        set(current, vectorConstant(wordsOf([0, 1, 2, 3]))),
-        set(first, constant(CENTROIDS)),
-        loop(
-          set(a.value, constant(INTEGERS)),
-          set(target, constant(FOUND)),
-          set(scale, constant(SCALES)),
-          set(pair, get(pairs)),
-          loop(measurePair, set(pair, subtract(get(pair), constant(1))), leaveWhen(0, get(pair))),
-          set(current, get(number)),
-          // The last pair left off where the next group begins.
-          set(first, get(centroid)),
-          set(groups, subtract(get(groups), constant(1))),
-          leaveWhen(0, get(groups)),
-        ),
-      ];
-    },
+  kernel(memory, (wasm) => {
+    const [pairs, groups, steps, rowBytes] = wasm.parameters();
+    const [pair, valueA, valueB, group, centroid, left, target, scale] = wasm.integers();
+    const vectorLocals = () => ({ factor: wasm.vector(), sums: LANES.map(() => wasm.vector()) });
+    /** The two vectors of a pair: each value of a centroid that is loaded serves both. */
+    const rows = [
+      { value: valueA, ...vectorLocals() },
+      { value: valueB, ...vectorLocals() },
+    ];
+    const [integers, greatest, nearest, isGreater, firstNumbers, numbers] = wasm.vectors();
+    const multiply = (index: number): void => {
+      for (const { factor, value } of rows) factor.set(value.loadRepeated(index * 4));
+      for (const lane of LANES) {
+        integers.set(centroid.loadVector(index * GROUP_BYTES + lane * 16));
+        for (const { factor, sums } of rows) sums[lane].increase("i32x4", factor.productsOfShorts(integers));
+      }
+    };
+    const compare = ({ factor, sums }: (typeof rows)[number], index: number): void => {
+      greatest.set(target.loadVector(index * NEAREST_BYTES));
+      nearest.set(target.loadVector(index * NEAREST_BYTES + 16));
+      numbers.set(firstNumbers);
+      factor.set(scale.loadRepeated(index * 4));
+      for (const [lane, sum] of sums.entries()) {
+        const product = sum.wordsToFloats().times("f32x4", group.loadVector(lane * 16));
+        const halfSquare = group.loadVector(GROUP_BYTES + lane * 16);
+        sum.set(product.minus("f32x4", halfSquare.times("f32x4", factor)));
+        isGreater.set(sum.floatsAbove(greatest));
+        greatest.set(isGreater.choose(sum, greatest));
+        nearest.set(isGreater.choose(numbers, nearest));
+        numbers.increase("i32x4", Vector.ofWord(4));
+      }
+      wasm.store(target, greatest, index * NEAREST_BYTES);
+      wasm.store(target, nearest, index * NEAREST_BYTES + 16);
+    };
+    const measurePair = (): void => {
+      for (const { sums } of rows) for (const sum of sums) sum.set(Vector.ofByte(0));
+      centroid.set(group.plus(2 * GROUP_BYTES));
+      valueB.set(valueA.plus(rowBytes));
+      left.set(steps);
+      wasm.repeat(left, () => {
+        for (let index = 0; index < STEP_PAIRS; index++) multiply(index);
+        for (const { value } of rows) value.increase(STEP_PAIRS * 4);
+        centroid.increase(STEP_PAIRS * GROUP_BYTES);
+      });
+      // The next pair begins at the end of the second vector.
+      valueA.set(valueB);
+      for (const [index, row] of rows.entries()) compare(row, index);
+      target.increase(2 * NEAREST_BYTES);
+      scale.increase(2 * 4);
+    };
+    // The centroids of a group stay in the cache while the kernel goes through all vectors.
+    firstNumbers.set(Vector.ofBytes(bytesOfWords([0, 1, 2, 3])));
+    group.set(CENTROIDS);
+    wasm.repeat(groups, () => {
+      valueA.set(INTEGERS);
+      target.set(NEAREST);
+      scale.set(SCALES);
+      pair.set(pairs);
+      wasm.repeat(pair, measurePair);
+      firstNumbers.set(numbers);
+      // The last pair ended at the next group.
+      group.set(centroid);
+    });
   });
 
 interface NearestKernels {
@@ -248,31 +167,29 @@ interface NearestKernels {
 }
 
 function nearestKernels(): NearestKernels | null {
-  // Where there are no kernels there may be no such memory either.
   if (typeof WebAssembly !== "object") return null;
   const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
   const [integers, scores] = [integersKernel(memory), scoresKernel(memory)];
   return integers && scores && { memory: memory.buffer, integers: integers.run, scores: scores.run };
 }
 
-/** Only tests and benchmarks switch it off. */
 export const nearestKernelUse = new KernelUse(nearestKernels);
 
-/** What vectors are measured from. */
 export interface Centroids {
-  /** One behind the other. They do not change. */
+  /** One after another. They do not change. */
   readonly values: Float32Array;
   readonly dimension: number;
-  /** Of integers that no others have: those that are loaded are not loaded again. */
+  /** A number that no other centroids have, so that they are loaded once. */
   readonly key: number;
   readonly metric: "l2" | "dot";
 }
 
 /**
  * Finds the nearest centroid of each of some vectors.
- * @param values one vector behind the other
- * @param nearest gets their numbers; of several, the first
- * @param scores gets half of what is to be taken off the vector's square for the squared distance; by dot product the product
+ * @param values one vector after another
+ * @param nearest gets their numbers; the first of several equally near ones
+ * @param scores by l2, gets half of the vector's square minus half of the squared distance; by dot product,
+ * the product
  */
 export function findNearest(
   centroids: Centroids,
@@ -284,9 +201,9 @@ export function findNearest(
   const width = Math.ceil(dimension / STEP) * STEP;
   const groups = Math.ceil(centroids.values.length / dimension / GROUP);
   const hasRoom = groups * GROUP_BYTES * (2 + width / 2) <= CENTROID_BYTES && 2 * width * 4 <= PIECE_BYTES;
-  const made = hasRoom ? nearestKernelUse.get() : null;
-  if (made === null) findPlainly(centroids, values, nearest);
-  else findInKernel(made, centroids, width, groups, values, nearest);
+  const kernels = hasRoom ? nearestKernelUse.get() : null;
+  if (kernels === null) findPlainly(centroids, values, nearest);
+  else findInKernel(kernels, centroids, width, groups, values, nearest);
   if (scores !== undefined) fillScores(centroids, values, nearest, scores);
 }
 
@@ -301,28 +218,31 @@ function findInKernel(
   const { dimension } = centroids;
   load(memory, centroids, width, groups);
   const room = new Float32Array(memory, VALUES, PIECE_BYTES / 4);
-  const sums = new Float32Array(memory, FOUND, PIECE_ROWS * 8);
-  const places = new Uint32Array(memory, FOUND, PIECE_ROWS * 8);
+  const sums = new Float32Array(memory, NEAREST, PIECE_ROWS * 8);
+  const numbers = new Uint32Array(memory, NEAREST, PIECE_ROWS * 8);
   const pieceRows = Math.min(PIECE_ROWS, 2 * Math.floor(PIECE_BYTES / 8 / width));
   for (let start = 0; start < nearest.length; start += pieceRows) {
     const rows = Math.min(pieceRows, nearest.length - start);
     fill(room, values.subarray(start * dimension, (start + rows) * dimension), dimension, width);
-    sums.set(NOTHING_FOUND.subarray(0, rows * 8));
+    sums.set(NONE_YET.subarray(0, rows * 8));
     kernels.integers(rows, width / STEP, width * 4);
     kernels.scores(Math.ceil(rows / 2), groups, width / STEP, width * 2);
     for (let row = 0, first = 0; row < rows; row++, first += 8) {
       let index = first;
       for (let lane = first + 1; lane < first + 4; lane++) {
-        if (sums[lane] > sums[index] || (sums[lane] === sums[index] && places[lane + 4] < places[index + 4]))
+        if (
+          sums[lane] > sums[index] ||
+          (sums[lane] === sums[index] && numbers[lane + 4] < numbers[index + 4])
+        )
           index = lane;
       }
-      nearest[start + row] = places[index + 4];
+      nearest[start + row] = numbers[index + 4];
     }
   }
 }
 
-/** What is found before anything is compared: no score, and the first centroid. */
-const NOTHING_FOUND = Float32Array.from({ length: PIECE_ROWS * 8 }, (_, index) =>
+/** Results before the first comparison: no score, and the first centroid. */
+const NONE_YET = Float32Array.from({ length: PIECE_ROWS * 8 }, (_, index) =>
   index % 8 < 4 ? Number.NEGATIVE_INFINITY : 0,
 );
 
@@ -338,7 +258,7 @@ function fill(room: Float32Array, values: Float32Array, dimension: number, width
   }
 }
 
-/** Which centroids lie in the memory of the kernel. */
+/** Key of the centroids in the memory of the kernel. */
 let loadedKey: number | null = null;
 
 function load(memory: ArrayBuffer, centroids: Centroids, width: number, groups: number): void {
@@ -346,29 +266,29 @@ function load(memory: ArrayBuffer, centroids: Centroids, width: number, groups: 
   const { values, dimension, metric } = centroids;
   const count = values.length / dimension;
   const mean = meanOf(centroids);
-  const takenOff = new Float32Array(memory, MEAN, width).fill(0);
-  if (metric === "l2") takenOff.set(mean);
+  const subtracted = new Float32Array(memory, MEAN, width).fill(0);
+  if (metric === "l2") subtracted.set(mean);
   const groupWords = GROUP * (2 + width / 2);
   const floats = new Float32Array(memory, CENTROIDS, groups * groupWords).fill(0);
   const integers = new Int16Array(memory, CENTROIDS, 2 * groups * groupWords);
-  const own = new Float64Array(dimension);
-  for (let which = 0; which < groups * GROUP; which++) {
-    const start = Math.floor(which / GROUP) * groupWords + (which % GROUP);
-    if (which >= count) {
+  const centred = new Float64Array(dimension);
+  for (let centroid = 0; centroid < groups * GROUP; centroid++) {
+    const start = Math.floor(centroid / GROUP) * groupWords + (centroid % GROUP);
+    if (centroid >= count) {
       floats[start + GROUP] = Number.POSITIVE_INFINITY;
       continue;
     }
     let squares = 0;
     for (let index = 0; index < dimension; index++) {
-      own[index] = values[which * dimension + index] - mean[index];
-      squares += own[index] * own[index];
+      centred[index] = values[centroid * dimension + index] - mean[index];
+      squares += centred[index] * centred[index];
     }
     const unit = Math.sqrt(Math.max(squares, LEAST_SQUARES)) / INTEGER_LENGTH;
     floats[start] = unit;
     floats[start + GROUP] = metric === "l2" ? squares / 2 : 0;
     for (let index = 0; index < dimension; index++) {
       const pair = start + (2 + (index >>> 1)) * GROUP;
-      integers[2 * pair + (index & 1)] = Math.round(own[index] / unit);
+      integers[2 * pair + (index & 1)] = Math.round(centred[index] / unit);
     }
   }
   loadedKey = centroids.key;
@@ -383,7 +303,7 @@ function meanOf({ values, dimension }: Centroids): Float32Array {
   return Float32Array.from(sums, (sum) => (sum * dimension) / values.length);
 }
 
-/** Of centroids that were found. */
+/** Computes the scores of the nearest centroids. */
 function fillScores(
   centroids: Centroids,
   values: Float32Array,
@@ -404,25 +324,26 @@ function fillScores(
 function halfSquares({ values, dimension, metric }: Centroids): Float64Array {
   const halves = new Float64Array(values.length / dimension);
   if (metric === "dot") return halves;
-  for (let own = 0, slot = 0; own < halves.length; own++) {
-    for (let index = 0; index < dimension; index++, slot++) halves[own] += (values[slot] * values[slot]) / 2;
+  for (let centroid = 0, slot = 0; centroid < halves.length; centroid++) {
+    for (let index = 0; index < dimension; index++, slot++)
+      halves[centroid] += (values[slot] * values[slot]) / 2;
   }
   return halves;
 }
 
-/** The same without a kernel, or for centroids that its memory has no room for. */
+/** Finds the nearest centroids without a kernel, or if its memory has no room for the centroids. */
 function findPlainly(centroids: Centroids, values: Float32Array, nearest: Uint32Array): void {
   const { values: numbers, dimension } = centroids;
   const halves = halfSquares(centroids);
   for (let row = 0; row < nearest.length; row++) {
     const from = row * dimension;
     let greatest = Number.NEGATIVE_INFINITY;
-    for (let own = 0, slot = 0; own < halves.length; own++) {
-      let score = -halves[own];
+    for (let centroid = 0, slot = 0; centroid < halves.length; centroid++) {
+      let score = -halves[centroid];
       for (let index = 0; index < dimension; index++) score += values[from + index] * numbers[slot++];
       if (score > greatest) {
         greatest = score;
-        nearest[row] = own;
+        nearest[row] = centroid;
       }
     }
   }

@@ -3,7 +3,7 @@
  * (spaceKernels.ts), of which several threads can have the same: each has a lane of its own in it.
  */
 
-import { type Kernel, KernelUse, kernel, MAX_PAGES } from "../../../bytes/wasm.js";
+import { type Kernel, KernelUse, kernel, MAX_PAGES } from "../../../bytes/wasm/kernel.js";
 import { InternalError } from "../../../errors.js";
 import {
   CHOSEN,
@@ -57,8 +57,8 @@ export interface SpaceMemory {
 /** The least distance by l2 of a vector from others that it lies apart from, of its distance from the one. */
 export const apartBound = (distance: number): number => Math.max(distance, Number.MIN_VALUE);
 
-/** Whether the runtime compiles any. */
-const areThereKernels = new KernelUse(() => kernel({ parameters: [], locals: [], pages: 1, body: () => [] }));
+/** An empty kernel, to know whether the runtime compiles any. */
+const emptyKernel = new KernelUse(() => kernel(1, () => {}));
 
 /**
  * Room for vectors.
@@ -71,7 +71,7 @@ export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, wit
   const both = Math.ceil((behind + moreBytes) / 65_536);
   const pages = both <= MAX_PAGES ? both : Math.ceil(behind / 65_536);
   const isShared = lanes > 1;
-  if (withKernel && pages <= MAX_PAGES && areThereKernels.get() !== null) {
+  if (withKernel && pages <= MAX_PAGES && emptyKernel.get() !== null) {
     try {
       const limits = { initial: pages, maximum: pages, shared: isShared };
       return { options, lanes, values: new WebAssembly.Memory(limits), behind };

@@ -1,88 +1,61 @@
 /**
- * A walk through the lowest level of a graph, while it is built (graphGrowth.ts) or searched (packedGraph.ts), as a WebAssembly
- * kernel: from a row on to the rows that are nearest to a vector, as far as neighbours lead. It is one call, or one for each
- * part of a long walk, in which nothing leaves the memory of the vectors (distance/vectorSpace.ts). Behind these lie:
+ * A walk through the lowest level of a graph, as a WebAssembly kernel: from one row to the rows nearest to a
+ * vector, along the neighbours. Builds (graphGrowth.ts) and searches (packedGraph.ts) walk. A walk is one
+ * call; a long one has several, between which the rows in sight stay in the memory of the vectors
+ * (distance/vectorSpace.ts). After the vectors lie:
  *
- *     lists    of each row: how many neighbours it has, then their rows, with room for as many as there may be
- *     lanes    of each thread: how many rows are in sight, the number of the last walk, and how many of the rows in sight,
- *              the nearest first, need not be looked at again; the rows in sight, the nearest first, as a number of 32 bits
- *              that is twice the row, and 1 more where its neighbours were looked at, then one that grows with the distance
- *              ({@link keyOf}); a byte for each row of the graph: the number of the walk that has seen it last
+ *     lists    for each row: number of its neighbours, then their rows, with room for the maximum number
+ *     lanes    of each thread: number of rows in sight; number of the last walk; number of the nearest rows
+ *              in sight that are done; the rows in sight, the nearest first, each as a number of 32 bits that
+ *              is twice the row, plus 1 if the walk has followed its neighbours, and a number that grows with
+ *              the distance ({@link keyOf}); a byte for each row of the graph: the number of the last walk
+ *              that saw it
  */
 
-import {
-  add,
-  and,
-  atMost,
-  below,
-  bitsOfFloat32,
-  block,
-  type Code,
-  constant,
-  copyBytes,
-  eitherNumber,
-  equal,
-  float32OfLanes,
-  get,
-  integerOfLanes,
-  type Kernel,
-  kernel,
-  leave,
-  leaveWhen,
-  load,
-  load8,
-  loop,
-  multiply,
-  or,
-  set,
-  shiftLeft,
-  shiftRight,
-  store,
-  store8,
-  subtract,
-  when,
-  xor,
-} from "../../../bytes/wasm.js";
+import { type Kernel, kernel } from "../../../bytes/wasm/kernel.js";
+import type { KernelCode } from "../../../bytes/wasm/kernelCode.js";
+import { Integer, type IntegerLocal } from "../../../bytes/wasm/values.js";
 import type { Beam } from "../distance/nearestFirst.js";
 import {
+  addProducts,
+  declareProductLocals,
   LANE_BYTES,
-  products,
+  type ProductLocals,
   rowBytesOf,
   type SpaceOptions,
   SUMS,
   touch,
-  VECTORS,
 } from "../distance/spaceKernels.js";
 import type { SpaceMemory } from "../distance/vectorSpace.js";
 
-/** What is known of a graph before walks. */
+/** Sizes of a graph and its walks. */
 export interface WalkRoom {
   readonly rowCount: number;
-  /** Neighbours that a row has room for. */
+  /** Maximum number of neighbours of a row. */
   readonly room: number;
-  /** Rows that are kept in sight, at most. */
+  /** Maximum number of rows in sight. */
   readonly beam: number;
 }
 
 const ENTRY_BYTES = 8;
-/** In a lane, before the rows that are in sight. */
+/** Bytes of a lane before the rows in sight. */
 const HEADER_BYTES = 16;
-/** In a header. */
-const [LENGTH, WALK, PLACE] = [0, 1, 2];
-/** Of rows that are looked at by one call: all that a walk leads to. */
+/** Word offsets in a header. */
+const [LENGTH, WALK, DONE] = [0, 1, 2];
+/** Lets one call follow the neighbours of any number of rows. */
 const ALL = 0xffffffff;
 const aligned = (bytes: number): number => Math.ceil(bytes / 64) * 64;
 const listBytes = ({ rowCount, room }: WalkRoom): number => aligned(rowCount * (1 + room) * 4);
 const seenOffset = ({ beam }: WalkRoom): number => aligned(HEADER_BYTES + beam * ENTRY_BYTES);
 const laneBytes = (walk: WalkRoom): number => seenOffset(walk) + aligned(walk.rowCount);
 
-/** Bytes that walks need behind the vectors. */
+/** Bytes that walks need after the vectors. */
 export const walkBytes = (walk: WalkRoom, lanes: number): number =>
   64 + listBytes(walk) + lanes * laneBytes(walk);
 
 const listsStart = ({ behind }: SpaceMemory): number => aligned(behind);
 
-/** The lists of neighbours in the memory of vectors; null where they are not there, as there are no kernels. */
+/** The lists of neighbours in the memory of vectors; null if it has none because there are no kernels. */
 export function listsBehind({ values, ...memory }: SpaceMemory, walk: WalkRoom): Uint32Array | null {
   if (ArrayBuffer.isView(values)) return null;
   const { buffer } = values;
@@ -121,12 +94,12 @@ export class Walks {
     this.#seen = new Uint8Array(0);
   }
 
-  /** Null where there are no kernels. */
+  /** Null without kernels. */
   static open(memory: SpaceMemory, walk: WalkRoom): Walks | null {
     const { values, options } = memory;
     if (ArrayBuffer.isView(values) || listsBehind(memory, walk) === null) return null;
-    const made = walkKernel(options, values);
-    return made === null ? null : new Walks(memory, values, walk, made.run);
+    const compiled = walkKernel(options, values);
+    return compiled && new Walks(memory, values, walk, compiled.run);
   }
 
   useLane(lane: number): void {
@@ -144,8 +117,8 @@ export class Walks {
 
   /**
    * Fills a beam with the rows that are nearest to one.
-   * @param start where the walk begins
-   * @param distance of it
+   * @param start row at which the walk begins
+   * @param distance of `start` from `row`
    */
   go(row: number, start: number, distance: number, beam: Beam): void {
     this.begin(start, distance);
@@ -153,8 +126,8 @@ export class Walks {
   }
 
   /**
-   * Begins a walk, which {@link goOn} does.
-   * @param distance of the row where it begins
+   * Begins a walk, which {@link goOn} continues.
+   * @param distance of the row at which it begins
    */
   begin(start: number, distance: number): void {
     // The number lies in the lane, since another thread may have used it before.
@@ -164,17 +137,17 @@ export class Walks {
     }
     this.#seen[start] = ++this.#header[WALK];
     this.#header[LENGTH] = 1;
-    this.#header[PLACE] = 0;
+    this.#header[DONE] = 0;
     this.#entries[0] = 2 * start;
-    // Its place is the first whatever it says, and it is looked at first: only its order among those that follow counts.
+    // The walk follows this row first whatever its key says. The key orders the rows that come after it.
     this.#putKey(distance);
   }
 
   /**
-   * Goes on with the walk in this lane to the rows that are nearest to one.
+   * Continues the walk in this lane to the rows that are nearest to one.
    * @param beam no longer than that of the graph, and the same in all parts of a walk
-   * @param most rows whose neighbours are looked at
-   * @returns whether the walk has ended; the beam is filled then
+   * @param most maximum number of rows whose neighbours the call follows
+   * @returns true if the walk has ended; the beam is filled then
    */
   goOn(row: number, beam: Beam, most: number): boolean {
     const rowBytes = rowBytesOf(this.#options);
@@ -190,7 +163,7 @@ export class Walks {
       this.#vectors,
       most,
     );
-    if (this.#header[PLACE] < this.#header[LENGTH]) return false;
+    if (this.#header[DONE] < this.#header[LENGTH]) return false;
     this.#take(beam);
     return true;
   }
@@ -228,151 +201,117 @@ const turnedBack = (key: number): number => {
   return (rising >>> 31 === 1 ? rising ^ 0x80000000 : rising ^ 0xffffffff) >>> 0;
 };
 
-/** A number that grows with the distance, of the sum that {@link products} makes. */
-function keyOf({ item, metric }: SpaceOptions, sum: number, bits: number): Code {
-  if (item === "uint8") return integerOfLanes(sum);
-  const own = bitsOfFloat32(float32OfLanes(sum));
-  // No distance by l2 is below 0: as integers, floats are in the same order then.
-  if (metric === "l2") return own;
-  const sign = subtract(constant(0), shiftRight(get(bits), constant(31)));
-  const rising = xor(get(bits), or(sign, constant(-0x80000000)));
-  return [set(bits, own), xor(rising, constant(-1))];
+/** Parameters and locals. Each entry in sight is a row and its key. */
+const declareLocals = (wasm: KernelCode) => {
+  const [row, lane, lists, stride, seen, walk, beam, size, vectors, most] = wasm.parameters();
+  const [done, length, entry, address, end, unseen, unseenEnd, key, bound] = wasm.integers();
+  const [low, high, middle, last, flag] = wasm.integers();
+  const parameters = { row, lane, lists, stride, seen, walk, beam, size, vectors, most };
+  const sight = { done, length, entry, address, key, bound, low, high, middle, last };
+  return { ...declareProductLocals(wasm), ...parameters, ...sight, end, unseen, unseenEnd, flag };
+};
+type Locals = ReturnType<typeof declareLocals>;
+
+/** A number that grows with the distance, from the sum of {@link addProducts}. It changes `bits`. */
+function keyOf({ item, metric }: SpaceOptions, { sums: [sum] }: ProductLocals, bits: IntegerLocal): Integer {
+  if (item === "uint8") return sum.sumOfWords();
+  const sumBits = sum.sumOfFloats().toBits();
+  // No l2 distance is negative, and the bits of such floats are in the order of the floats.
+  if (metric === "l2") return sumBits;
+  bits.set(sumBits);
+  const sign = Integer.of(0).minus(bits.shiftRight(31));
+  return bits.xor(sign.or(-0x80000000)).xor(-1);
 }
 
-const PARAMETERS = ["row", "lane", "lists", "stride", "seen", "walk", "beam", "size", "vectors", "most"];
-
-function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | null {
-  return kernel({
-    parameters: PARAMETERS,
-    locals: [
-      ...["place", "length", "entry", "at", "own", "left", "end", "asked", "other", "key", "bound"],
-      ...["low", "high", "middle", "last"],
-    ],
-    vectors: VECTORS,
-    pages,
-    body: (local) => {
-      const [row, lane, beam, size] = ["row", "lane", "beam", "size"].map(local);
-      const [position, length, entry, index, own] = ["place", "length", "entry", "at", "own"].map(local);
-      const [asked, other, key, bound] = ["asked", "other", "key", "bound"].map(local);
-      const [most, last] = ["most", "last"].map(local);
-      const one = constant(1);
-      const header = subtract(get(beam), constant(HEADER_BYTES));
-      const rowBytes = constant(rowBytesOf(options));
-      const vectorOf = (number: number): Code => add(get(local("vectors")), multiply(get(number), rowBytes));
-      // Leaves the walk, a block around the loop over rows, where all that are in sight were looked at.
-      const findNext = loop(
-        leaveWhen(2, equal(get(position), get(length))),
-        set(index, entryAt(local, position)),
-        set(entry, load(get(index))),
-        set(position, add(get(position), one)),
-        leaveWhen(0, and(get(entry), one)),
-      );
-      const measure = loop(
-        when(below(get(other), get(asked)), [
-          set(entry, load(get(other))),
-          set(other, add(get(other), constant(4))),
-          set(index, vectorOf(entry)),
-          set(own, get(row)),
-          products(options, local),
-          set(key, keyOf(options, local("sum0"), index)),
-          when(below(get(key), get(bound)), insert(local)),
-          leave(1),
-        ]),
-      );
-      return [
-        set(index, header),
-        set(length, load(get(index), LENGTH * 4)),
-        set(position, load(get(index), PLACE * 4)),
-        set(last, subtract(get(length), one)),
-        set(bound, eitherNumber(load(entryAt(local, last), 4), constant(-1), equal(get(length), get(size)))),
-        block(
-          loop(
-            leaveWhen(1, equal(get(most), constant(0))),
-            set(most, subtract(get(most), one)),
-            findNext,
-            store(get(index), or(get(entry), one)),
-            gather(options, local, vectorOf),
-            // Else the loads that bring vectors near might be left out.
-            store(get(lane), get(own), SUMS),
-            set(other, get(lane)),
-            measure,
-            leave(0),
-          ),
-        ),
-        set(index, header),
-        store(get(index), get(length), LENGTH * 4),
-        store(get(index), get(position), PLACE * 4),
-      ];
-    },
+const walkKernel = (options: SpaceOptions, memory: WebAssembly.Memory): Kernel | null =>
+  kernel(memory, (wasm) => {
+    const locals = declareLocals(wasm);
+    const { row, lane, beam, size, most, vectors, first, second } = locals;
+    const { done, length, entry, address, key, bound, last, unseen, unseenEnd } = locals;
+    const header = beam.minus(HEADER_BYTES);
+    const vectorOf = (number: Integer) => vectors.plus(number.times(rowBytesOf(options)));
+    address.set(header);
+    length.set(address.load(LENGTH * 4));
+    done.set(address.load(DONE * 4));
+    last.set(length.minus(1));
+    bound.set(length.equals(size).choose(entryAt(locals, last).load(4), -1));
+    wasm.block((isOver) =>
+      wasm.loop((nextRow) => {
+        isOver.jumpWhen(most.equals(0));
+        most.decrease(1);
+        wasm.loop((nextEntry) => {
+          isOver.jumpWhen(done.equals(length));
+          address.set(entryAt(locals, done));
+          entry.set(address.load());
+          done.increase(1);
+          nextEntry.jumpWhen(entry.and(1));
+        });
+        wasm.store(address, entry.or(1));
+        gatherUnseen(options, locals, vectorOf);
+        unseen.set(lane);
+        wasm.while(unseen.below(unseenEnd), () => {
+          entry.set(unseen.load());
+          unseen.increase(4);
+          second.set(vectorOf(entry));
+          first.set(row);
+          addProducts(options, locals);
+          key.set(keyOf(options, locals, second));
+          wasm.when(key.below(bound), () => insert(locals));
+        });
+        nextRow.jump();
+      }),
+    );
+    address.set(header);
+    wasm.store(address, length, LENGTH * 4);
+    wasm.store(address, done, DONE * 4);
   });
-}
 
-const entryAt = (local: (name: string) => number, position: number): Code =>
-  add(get(local("beam")), shiftLeft(get(position), constant(3)));
+const entryAt = ({ beam }: Locals, index: Integer): Integer => beam.plus(index.shiftLeft(3));
 
 /** Puts the neighbours of a row that this walk has not seen yet into the lane. */
-function gather(
-  options: SpaceOptions,
-  local: (name: string) => number,
-  vectorOf: (number: number) => Code,
-): Code {
-  const [entry, index, own, left, end, asked] = ["entry", "at", "own", "left", "end", "asked"].map(local);
-  const [lane, other] = ["lane", "other"].map(local);
-  const four = constant(4);
-  return [
-    set(left, add(get(local("lists")), multiply(shiftRight(get(entry), constant(1)), get(local("stride"))))),
-    set(index, add(get(left), four)),
-    set(end, add(get(index), shiftLeft(load(get(left)), constant(2)))),
-    set(asked, get(lane)),
-    loop(
-      when(below(get(index), get(end)), [
-        set(entry, load(get(index))),
-        set(index, add(get(index), four)),
-        set(other, add(get(local("seen")), get(entry))),
-        // All are put there, and the next takes the place of one that was seen: which it is can't be foreseen.
-        store(get(asked), get(entry)),
-        set(left, equal(load8(get(other)), get(local("walk")))),
-        store8(get(other), get(local("walk"))),
-        set(asked, add(get(asked), shiftLeft(equal(get(left), constant(0)), constant(2)))),
-        set(left, vectorOf(entry)),
-        touch(options, own, left),
-        leave(1),
-      ]),
-    ),
-  ];
+function gatherUnseen(options: SpaceOptions, locals: Locals, vectorOf: (number: Integer) => Integer): void {
+  const { wasm, lists, stride, entry, address, end, lane, seen, walk, unseenEnd, flag } = locals;
+  const { first: touched, second: mark, left: vector } = locals;
+  vector.set(lists.plus(entry.shiftRight(1).times(stride)));
+  address.set(vector.plus(4));
+  end.set(address.plus(vector.load().shiftLeft(2)));
+  unseenEnd.set(lane);
+  wasm.while(address.below(end), () => {
+    entry.set(address.load());
+    address.increase(4);
+    mark.set(seen.plus(entry));
+    // The lane takes each neighbour, and the next overwrites one that was seen. A branch could not be
+    // predicted.
+    wasm.store(unseenEnd, entry);
+    flag.set(mark.load8().equals(walk));
+    wasm.store8(mark, walk);
+    unseenEnd.increase(flag.equals(0).shiftLeft(2));
+    vector.set(vectorOf(entry));
+    touch(options, touched, vector);
+  });
+  // Using what was loaded keeps the compiler from dropping the loads.
+  wasm.store(lane, touched, SUMS);
 }
 
-/** Puts a row among those in sight, in the order of their distances. */
-function insert(local: (name: string) => number): Code {
-  const [position, length, entry, key, bound] = ["place", "length", "entry", "key", "bound"].map(local);
-  const [low, high, middle, last, index, size] = ["low", "high", "middle", "last", "at", "size"].map(local);
-  const one = constant(1);
-  const isFull = equal(get(length), get(size));
-  const lastPlace = entryAt(local, last);
-  return [
-    set(low, constant(0)),
-    set(high, get(length)),
-    loop(
-      when(below(get(low), get(high)), [
-        set(middle, shiftRight(add(get(low), get(high)), one)),
-        set(last, atMost(load(entryAt(local, middle), 4), get(key))),
-        set(low, eitherNumber(add(get(middle), one), get(low), get(last))),
-        set(high, eitherNumber(get(high), get(middle), get(last))),
-        leave(1),
-      ]),
-    ),
-    set(last, subtract(get(length), isFull)),
-    set(length, add(get(last), one)),
-    set(index, entryAt(local, low)),
-    copyBytes(
-      add(get(index), constant(ENTRY_BYTES)),
-      get(index),
-      shiftLeft(subtract(get(last), get(low)), constant(3)),
-    ),
-    store(get(index), shiftLeft(get(entry), one)),
-    store(get(index), get(key), 4),
-    set(last, subtract(get(length), one)),
-    set(bound, eitherNumber(load(lastPlace, 4), constant(-1), isFull)),
-    set(position, eitherNumber(get(low), get(position), below(get(low), get(position)))),
-  ];
+/** Puts a row among those in sight, in the order of their keys. */
+function insert(locals: Locals): void {
+  const { wasm, done, length, size, entry, address, key, bound, low, high, middle, last, flag } = locals;
+  const isFull = length.equals(size);
+  low.set(0);
+  high.set(length);
+  wasm.while(low.below(high), () => {
+    middle.set(low.plus(high).shiftRight(1));
+    flag.set(entryAt(locals, middle).load(4).atMost(key));
+    low.set(flag.choose(middle.plus(1), low));
+    high.set(flag.choose(high, middle));
+  });
+  last.set(length.minus(isFull));
+  length.set(last.plus(1));
+  address.set(entryAt(locals, low));
+  wasm.copyBytes(address.plus(ENTRY_BYTES), address, last.minus(low).shiftLeft(3));
+  wasm.store(address, entry.shiftLeft(1));
+  wasm.store(address, key, 4);
+  last.set(length.minus(1));
+  bound.set(isFull.choose(entryAt(locals, last).load(4), -1));
+  done.set(low.below(done).choose(low, done));
 }

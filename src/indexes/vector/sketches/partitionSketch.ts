@@ -5,7 +5,7 @@
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
-import { KernelUse } from "../../../bytes/wasm.js";
+import { KernelUse } from "../../../bytes/wasm/kernel.js";
 import type { KernelPart } from "../../kind.js";
 import type { QueryVector } from "../distance/distance.js";
 import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";

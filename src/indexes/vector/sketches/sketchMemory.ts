@@ -10,7 +10,6 @@ import {
   CONSTANTS,
   COUNT,
   ESTIMATES,
-  FOUND,
   INPUT,
   INPUT_BYTES,
   LIST,
@@ -18,6 +17,7 @@ import {
   MAX_WIDTH,
   QUERY,
   ROW_BYTES,
+  SELECTED,
   type SketchKernels,
   type SketchMetric,
   SLOT_BYTES,
@@ -143,7 +143,7 @@ export class SketchMemory {
         constants: new Float64Array(buffer, CONSTANTS, CONSTANT_COUNT),
         query: new Int16Array(buffer, QUERY, MAX_WIDTH),
         list: new Uint32Array(buffer, LIST, MAX_SLOT_ROWS),
-        found: new Uint32Array(buffer, FOUND, MAX_SLOT_ROWS),
+        found: new Uint32Array(buffer, SELECTED, MAX_SLOT_ROWS),
         estimates: new Float64Array(buffer, ESTIMATES, MAX_SLOT_ROWS),
       };
     }
