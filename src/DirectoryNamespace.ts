@@ -28,22 +28,36 @@ import type * as tags from "./namespace/tags.js";
 import type * as transactions from "./namespace/transactions.js";
 import type * as upkeepOf from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
-import { accessOf, isAskedOfTable, pinRequest } from "./operations/access.js";
+import { accessOf, asksItself, pinRequest } from "./operations/access.js";
 import { operationError } from "./operations/failure.js";
 import { checkChoice, contextOptionsOf } from "./operations/namespaceOptions.js";
-import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { optionalId, requireTableId } from "./operations/request.js";
+import { declarationOf, type OperationName, type PartOf, type Requests } from "./operationTable.js";
 import { checkOptionMembers } from "./optionMembers.js";
-import { checkRequestMembers, type Requests } from "./requestMembers.js";
+import { checkRequestMembers } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
 
 const engineModule = lazyModule(() => import("./engine/engine.js"));
 
-/** All operations, in the parts in which they are loaded. */
-const reading = lazyModule(() => import("./engine/reading.js"));
-const describing = lazyModule(() => import("./engine/describing.js"));
-const changing = lazyModule(() => import("./engine/changing.js"));
-const upkeep = lazyModule(() => import("./engine/upkeep.js"));
+/** The parts of the engine. The first call of an operation loads its part. */
+const PARTS = {
+  reading: lazyModule(() => import("./engine/reading.js")),
+  describing: lazyModule(() => import("./engine/describing.js")),
+  changing: lazyModule(() => import("./engine/changing.js")),
+  upkeep: lazyModule(() => import("./engine/upkeep.js")),
+};
+
+type Parts = {
+  readonly [Part in keyof typeof PARTS]: (typeof PARTS)[Part] extends Lazy<infer M> ? M : never;
+};
+type Bodies = Readonly<Record<string, unknown>>;
+
+/** Answer of an operation; `unknown` if its part does not export the operation. */
+type Answer<Name extends OperationName> = Name extends keyof Parts[PartOf<Name>]
+  ? Parts[PartOf<Name>][Name] extends OperationBody<Requests[Name], infer Result>
+    ? Result
+    : unknown
+  : unknown;
 
 /**
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
@@ -136,7 +150,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws NamespaceAlreadyExistsError, NamespaceNotFoundError for the one above it
    */
   createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
-    return this.#run("createNamespace", request, changing, (of) => of.createNamespace);
+    return this.#run("createNamespace", request);
   }
   /**
    * Properties of a namespace.
@@ -145,18 +159,18 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeNamespace(
     request: namespaces.DescribeNamespaceRequest = {},
   ): Promise<namespaces.DescribeNamespaceResponse> {
-    return this.#run("describeNamespace", request, describing, (of) => of.describeNamespace);
+    return this.#run("describeNamespace", request);
   }
   /**
    * Names of the namespaces directly in one, in pages.
    * @throws NamespaceNotFoundError
    */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
-    return this.#run("listNamespaces", request, describing, (of) => of.listNamespaces);
+    return this.#run("listNamespaces", request);
   }
   /** Resolves to undefined if the namespace exists. */
   namespaceExists(request: namespaces.NamespaceExistsRequest): Promise<void> {
-    return this.#run("namespaceExists", request, describing, (of) => of.namespaceExists);
+    return this.#run("namespaceExists", request);
   }
   /**
    * Removes a namespace, with `Cascade` also everything in it.
@@ -164,37 +178,32 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   their directory
    */
   dropNamespace(request: namespaces.DropNamespaceRequest): Promise<namespaces.DropNamespaceResponse> {
-    return this.#run("dropNamespace", request, changing, (of) => of.dropNamespace);
+    return this.#run("dropNamespace", request);
   }
 
   // ---------------------------------------------------------------------------------------------- tables
 
   /** Reserves a table's name without data. */
   declareTable(request: tables.DeclareTableRequest): Promise<tables.DeclareTableResponse> {
-    return this.#run("declareTable", request, changing, (of) => of.declareTable);
+    return this.#run("declareTable", request);
   }
   /** Creates a table from the given rows; their schema becomes the table's. */
   createTable(
     request: tables.CreateTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<tables.CreateTableResponse> {
-    return this.#run(
-      "createTable",
-      request,
-      changing,
-      (of) => (context, checked) => of.createTable(context, checked, data),
-    );
+    return this.#run("createTable", request, data);
   }
   /** Resolves to undefined if the table (and the requested version) exists. */
   tableExists(request: tables.TableExistsRequest): Promise<void> {
-    return this.#run("tableExists", request, reading, (of) => of.tableExists);
+    return this.#run("tableExists", request);
   }
   /**
    * Where a table lies, its version, schema and properties.
    * @throws TableNotFoundError, TableVersionNotFoundError
    */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
-    return this.#run("describeTable", request, describing, (of) => of.describeTable);
+    return this.#run("describeTable", request);
   }
   /**
    * Removes a table with all its versions. For a root table that is a symbolic link, only the link is removed: its
@@ -203,32 +212,32 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   names their directory
    */
   dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
-    return this.#run("dropTable", request, changing, (of) => of.dropTable);
+    return this.#run("dropTable", request);
   }
   /**
    * Names of the tables directly in a namespace, in pages.
    * @throws NamespaceNotFoundError
    */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listTables", request, describing, (of) => of.listTables);
+    return this.#run("listTables", request);
   }
   /** Tables of all namespaces. */
   listAllTables(request: tables.ListAllTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listAllTables", request, describing, (of) => of.listAllTables);
+    return this.#run("listAllTables", request);
   }
   /**
    * Gives an id to a table that lies below the root.
    * @throws InvalidInputError if no table lies there, or another table lies there, in it, or around it
    */
   registerTable(request: tables.RegisterTableRequest): Promise<tables.RegisterTableResponse> {
-    return this.#run("registerTable", request, changing, (of) => of.registerTable);
+    return this.#run("registerTable", request);
   }
   /**
    * Takes the id from a table; its data stays where it is, for `registerTable`. While a root table is deregistered,
    * nothing else gets its name.
    */
   deregisterTable(request: tables.DeregisterTableRequest): Promise<tables.DeregisterTableResponse> {
-    return this.#run("deregisterTable", request, changing, (of) => of.deregisterTable);
+    return this.#run("deregisterTable", request);
   }
   /**
    * Gives a table another id. The directory moves with it if the table is in the root, before or after.
@@ -236,18 +245,18 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   it, or the file system doesn't move it
    */
   renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
-    return this.#run("renameTable", request, changing, (of) => of.renameTable);
+    return this.#run("renameTable", request);
   }
   /**
    * Counts of rows, bytes, fragments and indexes.
    * @throws TableNotFoundError
    */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
-    return this.#run("getTableStats", request, describing, (of) => of.getTableStats);
+    return this.#run("getTableStats", request);
   }
   /** Commits the content of an older version as a new latest version. */
   restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
-    return this.#run("restoreTable", request, changing, (of) => of.restoreTable);
+    return this.#run("restoreTable", request);
   }
 
   // ---------------------------------------------------------------------------------------------- rows
@@ -257,12 +266,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     request: rowsOf.InsertIntoTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<rowsOf.InsertIntoTableResponse> {
-    return this.#run(
-      "insertIntoTable",
-      request,
-      changing,
-      (of) => (context, checked) => of.insertIntoTable(context, checked, data),
-    );
+    return this.#run("insertIntoTable", request, data);
   }
   /**
    * Deletes the rows that a predicate selects, all of them or none, and makes a version even where it selects none. Where
@@ -270,7 +274,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   deleteFromTable(request: rowsOf.DeleteFromTableRequest): Promise<rowsOf.DeleteFromTableResponse> {
-    return this.#run("deleteFromTable", request, changing, (of) => of.deleteFromTable);
+    return this.#run("deleteFromTable", request);
   }
   /**
    * Sets columns of the rows that a predicate selects, in all of them or none, and makes a version even where it selects
@@ -281,7 +285,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   updateTable(request: rowsOf.UpdateTableRequest): Promise<rowsOf.UpdateTableResponse> {
-    return this.#run("updateTable", request, changing, (of) => of.updateTable);
+    return this.#run("updateTable", request);
   }
   /**
    * Updates, adds and removes rows by key, all in one version:
@@ -296,19 +300,14 @@ export class DirectoryNamespace implements AsyncDisposable {
     request: rowsOf.MergeInsertIntoTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
-    return this.#run(
-      "mergeInsertIntoTable",
-      request,
-      changing,
-      (of) => (context, checked) => of.mergeInsertIntoTable(context, checked, data),
-    );
+    return this.#run("mergeInsertIntoTable", request, data);
   }
   /**
    * Rows of a table. They are read when they are asked for, and anew each time.
    * @throws InvalidInputError for a filter or a column that can not be understood
    */
   queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
-    return this.#run("queryTable", request, reading, (of) => of.queryTable);
+    return this.#run("queryTable", request);
   }
   /**
    * The rows at the given offsets, in the order given; deleted rows don't count. Reads little more than those rows.
@@ -316,7 +315,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version
    */
   takeRows(request: queries.TakeRowsRequest): Promise<Table> {
-    return this.#run("takeRows", request, reading, (of) => of.takeRows, "queryTable");
+    return this.#run("takeRows", request);
   }
   /**
    * The values of a blob column at the given offsets, in the order given; null for nulls. A value is read only when its
@@ -324,19 +323,19 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
-    return this.#run("takeBlobs", request, reading, (of) => of.takeBlobs, "queryTable");
+    return this.#run("takeBlobs", request);
   }
   /** The number of rows, or of those that a predicate selects. */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
-    return this.#run("countTableRows", request, reading, (of) => of.countTableRows);
+    return this.#run("countTableRows", request);
   }
   /** How a query would run, as text or JSON. */
   explainTableQueryPlan(request: queries.ExplainTableQueryPlanRequest): Promise<string> {
-    return this.#run("explainTableQueryPlan", request, describing, (of) => of.explainTableQueryPlan);
+    return this.#run("explainTableQueryPlan", request);
   }
   /** Runs a query, and tells what each step of it did. */
   analyzeTableQueryPlan(request: queries.AnalyzeTableQueryPlanRequest): Promise<string> {
-    return this.#run("analyzeTableQueryPlan", request, describing, (of) => of.analyzeTableQueryPlan);
+    return this.#run("analyzeTableQueryPlan", request);
   }
 
   // ---------------------------------------------------------------------------------------------- upkeep
@@ -413,7 +412,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest,
   ): Promise<upkeepOf.OptimizeTableResponse | upkeepOf.StartedJob> {
-    return this.#run("optimizeTable", request, upkeep, (of) => of.optimizeTable);
+    return this.#run("optimizeTable", request);
   }
 
   /**
@@ -464,7 +463,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   cleanupTable(
     request: upkeepOf.CleanupTableRequest,
   ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob> {
-    return this.#run("cleanupTable", request, upkeep, (of) => of.cleanupTable);
+    return this.#run("cleanupTable", request);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
@@ -473,7 +472,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableVersion(
     request: versions.CreateTableVersionRequest,
   ): Promise<versions.CreateTableVersionResponse> {
-    return this.#run("createTableVersion", request, changing, (of) => of.createTableVersion);
+    return this.#run("createTableVersion", request);
   }
   /**
    * Number, time and manifest of a version.
@@ -482,7 +481,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTableVersion(
     request: versions.DescribeTableVersionRequest,
   ): Promise<versions.DescribeTableVersionResponse> {
-    return this.#run("describeTableVersion", request, describing, (of) => of.describeTableVersion);
+    return this.#run("describeTableVersion", request);
   }
   /**
    * Publishes staged manifests of several tables, all of them or none.
@@ -492,16 +491,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   batchCreateTableVersions(
     request: versions.BatchCreateTableVersionsRequest,
   ): Promise<versions.BatchCreateTableVersionsResponse> {
-    return this.#run(
-      "batchCreateTableVersions",
-      request,
-      changing,
-      (of) => async (context, checked, access) => {
-        const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
-        for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
-        return of.batchCreateTableVersions(context, { entries, signal: request.signal }, access);
-      },
-    );
+    return this.#run("batchCreateTableVersions", request);
   }
   /**
    * Deletes the versions in the ranges, all or none, and the files that only they have. To find these files it reads
@@ -511,7 +501,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   batchDeleteTableVersions(
     request: versions.BatchDeleteTableVersionsRequest,
   ): Promise<versions.BatchDeleteTableVersionsResponse> {
-    return this.#run("batchDeleteTableVersions", request, changing, (of) => of.batchDeleteTableVersions);
+    return this.#run("batchDeleteTableVersions", request);
   }
   /**
    * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
@@ -519,30 +509,22 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   finishes it
    */
   batchCommitTables(request: versions.BatchCommitTablesRequest): Promise<versions.BatchCommitTablesResponse> {
-    return this.#run("batchCommitTables", request, changing, (of) => async (context, checked, access) => {
-      const operations = pinOperations(checked.operations);
-      for (const operation of operations) {
-        for (const [name, part] of Object.entries(operation)) {
-          await access.require(operationOfPart(name), part.id, part);
-        }
-      }
-      return of.batchCommitTables(context, { operations, signal: request.signal }, access);
-    });
+    return this.#run("batchCommitTables", request);
   }
   /** The versions of a table or a branch, in pages. */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
-    return this.#run("listTableVersions", request, describing, (of) => of.listTableVersions);
+    return this.#run("listTableVersions", request);
   }
 
   // ---------------------------------------------------------------------------------------------- branches
 
   /** Starts a separate line of versions from an existing version; copies no rows. */
   createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
-    return this.#run("createTableBranch", request, changing, (of) => of.createTableBranch);
+    return this.#run("createTableBranch", request);
   }
   /** The branches of a table, in pages; main is not among them. */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
-    return this.#run("listTableBranches", request, describing, (of) => of.listTableBranches);
+    return this.#run("listTableBranches", request);
   }
   /**
    * Removes a branch, with all its versions, that no other branch and no tag refers to.
@@ -550,33 +532,33 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   later `cleanupTable` removes them
    */
   deleteTableBranch(request: branches.DeleteTableBranchRequest): Promise<branches.DeleteTableBranchResponse> {
-    return this.#run("deleteTableBranch", request, changing, (of) => of.deleteTableBranch);
+    return this.#run("deleteTableBranch", request);
   }
 
   // ---------------------------------------------------------------------------------------------- tags
 
   /** Gives a version a name. */
   createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
-    return this.#run("createTableTag", request, changing, (of) => of.createTableTag);
+    return this.#run("createTableTag", request);
   }
   /** The tags of a table and of its branches, in pages. */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
-    return this.#run("listTableTags", request, describing, (of) => of.listTableTags);
+    return this.#run("listTableTags", request);
   }
   /**
    * The version that a tag names.
    * @throws TableTagNotFoundError
    */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
-    return this.#run("getTableTagVersion", request, describing, (of) => of.getTableTagVersion);
+    return this.#run("getTableTagVersion", request);
   }
   /** Moves a tag to another version. */
   updateTableTag(request: tags.UpdateTableTagRequest): Promise<tags.UpdateTableTagResponse> {
-    return this.#run("updateTableTag", request, changing, (of) => of.updateTableTag);
+    return this.#run("updateTableTag", request);
   }
   /** Deletes a tag; the version stays. */
   deleteTableTag(request: tags.DeleteTableTagRequest): Promise<tags.DeleteTableTagResponse> {
-    return this.#run("deleteTableTag", request, changing, (of) => of.deleteTableTag);
+    return this.#run("deleteTableTag", request);
   }
 
   // ---------------------------------------------------------------------------------------------- schema
@@ -585,13 +567,13 @@ export class DirectoryNamespace implements AsyncDisposable {
   updateFieldMetadata(
     request: schemas.UpdateFieldMetadataRequest,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
-    return this.#run("updateFieldMetadata", request, changing, (of) => of.updateFieldMetadata);
+    return this.#run("updateFieldMetadata", request);
   }
   /** Replaces the metadata of the schema. */
   updateTableSchemaMetadata(
     request: schemas.UpdateTableSchemaMetadataRequest,
   ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
-    return this.#run("updateTableSchemaMetadata", request, changing, (of) => of.updateTableSchemaMetadata);
+    return this.#run("updateTableSchemaMetadata", request);
   }
   /**
    * Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns; or that
@@ -601,19 +583,19 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTableAddColumns(
     request: schemas.AlterTableAddColumnsRequest,
   ): Promise<schemas.AlterTableAddColumnsResponse> {
-    return this.#run("alterTableAddColumns", request, changing, (of) => of.alterTableAddColumns);
+    return this.#run("alterTableAddColumns", request);
   }
   /** Renames columns, changes their nullability, casts them to other types. */
   alterTableAlterColumns(
     request: schemas.AlterTableAlterColumnsRequest,
   ): Promise<schemas.AlterTableAlterColumnsResponse> {
-    return this.#run("alterTableAlterColumns", request, changing, (of) => of.alterTableAlterColumns);
+    return this.#run("alterTableAlterColumns", request);
   }
   /** Removes columns, or members of columns, from the schema; older versions keep them. */
   alterTableDropColumns(
     request: schemas.AlterTableDropColumnsRequest,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
-    return this.#run("alterTableDropColumns", request, changing, (of) => of.alterTableDropColumns);
+    return this.#run("alterTableDropColumns", request);
   }
 
   /**
@@ -636,7 +618,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTableBackfillColumns(
     request: schemas.AlterTableBackfillColumnsRequest,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
-    return this.#run("alterTableBackfillColumns", request, upkeep, (of) => of.alterTableBackfillColumns);
+    return this.#run("alterTableBackfillColumns", request);
   }
   /**
    * Computes a piece of a backfill that an executor was handed (see `ClusterExecutor`), in a process of a cluster that has the
@@ -647,13 +629,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   InvalidInputError where the function is not registered as it is in the process that runs the job; what the function throws
    */
   runBackfillTask(request: clusters.RunBackfillTaskRequest): Promise<clusters.BackfillTaskReport> {
-    return this.#run(
-      "runBackfillTask",
-      request,
-      upkeep,
-      (of) => of.runBackfillTask,
-      "alterTableBackfillColumns",
-    );
+    return this.#run("runBackfillTask", request);
   }
   /**
    * The computed columns of a table, and how many rows of each have no value yet, in which fragments; which rows they are,
@@ -662,13 +638,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeComputedColumns(
     request: schemas.DescribeComputedColumnsRequest,
   ): Promise<schemas.DescribeComputedColumnsResponse> {
-    return this.#run(
-      "describeComputedColumns",
-      request,
-      describing,
-      (of) => of.describeComputedColumns,
-      "describeTable",
-    );
+    return this.#run("describeComputedColumns", request);
   }
 
   // ---------------------------------------------------------------------------------------------- transactions
@@ -681,7 +651,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTransaction(
     request: transactions.DescribeTransactionRequest,
   ): Promise<transactions.DescribeTransactionResponse> {
-    return this.#run("describeTransaction", request, describing, (of) => of.describeTransaction);
+    return this.#run("describeTransaction", request);
   }
 
   /**
@@ -693,7 +663,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTransaction(
     request: transactions.AlterTransactionRequest,
   ): Promise<transactions.AlterTransactionResponse> {
-    return this.#run("alterTransaction", request, upkeep, (of) => of.alterTransaction);
+    return this.#run("alterTransaction", request);
   }
 
   // ---------------------------------------------------------------------------------------------- jobs
@@ -703,11 +673,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
    */
   describeJob(request: jobs.JobRequest): Promise<jobs.Job> {
-    return this.#run("describeJob", request, describing, (of) => of.describeJob);
+    return this.#run("describeJob", request);
   }
   /** Jobs that are queued or run, and those that ended lately. */
   listJobs(request: jobs.ListJobsRequest = {}): Promise<jobs.ListJobsResponse> {
-    return this.#run("listJobs", request, describing, (of) => of.listJobs);
+    return this.#run("listJobs", request);
   }
   /**
    * Cancels a job, whichever process runs it, and waits a moment for it to end. What it has committed stays.
@@ -715,14 +685,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError if there is no such job
    */
   cancelJob(request: jobs.JobRequest): Promise<jobs.Job> {
-    return this.#run("cancelJob", request, upkeep, (of) => of.cancelJob);
+    return this.#run("cancelJob", request);
   }
   /**
    * Waits until a job has succeeded or was cancelled, or the time is over, and resolves to the job as it is then.
    * @throws the error that the job failed with; TransactionNotFoundError if there is no such job
    */
   waitForJob(request: jobs.WaitForJobRequest): Promise<jobs.Job> {
-    return this.#run("waitForJob", request, upkeep, (of) => of.waitForJob);
+    return this.#run("waitForJob", request);
   }
 
   // ---------------------------------------------------------------------------------------------- indexes
@@ -739,59 +709,57 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   TableIndexAlreadyExistsError if there is one of the name; UnsupportedError for kinds that this release does not build
    */
   createTableIndex(request: indexes.CreateTableIndexRequest): Promise<indexes.CreateTableIndexResponse> {
-    return this.#run("createTableIndex", request, upkeep, (of) => of.createTableIndex);
+    return this.#run("createTableIndex", request);
   }
   /** The same for kinds that look up values, or words of text. */
   createTableScalarIndex(
     request: indexes.CreateTableIndexRequest,
   ): Promise<indexes.CreateTableIndexResponse> {
-    return this.#run("createTableScalarIndex", request, upkeep, (of) => of.createTableScalarIndex);
+    return this.#run("createTableScalarIndex", request);
   }
   /** The indexes of a version, by name. */
   listTableIndices(request: indexes.ListTableIndicesRequest): Promise<indexes.ListTableIndicesResponse> {
-    return this.#run("listTableIndices", request, describing, (of) => of.listTableIndices);
+    return this.#run("listTableIndices", request);
   }
   /** How much of a version an index covers. */
   describeTableIndexStats(
     request: indexes.DescribeTableIndexStatsRequest,
   ): Promise<indexes.DescribeTableIndexStatsResponse> {
-    return this.#run("describeTableIndexStats", request, describing, (of) => of.describeTableIndexStats);
+    return this.#run("describeTableIndexStats", request);
   }
   /** Removes an index from the versions to come. */
   dropTableIndex(request: indexes.DropTableIndexRequest): Promise<indexes.DropTableIndexResponse> {
-    return this.#run("dropTableIndex", request, upkeep, (of) => of.dropTableIndex);
+    return this.#run("dropTableIndex", request);
   }
 
   /**
-   * Runs every operation: checks, authorisation, and errors of one kind.
-   * @param part of the engine that has the operation
-   * @param bodyOf finds it there
-   * @param operation as which the method is authorised, and which its errors name
+   * Runs an operation: checks the request, asks `authorize`, loads the part of the engine, and unifies errors.
+   * @param rows second argument of the operation, if it takes rows
    */
-  async #run<Method extends keyof Requests, Part extends object, Response>(
-    method: Method,
-    request: Requests[Method],
-    part: Lazy<Part>,
-    bodyOf: (of: Part) => OperationBody<Requests[Method], Response>,
-    operation: string = method,
-  ): Promise<Response> {
+  async #run<Name extends OperationName>(
+    name: Name,
+    request: Requests[Name],
+    rows?: rowsOf.RowsInput,
+  ): Promise<Answer<Name>> {
+    const { part, authorizedAs: operation = name } = declarationOf(name);
     let engine: Engine | undefined;
     try {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
-      checkRequestMembers(method, request);
-      // Pin what is authorised, so that it is what is done: the caller or `authorize` may change the id in between.
+      checkRequestMembers(name, request);
+      // The caller or `authorize` may change the request's id later. The engine uses the id that was authorised.
       const id = Object.freeze([...optionalId(request.id)]);
       const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();
       const access = accessOf(this.#authorize, request, operation, id);
-      // No waiting where they are loaded.
+      // `current` avoids waiting for a module that is loaded already.
       engine = this.#engine.current ?? (await this.#engine.get());
-      const of = part.current ?? (await part.get());
-      if (!isAskedOfTable(operation, id)) await access.require(operation, id, details);
-      return await engine.run({ operation, id, request: pinned, access }, bodyOf(of));
+      const bodies = PARTS[part].current ?? (await PARTS[part].get());
+      if (!asksItself(name, id)) await access.require(operation, id, details);
+      const body = (bodies as Bodies)[name] as OperationBody<Requests[Name], Answer<Name>>;
+      return await engine.run({ operation, id, request: pinned, access, rows }, body);
     } catch (error) {
-      const told = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);
-      throw operationError(told, operation, request?.signal);
+      const reported = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);
+      throw operationError(reported, operation, request?.signal);
     }
   }
 }

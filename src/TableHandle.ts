@@ -5,15 +5,7 @@
 
 import type { Schema, Table } from "apache-arrow";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
-import {
-  InvalidInputError,
-  InvalidTableStateError,
-  NamespaceNotFoundError,
-  TableBranchNotFoundError,
-  TableNotFoundError,
-  TableTagNotFoundError,
-  TableVersionNotFoundError,
-} from "./errors.js";
+import { InvalidInputError, InvalidTableStateError } from "./errors.js";
 import {
   checkedOptions,
   HANDLE_OPTIONS,
@@ -42,15 +34,7 @@ import type * as tags from "./namespace/tags.js";
 import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 import { checkOptionMembers, isObject, shortly } from "./optionMembers.js";
-
-/** Errors that report a missing table, or a missing version, branch or tag of it. */
-const ABSENCES = [
-  NamespaceNotFoundError,
-  TableNotFoundError,
-  TableBranchNotFoundError,
-  TableTagNotFoundError,
-  TableVersionNotFoundError,
-];
+import { ABSENCES } from "./typedErrors.js";
 
 const SIGNAL = ["signal"] as const;
 

@@ -1,45 +1,18 @@
 /**
- * Every error the engine throws on purpose: one base class, one row and one short subclass per code of the
- * namespace spec. Match on the class or on `code`, never on the text.
+ * Errors that the engine throws on purpose: one base class, and one row and one subclass per code of the namespace
+ * spec. A test checks that each docstring shows the code and status of its row.
  */
 
-/** The name of an error code, e.g. `"TableNotFound"`. */
-export type ErrorType =
-  | "Unsupported"
-  | "NamespaceNotFound"
-  | "NamespaceAlreadyExists"
-  | "NamespaceNotEmpty"
-  | "TableNotFound"
-  | "TableAlreadyExists"
-  | "TableIndexNotFound"
-  | "TableIndexAlreadyExists"
-  | "TableTagNotFound"
-  | "TableTagAlreadyExists"
-  | "TransactionNotFound"
-  | "TableVersionNotFound"
-  | "TableColumnNotFound"
-  | "InvalidInput"
-  | "ConcurrentModification"
-  | "PermissionDenied"
-  | "Unauthenticated"
-  | "ServiceUnavailable"
-  | "Internal"
-  | "InvalidTableState"
-  | "TableSchemaValidation"
-  | "Throttling"
-  | "TableBranchNotFound"
-  | "TableBranchAlreadyExists";
-
-/** What clients see of an error besides its text. */
+/** Code and HTTP status of an error. */
 export interface ErrorCode {
   /** Numeric code of the namespace spec, 0 to 23. */
   readonly code: number;
-  /** HTTP status that the code maps to. */
+  /** HTTP status of an answer with this error. */
   readonly status: number;
 }
 
-/** Code and HTTP status of each spec error, by its name. The numbers are part of the wire contract. */
-export const ERROR_TABLE: Readonly<Record<ErrorType, ErrorCode>> = {
+/** The record of errors: one row per code of the namespace spec. The numbers are part of the wire contract. */
+const ROWS = {
   Unsupported: { code: 0, status: 406 },
   NamespaceNotFound: { code: 1, status: 404 },
   NamespaceAlreadyExists: { code: 2, status: 409 },
@@ -64,10 +37,16 @@ export const ERROR_TABLE: Readonly<Record<ErrorType, ErrorCode>> = {
   Throttling: { code: 21, status: 429 },
   TableBranchNotFound: { code: 22, status: 404 },
   TableBranchAlreadyExists: { code: 23, status: 409 },
-};
+} as const satisfies Readonly<Record<string, ErrorCode>>;
+
+/** Name of an error code, such as `"TableNotFound"`. */
+export type ErrorType = keyof typeof ROWS;
+
+/** Code and HTTP status of each error, by the name of its code. */
+export const ERROR_TABLE: Readonly<Record<ErrorType, ErrorCode>> = ROWS;
 
 /**
- * Base of all errors the engine throws on purpose. Match on the class or on `code`, never on the text.
+ * Base class of all errors that the engine throws on purpose. Match on the class or on `code`, never on the message.
  *
  * @example
  * try {
@@ -79,15 +58,15 @@ export const ERROR_TABLE: Readonly<Record<ErrorType, ErrorCode>> = {
 export class NamespaceError extends Error {
   /** Numeric code of the namespace spec, 0 to 23. */
   readonly code: number;
-  /** Name of the code, e.g. `"TableNotFound"`. */
+  /** Name of the code, such as `"TableNotFound"`. */
   readonly type: ErrorType;
-  /** HTTP status the code maps to. */
+  /** HTTP status of an answer with this error. */
   readonly status: number;
-  /** The operation that failed, e.g. `"insertIntoTable"`; set when the error leaves the operation. */
+  /** The operation that failed, such as `"insertIntoTable"`. The engine sets it when the error leaves the operation. */
   operation?: string;
 
   constructor(type: ErrorType, message: string, options?: { cause?: unknown }) {
-    // A cause that is undefined would still be printed.
+    // Node.js prints the cause of an error even if it is undefined.
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     const row = ERROR_TABLE[type];
     if (this.name === "Error") this.name = `${type}Error`;
@@ -96,7 +75,7 @@ export class NamespaceError extends Error {
     this.status = row.status;
   }
 
-  /** What `JSON.stringify` shows: neither the stack nor the cause, which may tell of the machine. */
+  /** Returns the form for `JSON.stringify`. It omits the stack and the cause, which may reveal paths of the machine. */
   toJSON(): NamespaceErrorJson {
     const { name, type, code, status, message, operation } = this;
     return { name, type, code, status, message, ...(operation !== undefined && { operation }) };
@@ -109,17 +88,17 @@ export interface NamespaceErrorJson {
   readonly name: string;
   /** Name of the code. */
   readonly type: ErrorType;
-  /** Numeric code. */
+  /** Numeric code of the namespace spec, 0 to 23. */
   readonly code: number;
   /** HTTP status. */
   readonly status: number;
-  /** What went wrong. */
+  /** Description of the failure. */
   readonly message: string;
-  /** The operation that failed. */
+  /** The operation that failed, if the error left one. */
   readonly operation?: string;
 }
 
-/** Makes errors of one code. */
+/** Constructor of the errors of one code. */
 interface ErrorClass {
   new (message: string, options?: { cause?: unknown }): NamespaceError;
 }
@@ -130,115 +109,105 @@ const errorClass = (type: ErrorType): ErrorClass => {
       super(type, message, options);
     }
   }
-  // On the prototype, the name is in the first line of the stack, and is not printed a second time.
+  // A name on the prototype appears in the first line of the stack and is not printed again as a member.
   setErrorName(TypedError, `${type}Error`);
   return TypedError;
 };
 
-/** Gives the errors of a class their name, before the first of them is made. */
+/** Sets the name of all errors of a class. */
 function setErrorName(errors: { readonly prototype: Error }, name: string): void {
   Object.defineProperty(errors.prototype, "name", { value: name, configurable: true, writable: true });
 }
 
 /**
- * An operation, a type or a value that this release does not support; the message names it. Nothing was changed.
+ * This release does not support an operation, a type or a value; the message names it. Nothing was changed.
  * Code 0, HTTP 406.
  */
 export class UnsupportedError extends errorClass("Unsupported") {}
-/** There is no such namespace. Code 1, HTTP 404. */
+/** The namespace does not exist. Code 1, HTTP 404. */
 export class NamespaceNotFoundError extends errorClass("NamespaceNotFound") {}
-/** There is a namespace of that name already. Code 2, HTTP 409. */
+/** A namespace of that name already exists. Code 2, HTTP 409. */
 export class NamespaceAlreadyExistsError extends errorClass("NamespaceAlreadyExists") {}
-/** A namespace that is to be dropped or replaced has something in it. Code 3, HTTP 409. */
+/** The namespace to drop or replace is not empty. Code 3, HTTP 409. */
 export class NamespaceNotEmptyError extends errorClass("NamespaceNotEmpty") {}
-/**
- * There is no such table; or it was dropped, renamed or made anew while the call was under way. Code 4, HTTP 404.
- */
+/** The table does not exist; or it was dropped, renamed or replaced during the call. Code 4, HTTP 404. */
 export class TableNotFoundError extends errorClass("TableNotFound") {}
-/** There is a table of that name already. Code 5, HTTP 409. */
+/** A table of that name already exists. Code 5, HTTP 409. */
 export class TableAlreadyExistsError extends errorClass("TableAlreadyExists") {}
 /** The table has no such index. Code 6, HTTP 404. */
 export class TableIndexNotFoundError extends errorClass("TableIndexNotFound") {}
-/** The table has an index of that name already. Code 7, HTTP 409. */
+/** The table already has an index of that name. Code 7, HTTP 409. */
 export class TableIndexAlreadyExistsError extends errorClass("TableIndexAlreadyExists") {}
 /** The table has no such tag. Code 8, HTTP 404. */
 export class TableTagNotFoundError extends errorClass("TableTagNotFound") {}
-/** The table has a tag of that name already. Code 9, HTTP 409. */
+/** The table already has a tag of that name. Code 9, HTTP 409. */
 export class TableTagAlreadyExistsError extends errorClass("TableTagAlreadyExists") {}
-/** There is no such transaction or job. Code 10, HTTP 404. */
+/** The transaction or job does not exist. Code 10, HTTP 404. */
 export class TransactionNotFoundError extends errorClass("TransactionNotFound") {}
-/** The table has no such version: it was never made, or it was cleaned up. Code 11, HTTP 404. */
+/** The table has no such version: it never existed, or a cleanup removed it. Code 11, HTTP 404. */
 export class TableVersionNotFoundError extends errorClass("TableVersionNotFound") {}
 /** The table has no such column. Code 12, HTTP 404. */
 export class TableColumnNotFoundError extends errorClass("TableColumnNotFound") {}
 /**
- * A request that is malformed: the message names the member, its value, and what may stand there. Nothing was
+ * The request is malformed. The message names the member, its value and the values that are allowed. Nothing was
  * changed. Code 13, HTTP 400.
  */
 export class InvalidInputError extends errorClass("InvalidInput") {}
 /**
- * Another writer was first, and its change contradicts this one; or a lock could not be had in time. The call can
- * be made again. Code 14, HTTP 409.
+ * Another writer committed a change that conflicts with this one, or held a lock for too long. The caller may try
+ * again. Code 14, HTTP 409.
  */
 export class ConcurrentModificationError extends errorClass("ConcurrentModification") {}
-/** `authorize` denied the call, or a file lies where none may be opened. Code 15, HTTP 403. */
+/** `authorize` denied the call, or a file lies outside the directories that the engine may open. Code 15, HTTP 403. */
 export class PermissionDeniedError extends errorClass("PermissionDenied") {}
-/** The caller sent no credentials, or none that are valid. Code 16, HTTP 401. */
+/** The caller sent no valid credentials. Code 16, HTTP 401. */
 export class UnauthenticatedError extends errorClass("Unauthenticated") {}
-/**
- * The call was aborted, or can be made again later: something that it needs was not there. Code 17, HTTP 503.
- */
+/** The call was aborted, or something that it needs was unavailable. The caller may try again. Code 17, HTTP 503. */
 export class ServiceUnavailableError extends errorClass("ServiceUnavailable") {}
-/** Something failed that should not: the cause says what. Code 18, HTTP 500. */
+/** The engine failed unexpectedly; the cause has the details. Code 18, HTTP 500. */
 export class InternalError extends errorClass("Internal") {}
-/**
- * The table is in a state in which the operation makes no sense, such as a read of one that is only declared. Code
- * 19, HTTP 409.
- */
+/** The operation is impossible in the table's state: a declared table has no rows to read. Code 19, HTTP 409. */
 export class InvalidTableStateError extends errorClass("InvalidTableState") {}
-/** Rows do not fit the table's schema; the message names the field. Code 20, HTTP 400. */
+/** Rows do not match the table's schema; the message names the field. Code 20, HTTP 400. */
 export class TableSchemaValidationError extends errorClass("TableSchemaValidation") {}
 /**
- * A caller makes more requests than it is allowed. Code 21, HTTP 429. The engine and its handler never throw it (too many
- * requests under way are a {@link ServiceUnavailableError}, 503); `authorize` may, to limit a caller's rate.
+ * The caller exceeds its rate of requests. Code 21, HTTP 429. Only `authorize` throws it. For too many concurrent
+ * requests, the HTTP handler answers with a {@link ServiceUnavailableError} (503).
  */
 export class ThrottlingError extends errorClass("Throttling") {}
 /** The table has no such branch. Code 22, HTTP 404. */
 export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") {}
-/** The table has a branch of that name already. Code 23, HTTP 409. */
+/** The table already has a branch of that name. Code 23, HTTP 409. */
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
-/**
- * A call that was ended by its signal: a ServiceUnavailableError under the name that the platform gives aborts. Its cause
- * is the signal's reason.
- */
+/** The call's signal was aborted. The error is named `AbortError`, as on the platform; its cause is the signal's reason. */
 export class AbortedError extends ServiceUnavailableError {
   static {
     setErrorName(AbortedError, "AbortError");
   }
 }
 
-/** The message of a thrown value: of an error, from any realm, its own. */
+/** Returns the message of any thrown value, including an error of another realm. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   try {
     const { message } = thrown as { readonly message?: unknown };
     return typeof message === "string" ? message : String(thrown);
   } catch {
-    // Not every object converts to a string, and a member may throw when it is read.
+    // Reading a member may throw, and not every object converts to a string.
     return "an object that is no error";
   }
 }
 
-/** Bytes on disk that contradict the format. */
+/** A file on disk violates its format. Code 18, HTTP 500. */
 export class CorruptFileError extends InternalError {
   static {
     setErrorName(CorruptFileError, "CorruptFileError");
   }
 
-  /** The file, as the engine opened it. */
+  /** Path of the file. */
   readonly path: string;
-  /** Offset of the first byte that does not fit, or of the structure that holds it. */
+  /** Offset of the first invalid byte, or of the structure that holds it. */
   readonly byteOffset: number;
 
   constructor(path: string, byteOffset: number, reason: string, options?: { cause?: unknown }) {

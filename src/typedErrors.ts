@@ -1,82 +1,40 @@
-/** Errors that another process or thread has reported: back from text to an error of its class. */
+/** Errors by the name of their code, and errors as text that another process or thread reports. */
 
-import {
-  ConcurrentModificationError,
-  ERROR_TABLE,
-  type ErrorType,
-  InternalError,
-  InvalidInputError,
-  InvalidTableStateError,
-  messageOf,
-  NamespaceAlreadyExistsError,
-  NamespaceError,
-  NamespaceNotEmptyError,
-  NamespaceNotFoundError,
-  PermissionDeniedError,
-  ServiceUnavailableError,
-  TableAlreadyExistsError,
-  TableBranchAlreadyExistsError,
-  TableBranchNotFoundError,
-  TableColumnNotFoundError,
-  TableIndexAlreadyExistsError,
-  TableIndexNotFoundError,
-  TableNotFoundError,
-  TableSchemaValidationError,
-  TableTagAlreadyExistsError,
-  TableTagNotFoundError,
-  TableVersionNotFoundError,
-  ThrottlingError,
-  TransactionNotFoundError,
-  UnauthenticatedError,
-  UnsupportedError,
-} from "./errors.js";
+import * as errors from "./errors.js";
+import { ERROR_TABLE, type ErrorType, messageOf, NamespaceError } from "./errors.js";
 
-/** An error, as text. */
+/** An error as text. */
 export interface FailureRecord {
   readonly type: ErrorType;
   readonly message: string;
 }
 
+/** Errors that report a missing table, or a missing version, branch or tag of it. */
+export const ABSENCES = [
+  errors.NamespaceNotFoundError,
+  errors.TableNotFoundError,
+  errors.TableBranchNotFoundError,
+  errors.TableTagNotFoundError,
+  errors.TableVersionNotFoundError,
+] as const;
+
 const MAX_MESSAGE_LENGTH = 8192;
 
-const CLASSES: Readonly<Record<ErrorType, new (message: string, options?: ErrorOptions) => NamespaceError>> =
-  {
-    Unsupported: UnsupportedError,
-    NamespaceNotFound: NamespaceNotFoundError,
-    NamespaceAlreadyExists: NamespaceAlreadyExistsError,
-    NamespaceNotEmpty: NamespaceNotEmptyError,
-    TableNotFound: TableNotFoundError,
-    TableAlreadyExists: TableAlreadyExistsError,
-    TableIndexNotFound: TableIndexNotFoundError,
-    TableIndexAlreadyExists: TableIndexAlreadyExistsError,
-    TableTagNotFound: TableTagNotFoundError,
-    TableTagAlreadyExists: TableTagAlreadyExistsError,
-    TransactionNotFound: TransactionNotFoundError,
-    TableVersionNotFound: TableVersionNotFoundError,
-    TableColumnNotFound: TableColumnNotFoundError,
-    InvalidInput: InvalidInputError,
-    ConcurrentModification: ConcurrentModificationError,
-    PermissionDenied: PermissionDeniedError,
-    Unauthenticated: UnauthenticatedError,
-    ServiceUnavailable: ServiceUnavailableError,
-    Internal: InternalError,
-    InvalidTableState: InvalidTableStateError,
-    TableSchemaValidation: TableSchemaValidationError,
-    Throttling: ThrottlingError,
-    TableBranchNotFound: TableBranchNotFoundError,
-    TableBranchAlreadyExists: TableBranchAlreadyExistsError,
-  };
+/** The compiler checks that each code has a class of its name. */
+const CLASSES: Readonly<
+  Record<`${ErrorType}Error`, new (message: string, options?: ErrorOptions) => NamespaceError>
+> = errors;
 
-/** Whether a text is the name of an error code. */
+/** True if a text is the name of an error code. */
 export const isErrorType = (text: unknown): text is ErrorType =>
   typeof text === "string" && Object.hasOwn(ERROR_TABLE, text);
 
-/** What is told of an error. */
+/** Returns the record of an error. */
 export const failureOf = (error: unknown): FailureRecord => ({
   type: error instanceof NamespaceError ? error.type : "Internal",
   message: messageOf(error).slice(0, MAX_MESSAGE_LENGTH),
 });
 
-/** The error again; with its cause, where that is known. */
+/** Returns an error of the class that a record names. */
 export const errorOfFailure = ({ type, message }: FailureRecord, cause?: unknown): NamespaceError =>
-  new CLASSES[type](message, cause === undefined ? undefined : { cause });
+  new CLASSES[`${type}Error`](message, cause === undefined ? undefined : { cause });

@@ -26,7 +26,8 @@ const ARROWS: Record<string, readonly string[]> = {
   nearestName: [],
   optionMembers: ["errors", "nearestName"],
   namespace: ["memory"],
-  requestMembers: ["errors", "optionMembers", "namespace"],
+  operationTable: ["namespace"],
+  requestMembers: ["errors", "optionMembers", "operationTable"],
   bytes: ["platform", "errors", "async"],
   io: ["platform", "errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
@@ -46,12 +47,13 @@ const ARROWS: Record<string, readonly string[]> = {
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "bytes", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers"],
-  engine: ["namespace", "operations"],
-  handle: ["errors", "optionMembers", "namespace", "requestMembers"],
-  TableHandle: ["errors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers", "operationTable"],
+  engine: ["namespace", "operationTable", "operations"],
+  handle: ["errors", "optionMembers", "namespace", "operationTable", "requestMembers"],
   // biome-ignore format: one row, one line
-  DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "requestMembers", "io", "operations", "engine", "handle", "TableHandle"],
+  TableHandle: ["errors", "typedErrors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
+  // biome-ignore format: one row, one line
+  DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "operationTable", "requestMembers", "io", "operations", "engine", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
   rest: [
     "errors",
@@ -61,6 +63,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "nearestName",
     "optionMembers",
     "namespace",
+    "operationTable",
     "arrow",
     "DirectoryNamespace",
   ],

@@ -1,31 +1,36 @@
 /**
- * What runs every operation of a namespace, behind the checks of the class: batches that a dead process left are finished
- * first, and failures are told in the caller's terms. It is loaded with the first call.
+ * Runs the operations of a namespace after the class has checked and authorised them. It first finishes batches that a dead
+ * process left, and it reports failures in the caller's terms. The first call loads this module.
  */
 
 import type { RequestBase } from "../namespace/request.js";
+import type { RowsInput } from "../namespace/rows.js";
 import type { Access } from "../operations/access.js";
 import { type OperationContext, openContext } from "../operations/context.js";
 import { inTermsOfRequest } from "../operations/failure.js";
 import type { ContextOptions } from "../operations/namespaceOptions.js";
 import { recoverBefore } from "../operations/recoverBefore.js";
 import { namingRefusedRoot } from "../operations/refusedRoot.js";
+import type { OperationName } from "../operationTable.js";
 
-/** What does an operation's work. */
+/** Function that does the work of an operation. */
 export type OperationBody<Request, Response> = (
   context: OperationContext,
   request: Request,
   access: Access,
+  rows: RowsInput,
 ) => Promise<Response> | Response;
 
 /** A call that was checked and authorised. */
 export interface OperationCall<Request> {
-  readonly operation: string;
-  /** Of the object that the call is about. */
+  readonly operation: OperationName;
+  /** Id of the object that the call is about. */
   readonly id: readonly string[];
-  /** With the members pinned that were authorised. */
+  /** Request whose authorised members cannot change any more. */
   readonly request: Request;
   readonly access: Access;
+  /** Absent for operations without rows, and if the caller passed none: the operation reports it. */
+  readonly rows: RowsInput | undefined;
 }
 
 export class Engine {
@@ -36,18 +41,18 @@ export class Engine {
   }
 
   async run<Request extends RequestBase, Response>(
-    { operation, id, request, access }: OperationCall<Request>,
+    { operation, id, request, access, rows }: OperationCall<Request>,
     body: OperationBody<Request, Response>,
   ): Promise<Response> {
-    // Finish what a dead process left half done before anything is read.
+    // A batch that a dead process left unfinished must be finished before the operation reads anything.
     await recoverBefore(this.context, operation, id, request);
-    const response = await body(this.context, request, access);
+    const response = await body(this.context, request, access, rows as RowsInput);
     this.context.recentTransactions.note(id, response);
     return response;
   }
 
   /**
-   * The error to report for one that an operation failed with.
+   * Returns the error to report to the caller for an error that an operation failed with.
    * @param request unchecked
    */
   async inTermsOf(

@@ -5,8 +5,9 @@ import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
 import type { FullTextQuery } from "../namespace/textQueries.js";
 import type { WithProgress } from "../namespace/upkeep.js";
+import type { OperationName } from "../operationTable.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
-import { type Requests, requestMembers } from "../requestMembers.js";
+import { requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
 
 /** Which version of a table a handle reads, and who calls. */
@@ -91,7 +92,7 @@ const OF_HANDLE: Readonly<Record<OfHandle, true>> = {
 export function checkedOptions<Options extends object>(
   method: string,
   options: Options | undefined | null,
-  known: readonly string[] | keyof Requests,
+  known: readonly string[] | OperationName,
   given: readonly string[] = [],
 ): Options {
   if (options === undefined || options === null) return {} as Options;

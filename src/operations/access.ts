@@ -5,18 +5,12 @@
 
 import { untilAborted } from "../async/abort.js";
 import type { Visibility } from "../catalog/listing.js";
-import {
-  NamespaceError,
-  NamespaceNotFoundError,
-  PermissionDeniedError,
-  TableBranchNotFoundError,
-  TableNotFoundError,
-  TableTagNotFoundError,
-  TableVersionNotFoundError,
-} from "../errors.js";
+import { NamespaceError, PermissionDeniedError } from "../errors.js";
 import type { Authorize, AuthorizeCall } from "../namespace/options.js";
 import type { RequestBase } from "../namespace/request.js";
+import { declarationOf, type OperationName } from "../operationTable.js";
 import { isMainBranch } from "../table/refs/refs.js";
+import { ABSENCES } from "../typedErrors.js";
 
 /** What a question is about besides operation and id. */
 export type Details = Pick<AuthorizeCall, "branch" | "location">;
@@ -66,18 +60,12 @@ const isCopied = (request: object): boolean =>
   Object.getPrototypeOf(request) === Object.prototype &&
   Object.getOwnPropertyNames(request).length === Object.keys(request).length;
 
-/** Operations that name a job or a transaction rather than its table. */
-const OF_JOBS: ReadonlySet<string> = new Set([
-  ...["describeJob", "waitForJob", "cancelJob", "listJobs"],
-  ...["describeTransaction", "alterTransaction"],
-]);
-
 /**
- * Tells whether an operation finds out itself which tables it is about, and asks about these. The id of such a request is that
- * of a job or a transaction. Only `listJobs` may have the id of a table.
+ * True if an operation itself asks `authorize` about the tables that it touches, because the request names a job or a
+ * transaction. Only `listJobs` may also name a table.
  */
-export const isAskedOfTable = (operation: string, id: readonly string[]): boolean =>
-  OF_JOBS.has(operation) && (operation !== "listJobs" || id.length === 0);
+export const asksItself = (name: OperationName, id: readonly string[]): boolean =>
+  declarationOf(name).namesJob === true && (name !== "listJobs" || id.length === 0);
 
 /** Asks whether a caller may do something. */
 export interface Access {
@@ -100,15 +88,8 @@ export interface Access {
   visibility(operation: "tableExists" | "namespaceExists" | "listJobs"): Visibility;
 }
 
-/** Errors that `authorize` throws to hide an object: reporting it as missing hides it as well. */
-const HIDING = [
-  PermissionDeniedError,
-  NamespaceNotFoundError,
-  TableNotFoundError,
-  TableBranchNotFoundError,
-  TableTagNotFoundError,
-  TableVersionNotFoundError,
-];
+/** Errors that `authorize` throws to hide an object from listings. */
+const HIDING = [PermissionDeniedError, ...ABSENCES];
 
 /** For a host without `authorize`. */
 export const UNRESTRICTED: Access = {

@@ -18,19 +18,11 @@ import { directoryAt } from "../catalog/places/locations.js";
 import { InvalidInputError } from "../errors.js";
 import type * as base from "../namespace/request.js";
 import type * as tables from "../namespace/tables.js";
+import { isReadOnly, type OperationName } from "../operationTable.js";
 import type { OperationContext } from "./context.js";
 import { optionalId } from "./request.js";
 
 type Tolerance = RecoveryOptions["tolerate"];
-
-/** Operations that do not change the table they name. */
-const READS: ReadonlySet<string> = new Set([
-  ...["tableExists", "describeTable", "getTableStats"],
-  ...["queryTable", "countTableRows", "explainTableQueryPlan", "analyzeTableQueryPlan"],
-  ...["describeTableVersion", "listTableVersions"],
-  ...["listTableBranches", "listTableTags", "getTableTagVersion"],
-  ...["listTableIndices", "describeTableIndexStats", "describeTransaction"],
-]);
 
 /**
  * @param request unchecked
@@ -38,7 +30,7 @@ const READS: ReadonlySet<string> = new Set([
  */
 export async function recoverBefore(
   context: OperationContext,
-  operation: string,
+  operation: OperationName,
   id: readonly string[],
   request: base.RequestBase,
 ): Promise<void> {
@@ -48,15 +40,15 @@ export async function recoverBefore(
   await recoverAbandoned(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
 }
 
-function toleranceOf(operation: string, scope: BatchScope): Tolerance {
+function toleranceOf(operation: OperationName, scope: BatchScope): Tolerance {
   const isChange = operation === "createNamespace" || operation === "dropNamespace";
   if (scope.kind !== "tables" && !isChange) return "everything";
-  return READS.has(operation) ? "unwritable" : undefined;
+  return isReadOnly(operation) ? "unwritable" : undefined;
 }
 
 function scopeOf(
   { root }: OperationContext,
-  operation: string,
+  operation: OperationName,
   id: readonly string[],
   request: base.RequestBase,
 ): BatchScope | null {

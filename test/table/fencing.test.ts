@@ -94,7 +94,7 @@ describe.each(["link", "rename"] as const)("an append that decides by %s", (verb
       },
     );
     const own = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
-    const { version } = await insertIntoTable(own, { id }, rowsOf(2));
+    const { version } = await insertIntoTable(own, { id }, UNRESTRICTED, rowsOf(2));
     expect(disk.interrupted).toBe(true);
     expect(version).toBe(8);
     expect(await numbers()).toEqual([1, 2, 7, 8]);
@@ -110,7 +110,7 @@ describe.each(["link", "rename"] as const)("an append that decides by %s", (verb
       () => rival.insertIntoTable({ id }, rowsOf(5)),
     );
     const own = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
-    await insertIntoTable(own, { id }, rowsOf(2));
+    await insertIntoTable(own, { id }, UNRESTRICTED, rowsOf(2));
     expect(await values()).toEqual([0, 1, 5, 2]);
     await context.close();
   });

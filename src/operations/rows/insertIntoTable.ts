@@ -4,6 +4,7 @@ import { requireKnown } from "../../catalog/places/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace/rows.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
 import { inputBounds, optionalSchema, parseChoice } from "../request.js";
@@ -12,6 +13,7 @@ import { anchorOfOpen, openTable } from "../snapshot.js";
 export async function insertIntoTable(
   context: OperationContext,
   request: InsertIntoTableRequest,
+  _access: Access,
   data: RowsInput,
 ): Promise<InsertIntoTableResponse> {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");

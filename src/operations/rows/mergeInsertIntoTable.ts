@@ -21,6 +21,7 @@ import type {
 import { insertRows } from "../../write/insert.js";
 import type { MergeRequest } from "../../write/merge/clauses.js";
 import { type MergeOptions, mergeInsert } from "../../write/merge/mergeInsert.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
 import { rowProgress } from "../longWork.js";
@@ -37,6 +38,7 @@ import { anchorOfOpen, type OpenTable, openTable, writableOf } from "../snapshot
 export async function mergeInsertIntoTable(
   context: OperationContext,
   request: MergeInsertIntoTableRequest,
+  _access: Access,
   data: RowsInput,
 ): Promise<MergeInsertIntoTableResponse> {
   const merge = mergeOf(request);

@@ -21,6 +21,7 @@ import type {
 import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { operationOfPart, pinOperations } from "../pinParts.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import {
   NO_VERSIONS,
@@ -50,7 +51,7 @@ export async function batchCommitTables(
   request: BatchCommitTablesRequest,
   access: Access,
 ): Promise<BatchCommitTablesResponse> {
-  const { operations } = request;
+  const operations: readonly BatchCommitOperation[] = await authorizedOperations(request, access);
   refuseRepeated(operations);
   refuseFoldingTogether(operations);
   const parts = new Map<BatchCommitOperation, VersionPart>();
@@ -106,6 +107,17 @@ export async function batchCommitTables(
         : { deregisterTable: { ...outcome, id: requireTableId(operation.deregisterTable?.id) } };
     }),
   };
+}
+
+/** Pins the operations of a batch, and asks `authorize` about each of them. */
+async function authorizedOperations(request: BatchCommitTablesRequest, access: Access) {
+  const operations = pinOperations(request.operations);
+  for (const operation of operations) {
+    for (const [name, part] of Object.entries(operation)) {
+      await access.require(operationOfPart(name), part.id, part);
+    }
+  }
+  return operations;
 }
 
 function idOf(operation: BatchCommitOperation): readonly string[] {

@@ -21,6 +21,7 @@ import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.
 import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
 import {
@@ -36,6 +37,7 @@ import {
 export async function createTable(
   context: OperationContext,
   request: CreateTableRequest,
+  _access: Access,
   data: RowsInput,
 ): Promise<CreateTableResponse> {
   const id = requireTableId(request.id);

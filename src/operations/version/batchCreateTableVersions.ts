@@ -7,6 +7,7 @@ import type {
 } from "../../namespace/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { pinParts } from "../pinParts.js";
 import { requireTableId } from "../request.js";
 import {
   NO_VERSIONS,
@@ -22,13 +23,15 @@ export async function batchCreateTableVersions(
   request: BatchCreateTableVersionsRequest,
   access: Access,
 ): Promise<BatchCreateTableVersionsResponse> {
+  const entries = pinParts(request.entries, "entries", (entry) => entry.id);
+  for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
   const parts: VersionPart[] = [];
-  for (const entry of request.entries) parts.push(await openVersionPart(context, entry, access));
+  for (const entry of entries) parts.push(await openVersionPart(context, entry, access));
   let planned: PlannedVersions = NO_VERSIONS;
   await commitBatch(
     context,
     {
-      ids: request.entries.map(({ id }) => requireTableId(id)),
+      ids: entries.map(({ id }) => requireTableId(id)),
       tableRoots: parts.map((part) => part.table.root),
     },
     async () => {

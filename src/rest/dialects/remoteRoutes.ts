@@ -7,7 +7,7 @@ import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Job, JobState, ListJobsResponse } from "../../namespace/jobs.js";
-import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/route.js";
+import { type ListedRouteOptions, makeRoute, POST, type Route, tablePath } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";
 
@@ -25,7 +25,7 @@ export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
 function added(
   operation: Route["operation"],
   tail: string,
-  options: Pick<RouteOptions, "summary" | "body" | "answer">,
+  options: Pick<ListedRouteOptions, "summary" | "body" | "answer">,
   perform: Perform,
 ): Route {
   const made = makeRoute(operation, POST, tablePath(tail), options);
@@ -122,7 +122,7 @@ function asListedRemoteJob(job: Job) {
 function ofJobs(
   operation: "describeJob" | "cancelJob" | "listJobs",
   tail: string,
-  options: Pick<RouteOptions, "body" | "answer">,
+  options: Pick<ListedRouteOptions, "body" | "answer">,
   perform: Perform,
 ): Route {
   const made = makeRoute(operation, POST, `/v1/jobs/${tail}`, { summary: "Jobs", ...options });

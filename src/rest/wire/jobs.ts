@@ -3,8 +3,8 @@
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { ErrorType } from "../../errors.js";
 import type { Job, ListJobsResponse } from "../../namespace/jobs.js";
+import type { OperationName } from "../../operationTable.js";
 import { failureText } from "./problem.js";
-import type { OperationName } from "./route.js";
 
 /** The answer of an operation, in which no job reveals what a client must not learn. */
 export async function withoutSecrets(

@@ -1,7 +1,9 @@
 /** The OpenAPI document, made from the table of routes. */
 
 import { z } from "zod";
+import { ERROR_TABLE } from "../../errors.js";
 import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
+import { titleOf } from "./problem.js";
 import type { Route } from "./route.js";
 
 const JSON_MEDIA_TYPE = "application/json";
@@ -11,17 +13,8 @@ interface Described {
   readonly [member: string]: unknown;
 }
 
-const ERRORS: Readonly<Record<number, string>> = {
-  400: "Malformed request",
-  401: "No valid credentials",
-  403: "Not allowed",
-  404: "The object, or one it names, does not exist",
-  406: "Not supported",
-  409: "In conflict with the state of the object",
-  429: "Too many requests of this caller",
-  500: "Failed inside the server",
-  503: "Too busy, or stopping",
-};
+/** HTTP statuses of the engine's errors. */
+const ERROR_STATUSES = [...new Set(Object.values(ERROR_TABLE).map(({ status }) => status))].sort();
 
 const problem = z.object({
   type: z.string(),
@@ -83,9 +76,9 @@ function describeOperation(route: Route, index: number, records: Record<string, 
     responses: {
       [route.status]: { description: "Done", ...answerContent(route, records) },
       ...Object.fromEntries(
-        Object.entries(ERRORS).map(([status, description]) => [
+        ERROR_STATUSES.map((status) => [
           status,
-          { $ref: "#/components/responses/Problem", description },
+          { $ref: "#/components/responses/Problem", description: titleOf(status) },
         ]),
       ),
       default: { $ref: "#/components/responses/Problem", description: "Any other error" },

@@ -39,6 +39,9 @@ const KINDS: Readonly<Record<number, readonly [type: string, title: string]>> = 
 };
 const SERVER_ERROR = ["/errors/server-error", "Internal Server Error"] as const;
 
+/** Returns the sentence that describes an HTTP status. */
+export const titleOf = (status: number): string => (KINDS[status] ?? SERVER_ERROR)[1];
+
 /** Longest text that is sent back to a client, which may contain the client's own input. */
 const MAX_DETAIL = 2000;
 

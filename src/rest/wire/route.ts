@@ -1,17 +1,9 @@
-/**
- * A route: one operation on the wire. It is tied to the class when it is compiled: its members are those of the operation's
- * request, all of them and no others.
- */
+/** A route: one operation on the wire. Its members follow the table of operations. */
 
 import { z } from "zod";
-import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
+import { declarationOf, type OperationName } from "../../operationTable.js";
+import { type WireForms, type WireMember, wireMembers } from "./members.js";
 import * as shape from "./shapes.js";
-
-/** Names of the engine's operations. */
-export type OperationName = Exclude<
-  keyof DirectoryNamespace,
-  "close" | "root" | "rootPaths" | "table" | symbol
->;
 
 export interface Route {
   readonly operation: OperationName;
@@ -50,93 +42,75 @@ interface WholeBody {
   readonly schema: z.ZodType;
 }
 
-export interface RouteOptions<Query = z.ZodRawShape, Body = z.ZodRawShape | "arrow" | WholeBody> {
+interface AnswerOptions {
   readonly summary: string;
-  readonly query?: Query;
-  readonly body?: Body;
   readonly answer?: Route["answer"];
   readonly takesBodyId?: boolean;
   readonly status?: Route["status"];
 }
 
-/** `manifest_path` → `manifestPath`. */
-type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name;
+/** Names in these options are those of the wire. */
+export interface RouteOptions extends AnswerOptions {
+  /** Forms of members that differ from the table of members. */
+  readonly members?: WireForms;
+  /** Members that the route does not take. */
+  readonly without?: readonly WireMember[];
+  /** Members that are taken from the query and not from the body. */
+  readonly inQuery?: readonly WireMember[];
+  /** Members that may come in the query or in the body. */
+  readonly inEither?: readonly WireMember[];
+  readonly body?: WholeBody;
+}
 
-type RequestOf<O extends OperationName> = NonNullable<Parameters<DirectoryNamespace[O]>[0]>;
-
-/** Names of the members of a request, or of any of its forms. */
-type MembersOf<Request> = Request extends unknown ? keyof Request : never;
-
-/**
- * Members on the wire whose names are those of the operation's request; a name that the request does not have makes the
- * route fail to compile, so that the wire and the class can't drift.
- */
-type OfRequest<O extends OperationName, Shape> = {
-  readonly [Name in keyof Shape]: CamelCase<Name> extends MembersOf<RequestOf<O>> ? z.ZodType : never;
-};
+/** Options of a route whose members are listed. */
+export interface ListedRouteOptions extends AnswerOptions {
+  readonly query?: z.ZodRawShape;
+  readonly body?: z.ZodRawShape | "arrow" | WholeBody;
+}
 
 export const POST = ["POST"] as const;
 export const GET = ["GET"] as const;
-/** For operations that only read and take no body, which some clients call with GET. */
+/** Methods of operations that only read. Some clients call them with GET and without a body. */
 export const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 
-/** Members that only the host of the engine sets, or the server itself. */
-type HostMember =
-  | "principal"
-  | "unregisteredBranch"
-  | "signal"
-  | "memory"
-  | "batchSize"
-  | "batchBytes"
-  | "useScalarIndex"
-  | "rerank"
-  | "maxColumns"
-  | "onProgress";
-
-/**
- * Nothing where requests on the wire have all members of the operation's request. Else a member that no options have: one
- * that the wire passes over would quietly mean its default, and a query read the latest version in place of a tag's.
- */
-type Complete<O extends OperationName, Name> =
-  Exclude<
-    MembersOf<RequestOf<O>>,
-    CamelCase<Name> | HostMember | keyof typeof shape.common
-  > extends infer Missing
-    ? [Missing] extends [never]
-      ? unknown
-      : { readonly missing: Missing }
-    : never;
-
-type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
-
-/** A route whose requests are those of the operation. */
-export function route<
-  O extends OperationName,
-  Path extends string,
-  Query extends z.ZodRawShape = Record<never, z.ZodType>,
-  Body extends z.ZodRawShape = Record<never, z.ZodType>,
->(
-  operation: O,
+/** Returns a route with the members of the operation's request. Rows are the body, and members then come in the query. */
+export function route(
+  operation: OperationName,
   methods: Route["methods"],
-  path: Path,
-  options: RouteOptions<
-    Query & OfRequest<O, Query>,
-    (Body & OfRequest<O, Body>) | "arrow" | (WholeBody & { readonly member: MembersOf<RequestOf<O>> })
-  > &
-    Complete<O, keyof Query | keyof Body | NamesIn<Path>>,
+  path: string,
+  { members: forms = {}, without = [], inQuery = [], inEither = [], body, ...options }: RouteOptions,
 ): Route {
-  return makeRoute(operation, methods, path, options as RouteOptions);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const omitted: readonly string[] = [...without, ...inPath.filter((name) => !Object.hasOwn(forms, name))];
+  const members = Object.entries(wireMembers(operation, forms)).filter(([name]) => !omitted.includes(name));
+  const { takesRows } = declarationOf(operation);
+  if (takesRows || body !== undefined || methods === GET) {
+    const query = Object.fromEntries(members.filter(([name]) => name !== body?.member));
+    return makeRoute(operation, methods, path, { ...options, query, body: takesRows ? "arrow" : body });
+  }
+  const queried: readonly string[] = [...inQuery, ...inEither];
+  const onlyQueried: readonly string[] = inQuery;
+  return makeRoute(operation, methods, path, {
+    ...options,
+    query: Object.fromEntries(members.filter(([name]) => queried.includes(name))),
+    body: Object.fromEntries(members.filter(([name]) => !onlyQueried.includes(name))),
+  });
 }
 
-/** A route, possibly with members that the operation's request does not have: a dialect's. */
+/** Returns a route with listed members, which the operation's request need not have. Dialects have such routes. */
 export function makeRoute(
   operation: OperationName,
   methods: Route["methods"],
   path: string,
-  { summary, query = {}, body = {}, answer = emptyAnswer, takesBodyId = false, status = 200 }: RouteOptions,
+  {
+    summary,
+    query = {},
+    body = {},
+    answer = emptyAnswer,
+    takesBodyId = false,
+    status = 200,
+  }: ListedRouteOptions,
 ): Route {
   const object = !path.includes("{id}")
     ? "none"

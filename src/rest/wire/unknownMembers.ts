@@ -8,9 +8,9 @@
 
 import { z } from "zod";
 import { nearestName } from "../../nearestName.js";
+import type { OperationName } from "../../operationTable.js";
 import { unknownMember } from "../../optionMembers.js";
 import { Refusal } from "./problem.js";
-import type { OperationName } from "./route.js";
 import { camelCase } from "./wireNames.js";
 
 /** Member of every body and query string; a request that sets it is refused earlier. */

@@ -10,6 +10,10 @@ import { z } from "zod";
 export const camelCase = (wireName: string): string =>
   wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
+/** `manifestPath` → `manifest_path`. */
+export const snakeCase = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /** Converts a checked value of the wire to the engine's member names. Null stands for an absent member. */
 export function fromWire(schema: z.core.$ZodType, value: unknown): unknown {
   return convert(schema, value, (wireName) => ({ from: wireName, to: camelCase(wireName) }));

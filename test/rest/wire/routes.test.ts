@@ -3,15 +3,20 @@
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { POST, route, tablePath } from "../../../src/rest/wire/route.js";
+import { declarationOf } from "../../../src/operationTable.js";
+import { POST, route } from "../../../src/rest/wire/route.js";
 import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
 import { ROUTES } from "../../../src/rest/wire/routes.js";
 import * as shape from "../../../src/rest/wire/shapes.js";
+import { camelCase } from "../../../src/rest/wire/wireNames.js";
 import { readPage } from "../../support/documents.js";
 import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
+/** Members that every body may have. */
+const COMMON = ["id", "identity", "context"];
+const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 let namespace: DirectoryNamespace;
 let server: RestServer;
 
@@ -47,19 +52,20 @@ describe("routes", () => {
     }
   });
 
-  it("compile with all members of the operation's request only, and no others", () => {
-    const summary = "Of a tag";
-    const { tag } = shape;
-    const path = tablePath("tags/version");
-    expect(route("getTableTagVersion", POST, path, { summary, body: { tag } }).path).toBe(path);
-    // @ts-expect-error the request has no such member
-    route("getTableTagVersion", POST, path, { summary, body: { tag, vesion: shape.version } });
-    // @ts-expect-error so in the query
-    route("getTableTagVersion", POST, path, { summary, query: { tags: tag }, body: { tag } });
-    // @ts-expect-error the request has a tag
-    route("getTableTagVersion", POST, path, { summary });
-    // @ts-expect-error so does this, and no other member takes its place
-    route("getTableStats", POST, path, { summary, body: { branch: shape.branch, version: shape.version } });
+  it("take all members of the operation's request that a client may set", () => {
+    const hosts = ["memory", "onProgress", "rerank", "schema", "maxBatchBytes", "maxRows", "batchSize"];
+    const others = [...hosts, "batchBytes", "maxColumns", "useScalarIndex", "unregisteredBranch"];
+    for (const { operation, query, body, path } of ROUTES) {
+      const bodyMembers = body === "arrow" ? [] : "member" in body ? [body.member] : Object.keys(body.shape);
+      const names = [...Object.keys(query.shape), ...bodyMembers, ...namesIn(path)];
+      const taken = new Set(names.map(camelCase).filter((name) => !COMMON.includes(name)));
+      const declared = Object.keys(declarationOf(operation).members).filter((name) => !others.includes(name));
+      const expected =
+        operation === "mergeInsertIntoTable" ? declared.filter((name) => name !== "params") : declared;
+      expect([...taken].sort(), operation).toEqual(expected.sort());
+    }
+    // @ts-expect-error no request has such a member
+    route("getTableTagVersion", POST, "/", { summary: "Finds", members: { vesion: shape.version } });
   });
 
   it("of unknown paths and methods are refused", async () => {

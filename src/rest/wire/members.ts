@@ -1,0 +1,296 @@
+/**
+ * The form of each request member on the wire, by the engine's name of the member. Most members have one form in all
+ * operations; a route states the others. Optional members may also be null.
+ */
+
+import { z } from "zod";
+import type { SnakeCase } from "../../namespace/request.js";
+import { declarationOf, type OperationName, type Requests } from "../../operationTable.js";
+import * as shape from "./shapes.js";
+import { snakeCase } from "./wireNames.js";
+
+/** Operations that only a program in the same process can call. */
+type InProcess = "takeRows" | "takeBlobs" | "runBackfillTask";
+
+/** Members that only the program of the server sets. */
+const HOST_MEMBERS = [
+  ...["principal", "identity", "context", "id", "signal", "memory", "onProgress", "rerank"],
+  ...["schema", "maxBatchBytes", "maxRows", "batchSize", "batchBytes", "maxColumns"],
+  ...["useScalarIndex", "unregisteredBranch"],
+] as const;
+type HostMember = (typeof HOST_MEMBERS)[number];
+const HOSTS: ReadonlySet<string> = new Set(HOST_MEMBERS);
+
+/** Names on the wire of the members of all requests that have a route. */
+export type WireMember = SnakeCase<
+  Exclude<MembersOf<Requests[Exclude<OperationName, InProcess>]>, HostMember>
+>;
+type MembersOf<Request> = Request extends unknown ? keyof Request & string : never;
+
+const { text, count, flag } = shape;
+const positive = z.int().min(1).nullish();
+const optionalCount = count.nullish();
+const optionalText = text.nullish();
+const tuning = z.int().nullish();
+const numbers = z.array(z.number());
+const dataType = z.union([text, shape.jsonType]).nullish();
+
+/** Range of versions: the start is inclusive, the end exclusive. An end of -1 means all versions from the start. */
+const versionRange = z.object({ start_version: shape.version, end_version: z.int().min(-1) });
+
+const columnSelection = z.union([
+  z.array(text),
+  z.object({ column_names: z.array(text).nullish(), column_aliases: shape.stringMap.nullish() }),
+]);
+
+/** Members that describe how other engines run the function are ignored. */
+const virtualColumn = z.object({
+  udf_name: text.min(1).describe("Name of a function that the server's program registered"),
+  udf_version: optionalText,
+  input_columns: z.array(text).nullish(),
+  field_metadata: shape.stringMap.nullish(),
+});
+
+const setStatus = z.object({ status: optionalText }).nullish();
+const setProperty = z.object({ key: optionalText, value: optionalText, mode: optionalText }).nullish();
+const unsetProperty = z.object({ key: optionalText, mode: optionalText }).nullish();
+
+/** A change of a transaction. The namespace spec spells these members in camelCase. */
+const transactionAction = z.union([
+  z.strictObject({
+    set_status_action: setStatus,
+    set_property_action: setProperty,
+    unset_property_action: unsetProperty,
+  }),
+  z.object({
+    setStatusAction: setStatus,
+    setPropertyAction: setProperty,
+    unsetPropertyAction: unsetProperty,
+  }),
+]);
+
+/** Members of a version to publish. */
+const stagedVersion = {
+  version: shape.version,
+  manifest_path: text.min(1).describe("Path of the staged manifest"),
+  manifest_size: optionalCount.describe("Bytes"),
+  e_tag: optionalText,
+  metadata: shape.stringMap.nullish(),
+  naming_scheme: text.nullish().describe("Naming scheme of manifests: V1 or V2"),
+  branch: shape.branch,
+};
+
+/** Part of a batch. It has exactly one of the members. */
+const batchOperation = z.object({
+  declare_table: z
+    .object({
+      id: shape.id,
+      location: optionalText,
+      properties: shape.stringMap.nullish(),
+      vend_credentials: flag,
+    })
+    .nullish(),
+  create_table_version: z.object({ id: shape.id, ...stagedVersion }).nullish(),
+  delete_table_versions: z
+    .object({ id: shape.id, ranges: z.array(versionRange), branch: shape.branch })
+    .nullish(),
+  deregister_table: z.object({ id: shape.id }).nullish(),
+});
+
+const limit = z
+  .int()
+  .min(1)
+  .max(Number.MAX_SAFE_INTEGER)
+  .nullish()
+  .describe("Maximum number of rows, or of entries of a page");
+
+/** Members of a query. */
+const query = {
+  columns: columnSelection.nullish(),
+  k: optionalCount.describe("Maximum number of rows"),
+  limit,
+  offset: optionalCount,
+  filter: optionalText,
+  params: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .describe("Values of the filter's parameters, written `$name` in its text"),
+  vector: z
+    .union([
+      z.object({ single_vector: numbers.nullish(), multi_vector: z.array(numbers).nullish() }),
+      numbers,
+      z.array(numbers),
+    ])
+    .nullish()
+    .describe("The query vector, or several"),
+  vector_column: optionalText,
+  full_text_query: z.unknown().optional(),
+  highlight: flag.describe("True: rows of a text search have `_highlights`"),
+  order_by: z
+    .array(z.object({ column_name: text.min(1), ascending: flag, nulls_first: flag }))
+    .nullish()
+    .describe("Columns to sort by; the first has the highest priority"),
+  distance_type: text.nullish().describe("l2, cosine, dot or hamming"),
+  nprobes: optionalCount,
+  minimum_nprobes: optionalCount,
+  maximum_nprobes: optionalCount,
+  refine_factor: optionalCount,
+  ef: optionalCount,
+  prefilter: flag,
+  bypass_vector_index: flag,
+  fast_search: flag,
+  lower_bound: z.number().nullish(),
+  upper_bound: z.number().nullish(),
+  with_row_id: flag,
+  version: shape.version.nullish(),
+  branch: shape.branch,
+  tag: shape.tag,
+};
+
+const index = {
+  column: text.min(1).describe("Path of the column"),
+  index_type: text
+    .min(1)
+    .describe("For example BTREE, BITMAP, LABEL_LIST, IVF_FLAT, IVF_PQ, IVF_HNSW_SQ, FTS"),
+  with_position: flag,
+  base_tokenizer: optionalText,
+  language: optionalText,
+  max_token_length: optionalCount,
+  lower_case: flag,
+  stem: flag,
+  remove_stop_words: flag,
+  ascii_folding: flag,
+  min_ngram_length: positive,
+  max_ngram_length: positive,
+  prefix_only: flag,
+  custom_stop_words: z.array(text).nullish(),
+  block_size: positive,
+  replace: flag.describe("True: replaces an index of that name; default false"),
+  rows_per_zone: positive.describe("For ZONEMAP and BLOOMFILTER"),
+  num_partitions: positive,
+  num_sub_vectors: positive,
+  num_bits: positive,
+  sample_rate: positive,
+  max_iterations: positive,
+  target_partition_size: positive,
+  m: positive,
+  ef_construction: positive,
+};
+
+const backfill = {
+  where: optionalText,
+  concurrency: tuning,
+  intra_applier_concurrency: tuning,
+  min_checkpoint_size: tuning,
+  max_checkpoint_size: tuning,
+  batch_checkpoint_flush_interval_seconds: z.number().min(0).nullish(),
+  read_version: shape.version.nullish(),
+  task_size: tuning,
+  num_frags: tuning,
+  checkpoint_size: tuning,
+  commit_granularity: tuning,
+  cluster: text.nullish().describe("Name of an executor on the server that computes the values"),
+  manifest: text.nullish().describe("Name of an environment of the cluster"),
+};
+
+/** A map as the text of a JSON object, because a query string has no maps. */
+export const jsonMap = text.nullish().describe("A JSON object of strings");
+
+const MEMBERS = {
+  ...stagedVersion,
+  ...query,
+  ...index,
+  ...backfill,
+  version: shape.version.nullish().describe("Default: the latest version"),
+  page_token: text.nullish().describe("Token of the previous page"),
+  mode: shape.mode,
+  behavior: shape.mode,
+  format: shape.mode,
+  properties: shape.stringMap.nullish(),
+  include_declared: flag,
+  location: optionalText,
+  vend_credentials: flag,
+  stable_row_ids: flag,
+  storage_options: jsonMap,
+  with_table_uri: flag,
+  load_detailed_metadata: flag,
+  check_declared: flag,
+  new_table_name: text.min(1),
+  new_namespace_id: shape.id.nullish(),
+  predicate: optionalText,
+  updates: z
+    .array(z.array(text).length(2))
+    .nullish()
+    .describe("Pairs of the path of a column and an SQL expression"),
+  values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
+  on: z.array(text.min(1)).min(1).describe("Columns of the key"),
+  when_matched_update_all: flag,
+  when_matched_update_all_filt: optionalText,
+  when_not_matched_insert_all: flag,
+  when_not_matched_by_source_delete: flag,
+  when_not_matched_by_source_delete_filt: optionalText,
+  timeout: optionalText,
+  use_index: flag,
+  query: z.object(query),
+  verbose: flag,
+  target_rows_per_fragment: optionalCount,
+  materialize_deletions: flag,
+  materialize_deletions_threshold: z.number().min(0).max(1).nullish(),
+  background: flag,
+  older_than_ms: optionalCount,
+  retain_versions: optionalCount,
+  delete_unverified: flag,
+  error_if_tagged: flag,
+  entries: z.array(z.object({ id: shape.id, ...stagedVersion })).min(1),
+  ranges: z.array(versionRange).min(1),
+  operations: z.array(batchOperation).min(1),
+  descending: flag,
+  name: text.min(1),
+  from_branch: optionalText,
+  from_version: shape.version.nullish(),
+  from_tag: optionalText,
+  new_columns: z
+    .array(
+      z.object({
+        name: text.min(1),
+        expression: optionalText,
+        data_type: dataType,
+        metadata: shape.stringMap.nullish(),
+        computed: optionalText,
+        virtual_column: virtualColumn.nullish(),
+      }),
+    )
+    .min(1),
+  alterations: z
+    .array(
+      z.object({
+        path: text.min(1),
+        rename: optionalText,
+        nullable: flag,
+        data_type: dataType,
+        virtual_column: z.unknown().optional(),
+      }),
+    )
+    .min(1),
+  index_name: optionalText,
+  actions: z.array(transactionAction).min(1),
+  job_id: text.min(1),
+  state: optionalText,
+  // A client that waits longer sends several requests, because proxies close silent connections.
+  timeout_ms: z.int().min(0).max(60_000).default(30_000).describe("Milliseconds; at most 60,000"),
+} satisfies Readonly<Record<WireMember, z.ZodType>>;
+
+/** Forms of some members. */
+export type WireForms = { readonly [Name in WireMember]?: z.ZodType };
+
+/**
+ * Returns the forms of all members of an operation's request that a client may set.
+ * @param forms replaces forms of this table, by name on the wire
+ */
+export function wireMembers(operation: OperationName, forms: WireForms): z.ZodRawShape {
+  const names = Object.keys(declarationOf(operation).members)
+    .filter((name) => !HOSTS.has(name))
+    .map(snakeCase);
+  const formOf: z.ZodRawShape = { ...MEMBERS, ...forms };
+  return Object.fromEntries(names.map((name) => [name, formOf[name]]));
+}
