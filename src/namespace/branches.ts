@@ -1,60 +1,60 @@
-/** Requests and responses of the operations on branches. */
+/** Request and response types of the operations on branches. */
 
 import type { TableRequest } from "./request.js";
 
-/** What the namespace has registered about a branch. */
+/** Record of a branch. */
 export interface BranchContents {
-  /** Absent: the main branch. */
+  /** Name of the source branch. Absent: main. */
   readonly parentBranch?: string;
-  /** The version that the branch was made from, which is also its first. */
+  /** Number of the version that the branch starts from. It is also the first version of the branch. */
   readonly parentVersion: number;
-  /** Seconds since the epoch. */
+  /** Creation time in seconds since 1970. */
   readonly createAt: number;
-  /** Bytes of the parent's manifest. */
+  /** Size of the source version's manifest in bytes. */
   readonly manifestSize: number;
-  /** Absent if there is none. */
+  /** Metadata of the branch, if any. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** Request of `listTableBranches`. */
 export interface ListTableBranchesRequest extends TableRequest {
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of the branches returned, > 0. */
+  /** Maximum number of branches on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
 }
-/** What `listTableBranches` resolves to. */
+/** Answer of `listTableBranches`. */
 export interface ListTableBranchesResponse {
-  /** By name; names in ascending order of their bytes. The main branch is not included. */
+  /** Branches by name, without main. Names ascend by their UTF-8 bytes. */
   readonly branches: Readonly<Record<string, BranchContents>>;
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }
 
 /** Request of `createTableBranch`. */
 export interface CreateTableBranchRequest extends TableRequest {
-  /** Parts made of letters, digits, '.', '-' and '_', joined by '/'. */
+  /** Name of the new branch: parts of letters, digits, `.`, `-` and `_`, joined by `/`. */
   readonly name: string;
-  /** Absent: the main branch. */
+  /** Branch to start from. Default: main. */
   readonly fromBranch?: string | undefined;
-  /** Absent: the latest. */
+  /** Number of the version to start from. Default: the latest version. */
   readonly fromVersion?: number | undefined;
-  /** Excludes `fromBranch` and `fromVersion`. */
+  /** Tag to start from. Excludes `fromBranch` and `fromVersion`. */
   readonly fromTag?: string | undefined;
 }
-/** What `createTableBranch` resolves to. */
+/** Answer of `createTableBranch`. */
 export interface CreateTableBranchResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }
 
 /** Request of `deleteTableBranch`. */
 export interface DeleteTableBranchRequest extends TableRequest {
-  /** Name of the branch. Branches and tags that refer to it must be gone. */
+  /** Name of the branch. No branch and no tag may refer to it. */
   readonly name: string;
 }
-/** What `deleteTableBranch` resolves to. */
+/** Answer of `deleteTableBranch`. */
 export interface DeleteTableBranchResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }

@@ -1,106 +1,113 @@
-/** Clusters: what a host registers to run backfills elsewhere, and the tasks that run there. */
+/** Clusters: executors that a host registers to run backfills elsewhere, and the tasks that run there. */
 
 import type { TableRequest } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
 
 /**
- * A piece of a backfill: the rows of one fragment of one version, or a range of them. It is plain JSON. A process that has
- * the same directory and the same functions computes it with `runBackfillTask`.
+ * A task of a backfill: rows of one fragment of one version. A task is plain JSON. Any process with the same
+ * directory and functions can compute it with `runBackfillTask`.
  */
 export interface BackfillTask {
-  /** Tells the task apart from others of its job. */
+  /** Id of the task, unique in its job. */
   readonly taskId: string;
-  /** The job that the task belongs to. */
+  /** Id of the task's job. */
   readonly jobId: string;
   /** Path of the table. */
   readonly id: readonly string[];
-  /** Absent: main. */
+  /** Name of the branch. Absent: main. */
   readonly branch?: string;
   /** Path of the column. */
   readonly column: string;
-  /** SQL that selects the rows; absent: those without a value. */
+  /** SQL that selects the rows to compute. Absent: rows without a value. */
   readonly where?: string;
-  /** The version that the rows are read from. */
+  /** Number of the version that the rows are read from. */
   readonly version: number;
   /** Id of the fragment. */
   readonly fragmentId: number;
-  /** Offset in the fragment of the first row that may be computed. */
+  /** Offset in the fragment of the first row to compute. */
   readonly firstRow: number;
-  /** Offset in the fragment of the last row that may be computed. */
+  /** Offset in the fragment of the last row to compute. */
   readonly lastRow: number;
   /** Number of rows to compute. */
   readonly rows: number;
-  /** Digest of the declaration, and of the function's version: a worker with another function refuses the task. */
+  /**
+   * Digest of the column's declaration and the function's version. A worker with another function refuses the
+   * task.
+   */
   readonly meaning: string;
-  /** Digest of the fragment's inputs: a worker that reads others refuses the task. */
+  /** Digest of the fragment's inputs. A worker that reads other inputs refuses the task. */
   readonly content: string;
-  /** Digest of the work: names the files of values. */
+  /** Digest of the work. It names the files with the values. */
   readonly key: string;
   /** Maximum number of rows per call of the function. */
   readonly checkpointSize: number;
   /** Minimum number of rows per call, if the task has that many. */
   readonly minCheckpointSize: number;
-  /** Seconds for which computed values may be in memory only. */
+  /** Maximum age in seconds of values that are only in memory. */
   readonly batchCheckpointFlushIntervalSeconds: number;
-  /** Calls of an async function that are under way at a time. */
+  /** Number of concurrent calls of an async function. */
   readonly intraApplierConcurrency: number;
 }
-/** A task to compute; see {@link BackfillTask}. */
+/** Request of `runBackfillTask`. */
 export interface RunBackfillTaskRequest extends Omit<BackfillTask, "id">, TableRequest, WithProgress {}
-/** What a worker tells of a task that is done: the values lie in files of the table's directory, and survive a power cut. */
+/** Report of a finished task. Its values are in files of the table's directory and survive a power cut. */
 export interface BackfillTaskReport {
-  /** The task. */
+  /** Id of the task. */
   readonly taskId: string;
-  /** Rows that have a value. */
+  /** Number of rows with a value. */
   readonly rows: number;
-  /** Names of the files that hold the values, in the order of the rows. */
+  /** Names of the files with the values, in row order. */
   readonly files: readonly string[];
 }
-/** An error that a task failed with: the name of its code, and the message. */
+/** Error of a failed task. */
 export interface BackfillTaskFailure {
-  /** Name of the code, e.g. `"InvalidInput"`; any text that is not one counts as `"Internal"`. */
+  /** Name of the error code, such as `"InvalidInput"`. Other text counts as `"Internal"`. */
   readonly type: string;
-  /** What went wrong. */
+  /** Description of the failure. */
   readonly message: string;
 }
 
-/** What an executor is handed along with tasks. */
+/** Context of one run of an executor. */
 export interface ClusterRun {
-  /** The job that the tasks belong to. */
+  /** Id of the job. */
   readonly jobId: string;
-  /** Absolute path of the namespace's directory, on the machine that runs the job. */
+  /** Absolute path of the namespace's directory on the machine that runs the job. */
   readonly root: string;
   /**
-   * Absolute path of an empty directory in the table's, for files that executor and workers exchange. It is removed after the
-   * run, and emptied when the job is resumed.
+   * Absolute path of an empty directory for files that the executor and its workers exchange. It lies in the
+   * table's directory. It is removed after the run, and emptied when the job resumes.
    */
   readonly directory: string;
-  /** Tasks that may be under way at a time; undefined: as many as the cluster can run. */
+  /** Maximum number of concurrent tasks. Undefined: the capacity of the cluster. */
   readonly concurrency: number | undefined;
-  /** The environment that the request asks for, one of the executor's `manifests`; undefined: the default one. */
+  /**
+   * Environment that the request names, one of the executor's `manifests`. Undefined: the default
+   * environment.
+   */
   readonly manifest: string | undefined;
   /**
-   * Aborts when the results are not wanted any more: all tasks are done, one of them failed, or the job was cancelled. The
-   * executor is to end its workers then; the job waits a few seconds for it.
+   * Aborts when the job no longer needs results: all tasks are done, a task failed, or the job was cancelled.
+   * The executor should then stop its workers; the job waits a few seconds for it.
    */
   readonly signal: AbortSignal;
-  /** Tells how many rows of a task have a value. May be left out. */
+  /** Reports how many rows of a task have a value. Calls are optional. */
   readonly onProgress: (taskId: string, rows: number) => void;
   /**
-   * Tells that a task is done. The job reads the files before it commits them. Reports of tasks that are not in the run, or
-   * were reported before, are ignored, and so are all after the run has ended.
+   * Reports a finished task. The job reads its files before it commits them. Reports are ignored if the task
+   * is not in the run, was reported before, or the run has ended.
    */
   readonly onDone: (report: BackfillTaskReport) => void;
   /**
-   * Tells that a task failed. A `ConcurrentModification` has its fragment planned again on the latest version; any other
-   * error fails the job. A task whose worker died is not reported.
+   * Reports a failed task. After a `ConcurrentModification`, the job plans the fragment again on the latest
+   * version; any other error fails the job. A task whose worker died is not reported.
    */
   readonly onFailed: (taskId: string, failure: BackfillTaskFailure) => void;
 }
 
 /**
- * Runs the tasks of backfills somewhere. Record, progress, checkpoints and commits of a job stay with the process that was
- * asked for it; an executor only has `runBackfillTask` called for each task, in processes that have the same directory:
+ * Executor that runs tasks of backfills elsewhere. It arranges that some process with the same directory
+ * calls `runBackfillTask` for each task. The requesting process keeps the record, progress, checkpoints and
+ * commits of the job.
  *
  *     const here: ClusterExecutor = {
  *       async run(tasks, { onDone, signal }) {
@@ -109,12 +116,12 @@ export interface ClusterRun {
  *     };
  */
 export interface ClusterExecutor {
-  /** Names of the environments that a request may ask for, as its `manifest`. Default: none. */
+  /** Names of the environments that a request may name as its `manifest`. Default: none. */
   readonly manifests?: readonly string[] | undefined;
   /**
-   * Runs tasks, in any order, and resolves when it has nothing more to report. Tasks that it has not reported by then are
-   * handed to it again; three runs in a row without a task done fail the job. An error that it rejects with fails the job at
-   * once; what is done stays, and the job goes on with the rest where it is asked for again.
+   * Runs tasks in any order and resolves when it has nothing more to report. Tasks without a report are
+   * passed to it again. Three consecutive runs without a finished task fail the job. A rejection fails the
+   * job at once; finished tasks stay, and a request for the same work resumes the job.
    */
   run(tasks: readonly BackfillTask[], run: ClusterRun): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** Requests and responses of the operations on indexes. */
+/** Request and response types of the operations on indexes. */
 
 import type { TableRequest } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
 
-/** A kind of index; in any case. */
+/** Kind of an index, in any case. */
 export type IndexType =
   | "BTREE"
   | "SCALAR"
@@ -24,136 +24,149 @@ export type IndexType =
   | "IVF_HNSW_SQ"
   | "IVF_HNSW_PQ";
 
-/** How the distance of vectors is measured; in any case. */
+/** Distance of vectors, in any case. */
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
- * An index on one column. Indexes of the kinds `FM` and `IVF_RQ` are not built by this release. Members of one kind are checked
- * for others, too, and mean nothing for them.
+ * Request of `createTableIndex` and `createTableScalarIndex`. This release does not build the kinds `FM` and
+ * `IVF_RQ`. Options of one kind are validated for all kinds, and ignored for other kinds.
  */
 export interface CreateTableIndexRequest extends TableRequest, WithProgress {
-  /** Path of the column; members of structs as in `a.b`. */
+  /** Path of the column, such as `a.b` for a struct member. */
   readonly column: string;
   /**
-   * `BTREE` (also `SCALAR`), `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_FLAT`, `IVF_SQ`,
-   * `IVF_PQ` (also `VECTOR`), `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ` or `IVF_HNSW_PQ`, in any case, with or without
-   * underscores; TypeScript takes them as they stand here, or in lower case. Default: `BTREE`, or `IVF_PQ` for vectors and `IVF_FLAT` for those of uint8, which have no other kind.
+   * Kind of the index. Case and underscores are ignored at run time. Synonyms: `SCALAR` is `BTREE`,
+   * `INVERTED` is `FTS`, `VECTOR` is `IVF_PQ`. Default: `BTREE`; for vectors `IVF_PQ`; for uint8 vectors
+   * `IVF_FLAT`, their only kind.
    */
   readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /**
-   * Default: `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
+   * Name of the index. Default: `<path>_idx`, with a number appended if an index on another column, or of
+   * another kind, has that name.
    */
   readonly name?: string | undefined;
-  /** Whether an index of that name on the same column may be replaced, rather than be in the way. Default false. */
+  /** True: replaces an index of that name on the same column. False: fails if it exists. Default: false. */
   readonly replace?: boolean | undefined;
-  /** Of `ZONEMAP` and `BLOOMFILTER`: rows of a zone; 1 to 1,048,576. Default 8192. */
+  /** `ZONEMAP`, `BLOOMFILTER`: rows per zone, 1 to 1,048,576. Default: 8192. */
   readonly rowsPerZone?: number | undefined;
-  /** Of vectors of floats: `l2` (default), `cosine` or `dot`; of uint8: `hamming`, the number of bits that differ. */
+  /**
+   * Vectors: `l2` (default for floats), `cosine` or `dot`. uint8 vectors: `hamming`, the number of different
+   * bits.
+   */
   readonly distanceType?: DistanceType | undefined;
-  /** Of `FTS`: whether positions of words are kept, which searches for phrases need. Default false. */
+  /** `FTS`: true stores positions of words, which phrase queries need. Default: false. */
   readonly withPosition?: boolean | undefined;
   /**
-   * Of `FTS`: what cuts texts: `simple` (default) into runs of letters and digits, `whitespace` at ASCII white space,
-   * `raw` not at all, `ngram` into windows of characters.
+   * `FTS`: tokenizer. `simple` (default) yields runs of letters and digits; `whitespace` splits at ASCII
+   * white space; `raw` does not split; `ngram` yields windows of characters.
    */
   readonly baseTokenizer?: string | undefined;
   /**
-   * Of `FTS`: the language of stop words and of stemming, in any case: Arabic, Danish, Dutch, English (default), Finnish,
-   * French, German, Greek, Hungarian, Italian, Norwegian, Portuguese, Romanian, Russian, Spanish, Swedish, Tamil or Turkish.
+   * `FTS`: language of stop words and stemming, in any case: Arabic, Danish, Dutch, English (default),
+   * Finnish, French, German, Greek, Hungarian, Italian, Norwegian, Portuguese, Romanian, Russian, Spanish,
+   * Swedish, Tamil or Turkish.
    */
   readonly language?: string | undefined;
-  /** Of `FTS`: words of this many bytes of UTF-8 and more are left out. Default 40. */
+  /** `FTS`: words of at least this many UTF-8 bytes are not indexed. Default: 40. */
   readonly maxTokenLength?: number | undefined;
-  /** Of `FTS`: whether words are found in any case. Default true. */
+  /** `FTS`: true ignores case. Default: true. */
   readonly lowerCase?: boolean | undefined;
-  /** Of `FTS`: whether words are reduced to their stems. Default true, false for `ngram`. */
+  /** `FTS`: true reduces words to their stems. Default: true; false for `ngram`. */
   readonly stem?: boolean | undefined;
-  /** Of `FTS`: whether frequent words of the language are left out. Default true, false for `ngram`. */
+  /** `FTS`: true does not index stop words. Default: true; false for `ngram`. */
   readonly removeStopWords?: boolean | undefined;
-  /** Of `FTS`: words that are left out in the place of those of the language, as they are in lower case and stemmed. */
+  /**
+   * `FTS`: stop words that replace those of the language. They are compared with lower-case, stemmed words.
+   */
   readonly customStopWords?: readonly string[] | undefined;
-  /** Of `FTS`: whether letters lose their accents. Default true. */
+  /** `FTS`: true removes accents from letters. Default: true. */
   readonly asciiFolding?: boolean | undefined;
-  /** Of `FTS` with `ngram`: characters of the shortest windows. Default 3. */
+  /** `FTS` with `ngram`: minimum window length in characters. Default: 3. */
   readonly minNgramLength?: number | undefined;
-  /** Of `FTS` with `ngram`: characters of the longest windows. Default 3. */
+  /** `FTS` with `ngram`: maximum window length in characters. Default: 3. */
   readonly maxNgramLength?: number | undefined;
-  /** Of `FTS` with `ngram`: whether only windows at the beginning of texts are kept. Default false. */
+  /** `FTS` with `ngram`: true keeps only windows at the start of a text. Default: false. */
   readonly prefixOnly?: boolean | undefined;
-  /** Of `FTS`: texts of a block of postings, 128 (default) or 256. */
+  /** `FTS`: number of texts per block of postings, 128 (default) or 256. */
   readonly blockSize?: number | undefined;
-  /** Of vectors: number of partitions. */
+  /** Vectors: number of partitions. Default: derived from `targetPartitionSize`. */
   readonly numPartitions?: number | undefined;
-  /** Of `IVF_PQ` and `IVF_HNSW_PQ`: parts into which a vector is cut. */
+  /** `IVF_PQ`, `IVF_HNSW_PQ`: number of parts of a vector, each with its own codebook. */
   readonly numSubVectors?: number | undefined;
-  /** Of vectors: bits that stand for a part of a vector, or for a dimension of it. */
+  /** Vectors: number of bits of a code, for a part of a vector (PQ) or a dimension (SQ). */
   readonly numBits?: number | undefined;
-  /** Of vectors: rows per partition that training looks at. */
+  /** Vectors: number of training rows per partition. */
   readonly sampleRate?: number | undefined;
-  /** Of vectors: most rounds of training. */
+  /** Vectors: maximum number of training rounds. */
   readonly maxIterations?: number | undefined;
-  /** Of vectors: rows that a partition should have, where `numPartitions` is not given. */
+  /** Vectors: target number of rows per partition. Only used without `numPartitions`. */
   readonly targetPartitionSize?: number | undefined;
-  /** Of `IVF_HNSW_…`: neighbours that a row of the graph keeps, twice as many on its lowest level; at most 2,048. Default 20. */
+  /**
+   * `IVF_HNSW_…`: number of neighbours per row of the graph, up to 2,048; twice as many on the lowest level.
+   * Default: 20.
+   */
   readonly m?: number | undefined;
-  /** Of `IVF_HNSW_…`: candidates to keep while the graph is built; at most 10,000. Default 300. */
+  /** `IVF_HNSW_…`: number of candidates during construction of the graph, up to 10,000. Default: 300. */
   readonly efConstruction?: number | undefined;
 }
-/** What `createTableIndex` resolves to. */
+/** Answer of `createTableIndex`. */
 export interface CreateTableIndexResponse {
-  /** The same as `jobId`: `describeTransaction` tells how far it is. */
+  /** Equals `jobId`; `describeTransaction` reports the job's progress. */
   readonly transactionId: string;
-  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
+  /** Id of the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
 /** Request of `listTableIndices`. */
 export interface ListTableIndicesRequest extends TableRequest {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of what is returned, > 0. */
+  /** Maximum number of entries on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
 }
-/** What `listTableIndices` resolves to. */
+/** Answer of `listTableIndices`. */
 export interface ListTableIndicesResponse {
-  /** Ordered by name. */
+  /** Indexes sorted by name. */
   readonly indexes: readonly TableIndex[];
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }
-/** An index of a version, as {@link ListTableIndicesResponse} lists it. */
+/** An index of a version. */
 export interface TableIndex {
   /** Name of the index. */
   readonly indexName: string;
-  /** Of its first segment. */
+  /** UUID of the first segment. */
   readonly indexUuid: string;
-  /** Paths. */
+  /** Paths of the indexed columns. */
   readonly columns: readonly string[];
-  /** `SUCCEEDED`: an index that is being built is a job, and no index yet. */
+  /** Always `SUCCEEDED`. An index under construction is a job and is not listed. */
   readonly status: string;
-  /** As in {@link CreateTableIndexRequest}, in upper case; `UNKNOWN` for a type that this release does not know. */
+  /**
+   * Kind in upper case; see {@link CreateTableIndexRequest.indexType}. `UNKNOWN` for a kind that this release
+   * does not know.
+   */
   readonly indexType?: string;
-  /** Name of the message that describes the index in the manifest. */
+  /** Name of the protobuf message that describes the index in the manifest. */
   readonly typeUrl?: string;
-  /** Rows, deleted ones left out, that a query finds by the index; all others it looks at. */
+  /** Number of live rows that the index covers. */
   readonly numIndexedRows?: number;
-  /** Rows that no segment of the index covers: a query looks at each of them. */
+  /** Number of live rows that the index does not cover. A query reads each of them. */
   readonly numUnindexedRows?: number;
-  /** Bytes of its files; absent where the version does not record them. */
+  /** Bytes of the index files. Absent if the version does not record them. */
   readonly sizeBytes?: number;
-  /** Number of segments, each of which covers some of the fragments. */
+  /** Number of segments. Each covers some of the fragments. */
   readonly numSegments?: number;
-  /** RFC 3339. */
+  /** Creation time in RFC 3339. */
   readonly createdAt?: string;
-  /** Version of the format of its files. */
+  /** Version of the format of the index files. */
   readonly indexVersion?: number;
-  /** JSON text. */
+  /** Settings of the index as JSON text. */
   readonly indexDetails?: string;
 }
 
@@ -161,22 +174,22 @@ export interface TableIndex {
 export interface DescribeTableIndexStatsRequest extends TableRequest {
   /** Name of the index. */
   readonly indexName: string;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
 }
-/** What `describeTableIndexStats` resolves to. */
+/** Answer of `describeTableIndexStats`. */
 export interface DescribeTableIndexStatsResponse {
-  /** Of an index on vectors. */
+  /** Distance of a vector index. */
   readonly distanceType?: string;
-  /** As in {@link CreateTableIndexRequest}, in upper case. */
+  /** Kind in upper case; see {@link CreateTableIndexRequest.indexType}. */
   readonly indexType?: string;
-  /** Rows that the index covers, deleted ones left out. */
+  /** Number of live rows that the index covers. */
   readonly numIndexedRows?: number;
-  /** Rows that it does not cover. */
+  /** Number of live rows that the index does not cover. */
   readonly numUnindexedRows?: number;
-  /** Segments. */
+  /** Number of segments. */
   readonly numIndices?: number;
 }
 
@@ -184,13 +197,13 @@ export interface DescribeTableIndexStatsResponse {
 export interface DropTableIndexRequest extends TableRequest {
   /** Name of the index. */
   readonly indexName: string;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `dropTableIndex` resolves to. */
+/** Answer of `dropTableIndex`. */
 export interface DropTableIndexResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. */
   readonly transactionId: string;
-  /** The new version, which has no such index. */
+  /** Number of the new version, which lacks the index. */
   readonly version: number;
 }

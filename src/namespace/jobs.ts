@@ -1,92 +1,104 @@
-/** Requests and responses of the operations on jobs. */
+/** Request and response types of the operations on jobs. */
 
 import type { ObjectId, RequestBase } from "./request.js";
 
-/** What a job does: builds an index, fills a computed column, compacts fragments, or removes old versions. */
+/** Kind of a job: builds an index, fills a computed column, compacts fragments, or removes old versions. */
 export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
 /**
- * `Queued`: waits until other jobs of its process have ended. `Cancelled`: by `cancelJob`, or because the namespace was
- * closed. `Failed`: with an error, or because the process that ran it ended.
+ * State of a job:
+ *
+ * - `Queued`: waits for other jobs of its process.
+ * - `Running`: runs.
+ * - `Succeeded`: finished.
+ * - `Failed`: ended with an error, or its process died.
+ * - `Cancelled`: ended by `cancelJob`, or because its namespace was closed.
  */
 export type JobState = "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled";
-/** What the progress of a job is counted in. */
+/** Unit of a job's progress. */
 export type JobUnit = "rows" | "fragments" | "files" | "versions";
 
-/** Names a job. */
+/** Request about a job. */
 export interface JobRequest extends RequestBase {
-  /** The id that the operation returned which started the job. */
+  /** Id of the job, as returned by the operation that started it. */
   readonly jobId: string;
 }
-/** Which jobs `listJobs` lists. */
+/** Request of `listJobs`. */
 export interface ListJobsRequest extends RequestBase {
-  /** Of a table: only its jobs. Default: those of all tables. */
+  /** Path of a table whose jobs are listed. Default: jobs of all tables. */
   readonly id?: ObjectId | undefined;
-  /** Default: any. */
+  /** State of the jobs to list. Default: any state. */
   readonly state?: JobState | undefined;
 }
-/** Which job `waitForJob` waits for, and how long. */
+/** Request of `waitForJob`. */
 export interface WaitForJobRequest extends JobRequest {
-  /** Milliseconds after which the call resolves to the job as it is then. Default: no limit. */
+  /**
+   * Maximum wait in milliseconds. Afterwards the call resolves to the current state of the job. Default: no
+   * limit.
+   */
   readonly timeoutMs?: number | undefined;
   /**
-   * Called with the job when the call begins to wait, and whenever its progress or state has changed since. A promise that it
-   * returns is waited for, no longer than the job; an error that it throws, or rejects with, ends the wait.
+   * Callback with the job: once when the wait begins, and after each change of progress or state. The wait
+   * includes a promise that it returns, but not beyond the end of the job. An error that it throws or rejects
+   * with ends the wait.
    */
   readonly onProgress?: ((job: Job) => void) | undefined;
 }
-/** What is known about a job. Times are RFC 3339. */
+/** State and progress of a job. Times are in RFC 3339. */
 export interface Job {
-  /** Its id: a UUID. */
+  /** Id of the job, a UUID. */
   readonly jobId: string;
-  /** What it does. */
+  /** Kind of the job. */
   readonly kind: JobKind;
-  /** Id that the table had when the job was started. */
+  /** Path that the table had when the job started. */
   readonly table: readonly string[];
-  /** Absent: main. */
+  /** Name of the branch. Absent: main. */
   readonly branch?: string;
-  /** How far it is, and how it ended. */
+  /** State of the job. */
   readonly state: JobState;
-  /** Units done, those of earlier runs that it went on from included. */
+  /** Number of finished units, including those of earlier runs of the job. */
   readonly done: number;
-  /** Absent while it is not known. */
+  /** Total number of units. Absent while it is unknown. */
   readonly total?: number;
-  /** What `done` and `total` count. */
+  /** Unit of `done` and `total`. */
   readonly unit: JobUnit;
-  /** Units per second of late; absent while it is not known. */
+  /** Recent speed in units per second. Absent while it is unknown. */
   readonly rate?: number;
-  /** When it will end at this rate. */
+  /** Estimated time of the end at this rate. */
   readonly estimatedEnd?: string;
-  /** When it was asked for. */
+  /** Time of the request that created the job. */
   readonly createdAt: string;
-  /** When it was started first; absent while it is queued. */
+  /** Time of the first start. Absent while the job is queued. */
   readonly startedAt?: string;
-  /** When it ended; absent before that. */
+  /** Time of the end. Absent while the job is not finished. */
   readonly finishedAt?: string;
   /**
-   * Whether its process ended, or its namespace was closed, before it did: asking for the same work again goes on with
-   * this job, from its last checkpoint.
+   * True if the job's process died, or its namespace was closed, before the job ended. A request for the same
+   * work resumes this job from its last checkpoint.
    */
   readonly isInterrupted?: boolean;
-  /** Of a job that failed. */
+  /** Error of a failed job. */
   readonly error?: JobError;
   /**
-   * What the job made. Of `optimize` and `cleanup`: what the method resolves to where it does the work in the call. Of `index`:
-   * `indexUuid`, `indexedRows` and `transactionId`. Of `backfill`: `rows` and `fragments`, the numbers of those that were
-   * filled, and `version`, the last one that it made (null: none). Over HTTP, too, its members are spelled like this.
+   * Result of the job. Member names are the same over HTTP.
+   *
+   * - `optimize`, `cleanup`: the answer of the operation without `background`.
+   * - `index`: `indexUuid`, `indexedRows` and `transactionId`.
+   * - `backfill`: `rows` and `fragments` (numbers of filled rows and fragments), and `version` (the last
+   *   version that the job created; null if none).
    */
   readonly result?: unknown;
 }
-/** An error that a job failed with: its code in the table of errors, the name of that code, and the message. */
+/** Error of a failed job. */
 export interface JobError {
-  /** Numeric code of the error, as in the table of errors. */
+  /** Numeric code of the namespace spec. */
   readonly code: number;
-  /** Name of the code, e.g. `"InvalidInput"`. */
+  /** Name of the code, such as `"InvalidInput"`. */
   readonly type: string;
-  /** What went wrong. */
+  /** Description of the failure. */
   readonly message: string;
 }
-/** Jobs, as `listJobs` gives them. */
+/** Answer of `listJobs`. */
 export interface ListJobsResponse {
-  /** Those started last come first. */
+  /** Jobs, the most recently started first. */
   readonly jobs: readonly Job[];
 }

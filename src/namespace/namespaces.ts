@@ -1,50 +1,50 @@
-/** Requests and responses of the operations on namespaces. */
+/** Request and response types of the operations on namespaces. */
 
 import type { AnyCase, ObjectId, Properties, RequestBase } from "./request.js";
 
 /** Request of `createNamespace`. */
 export interface CreateNamespaceRequest extends RequestBase {
-  /** Path of the new namespace; the one above it must exist. */
+  /** Path of the new namespace. Its parent must exist. */
   readonly id: ObjectId;
   /**
-   * `Create` (default) fails if the namespace exists, `ExistOk` leaves it as it is, `Overwrite` replaces it if it is
-   * empty.
+   * `Create` (default) fails if the namespace exists. `ExistOk` leaves it unchanged. `Overwrite` replaces it
+   * if it is empty.
    */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties | undefined;
 }
-/** What `createNamespace` resolves to. */
+/** Answer of `createNamespace`. */
 export interface CreateNamespaceResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** Properties that the namespace now has. */
+  /** Properties of the namespace after the call. */
   readonly properties: Properties;
 }
 
-/** An absent or empty id means the root namespace, here and below. */
+/** Request of `describeNamespace`. Here and below, an absent or empty id means the root namespace. */
 export interface DescribeNamespaceRequest extends RequestBase {}
-/** What `describeNamespace` tells. */
+/** Answer of `describeNamespace`. */
 export interface DescribeNamespaceResponse {
-  /** Properties that the namespace was made with. */
+  /** Properties of the namespace. */
   readonly properties: Properties;
 }
 
-/** Asks whether a namespace exists; an absent or empty id means the root. */
+/** Request of `namespaceExists`. */
 export interface NamespaceExistsRequest extends RequestBase {}
 
 /** Request of `listNamespaces`. */
 export interface ListNamespacesRequest extends RequestBase {
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of the names returned, > 0. */
+  /** Maximum number of names on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
 }
-/** What `listNamespaces` resolves to. */
+/** Answer of `listNamespaces`. */
 export interface ListNamespacesResponse {
-  /** Names in ascending order of their bytes. */
+  /** Names in ascending order of their UTF-8 bytes. */
   readonly namespaces: readonly string[];
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }
 
@@ -52,15 +52,18 @@ export interface ListNamespacesResponse {
 export interface DropNamespaceRequest extends RequestBase {
   /** Path of the namespace. */
   readonly id: ObjectId;
-  /** If the namespace does not exist: `Fail` (default) or `Skip`. */
+  /** `Fail` (default) fails if the namespace does not exist. `Skip` does nothing. */
   readonly mode?: AnyCase<"Fail" | "Skip"> | undefined;
-  /** `Restrict` (default) refuses to drop a namespace that is not empty, `Cascade` drops it with everything in it. */
+  /**
+   * `Restrict` (default) refuses to drop a namespace that is not empty. `Cascade` also drops everything in
+   * it.
+   */
   readonly behavior?: AnyCase<"Restrict" | "Cascade"> | undefined;
 }
-/** What `dropNamespace` resolves to. */
+/** Answer of `dropNamespace`. */
 export interface DropNamespaceResponse {
-  /** Absent if there was nothing to drop. */
+  /** Properties that the namespace had. Absent if there was nothing to drop. */
   readonly properties?: Properties;
-  /** An array here, unlike everywhere else. */
+  /** Ids of the change. Unlike in other responses, this is an array. */
   readonly transactionId?: readonly string[];
 }

@@ -4,181 +4,204 @@ import type { DataType, Vector } from "apache-arrow";
 import type { ClusterExecutor } from "./clusters.js";
 import type { Identity, Principal } from "./request.js";
 
-/** How a namespace is closed. */
+/** Options of {@link DirectoryNamespace.close}. */
 export interface CloseOptions {
-  /** What becomes of the jobs that this instance runs. Default: `cancel`. */
+  /** `wait`: waits for the jobs of this instance. `cancel` (default): ends them now. */
   readonly jobs?: "wait" | "cancel" | undefined;
 }
 
 /**
- * A function that computes the values of a column, row by row or for many rows at once; it runs on the caller's thread,
- * while `alterTableBackfillColumns` fills the column. Either kind may be async:
+ * A function that computes the values of a column, per row or per batch. It may be async.
+ * `alterTableBackfillColumns` calls it on the caller's thread:
  *
  *     functions: {
- *       words: { version: "1", inputs: ["text"], output: new Int32(), row: ({ text }) => String(text).split(" ").length },
+ *       words: {
+ *         version: "1",
+ *         inputs: ["text"],
+ *         output: new Int32(),
+ *         row: ({ text }) => String(text).split(" ").length,
+ *       },
  *     }
  */
 export type UserFunction = RowFunction | BatchFunction;
 
 interface FunctionDeclaration {
-  /** Told apart from the versions that other programs may have registered; kept with the column. Not empty. */
+  /**
+   * Version of the function, not empty. The column stores it to detect that another program has another
+   * version.
+   */
   readonly version: string;
-  /** Paths of the fields that it is handed, at least one. */
+  /** Paths of the input fields; at least one. */
   readonly inputs: readonly string[];
-  /** Type of the values: one of apache-arrow, of whichever copy of it. Dictionaries are not supported. */
+  /** Type of the values, from any copy of apache-arrow. Dictionaries are not supported. */
   readonly output: DataType;
-  /** False: it fails where a value is null. A null counts as not computed yet. Default: true. */
+  /**
+   * False: the function fails if a value is null. True: a null value counts as not computed. Default: true.
+   */
   readonly nullable?: boolean | undefined;
   /**
-   * How often a call that failed is made again: after 100 milliseconds, then after four times as long each time, up to 30
-   * seconds; 0 to 100. Default: 2.
+   * Number of retries of a failed call, 0 to 100. The first retry waits 100 milliseconds, each later one four
+   * times as long, up to 30 seconds. Default: 2.
    */
   readonly retries?: number | undefined;
 }
 
-/** Computes one row at a time. */
+/** A function that computes one row per call. */
 export interface RowFunction extends FunctionDeclaration {
   /**
-   * @param values of the inputs, by their paths, as apache-arrow gives them: int64 as bigint, null for null
-   * @returns the row's value, as rows of objects have it; undefined, as of a function that returns nothing, is null
+   * Computes the value of a row.
+   * @param values input values by path, as apache-arrow returns them: bigint for int64, null for null
+   * @returns the value, in the form of {@link RowObject}; undefined means null
    */
   row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
-  /** Absent: a function is called either by row or by batch. */
+  /** Absent: a function has either `row` or `batch`. */
   readonly batch?: undefined;
 }
 
-/** Computes many rows at a time. */
+/** A function that computes many rows per call. */
 export interface BatchFunction extends FunctionDeclaration {
   /**
-   * @param columns the inputs, by their paths; only to be read. Vectors of texts last until the call is settled: what is to
-   *   be kept of them must be copied (`toArray` does), later looks at them fail. `toArray` of numbers has some number in the
-   *   place of a null: `get`, or the vector's iterator, gives null
-   * @returns `rowCount` values: a vector of the output's type, a typed array, or an array of values as rows of objects have
-   *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other: of the items' own
-   *   kind, or of any numbers where the items are float32 or float64
+   * Computes the values of many rows.
+   * @param columns read-only inputs by path. A vector of strings is valid only until the call settles:
+   *   copy what you keep (`toArray` copies). Later reads fail. `toArray` of numbers contains arbitrary
+   *   numbers for nulls; `get` and the vector's iterator return null
+   * @returns `rowCount` values: a vector of the output type, a typed array, or an array of values in the form
+   *   of {@link RowObject}. Fixed-size lists of numbers may also be one typed array of all items in order: of
+   *   the item type, or of any number type for float32 and float64 items
    */
   batch(columns: Readonly<Record<string, Vector>>, call: BatchCall): unknown;
-  /** Absent: a function is called either by row or by batch. */
+  /** Absent: a function has either `row` or `batch`. */
   readonly row?: undefined;
 }
 
-/** What a function is handed along with the values. */
+/** Context of a call by row. */
 export interface FunctionCall {
-  /** Aborts when the result is not wanted any more: the job was cancelled, or another call failed for good. */
+  /** Aborts when the result is no longer needed: the job was cancelled, or another call failed for good. */
   readonly signal: AbortSignal;
 }
-/** What a function is handed along with the columns. */
+/** Context of a call by batch. */
 export interface BatchCall extends FunctionCall {
-  /** Number of rows, which each of the columns has and the result must have. */
+  /** Number of rows of each column and of the result. */
   readonly rowCount: number;
 }
 
 /**
- * Called before every operation, for every object that the operation reads, makes, moves or removes. Throwing denies
- * the call. `docs/security.md` has the table of all questions.
+ * Callback before every operation, for each object that the operation reads, creates, moves or removes. It
+ * denies the call by throwing; `docs/security.md` lists all calls.
  *
- * Any error that is not one of the engine's denies with a PermissionDeniedError (403), which keeps the error as its
- * cause and does not reveal its text. The engine's own errors pass through with their text and status: a
- * TableNotFoundError hides that the table exists, a ServiceUnavailableError says that nobody can decide at the moment.
+ * An error of the engine passes through with its message and status: a TableNotFoundError hides the table, a
+ * ServiceUnavailableError reports that no decision is possible now. Any other error becomes the cause of a
+ * PermissionDeniedError (403), which hides its message.
  *
- * Listings leave out objects that are denied or reported as not found; any other of the engine's errors fails them.
+ * Listings omit objects that are denied or reported as not found. Any other error of the engine fails the
+ * listing.
  */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
-/** What `authorize` is asked. */
+/** Argument of {@link Authorize}. */
 export interface AuthorizeCall {
-  /** Name of the operation, e.g. `"insertIntoTable"`. */
+  /** Name of the operation, such as `"insertIntoTable"`. */
   readonly operation: string;
-  /** Path of the object; empty for the root namespace. */
+  /** Path of the object. Empty: the root namespace. */
   readonly id: readonly string[];
-  /** The branch that the call names, if it is not the main one. */
+  /** Branch that the call names. Absent: main. */
   readonly branch?: string;
   /**
-   * For `registerTable`: the directory below the root that the table is to have. For `createTableVersion`, asked about
-   * the root: the absolute path of a directory outside the root that a table's first version names as a base.
+   * For `registerTable`: the requested directory of the table, relative to the root. For `createTableVersion`
+   * on the root namespace: the absolute path of a directory outside the root that a table's first version
+   * names as a base.
    */
   readonly location?: string;
-  /** As the caller gave it, unverified. */
+  /** Unverified credentials of the caller. */
   readonly identity?: Identity;
-  /** The caller, once verified: set by the REST handler, or by the program itself. */
+  /** The caller after verification. The REST handler or the program sets it. */
   readonly principal?: Principal;
-  /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
+  /** Values from the caller. The engine ignores them. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
 /**
- * Something that a namespace works around.
+ * A problem that the namespace works around.
  *
- * - `indexNotRead`: an index that this release can't read, such as one of a kind that is unknown to it. Queries look at all
- *   rows in its place, so that their answers are right but take longer; its entry and its files stay as they are.
- * - `jobNotListed`: a record of a job that is malformed or can't be read. `listJobs` leaves it out.
+ * - `indexNotRead`: this release can't read an index. Queries scan all rows instead, so answers are correct
+ *   but slower. The index and its files stay unchanged.
+ * - `jobNotListed`: the record of a job is malformed or unreadable. `listJobs` omits the job.
  */
 export interface NamespaceWarning {
   readonly kind: "indexNotRead" | "jobNotListed";
-  /** A sentence that names the index and the table's directory, or the job, and the reason. */
+  /** Sentence that names the reason, and the index and the table's directory, or the job. */
   readonly message: string;
-  /** Name of the index; absent for jobs. */
+  /** Name of the index. Absent for a job. */
   readonly indexName?: string;
-  /** Id of the job; absent for indexes. */
+  /** Id of the job. Absent for an index. */
   readonly jobId?: string;
   /** Directory of the table or branch, or of the job's record. */
   readonly location: string;
 }
 
-/** Options of a {@link DirectoryNamespace}: `root` is wanted, all others have defaults. */
+/** Options of a {@link DirectoryNamespace}. Only `root` is required. */
 export interface DirectoryNamespaceOptions {
-  /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
+  /** Directory of the namespace, as a path or a `file:` URL. The first write creates it. */
   readonly root: string | URL;
   /**
-   * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives only the end of the process.
+   * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives the death of the
+   * process only.
    */
   readonly durability?: "fsync" | "none" | undefined;
-  /** Called before every operation; throwing denies it. Default: everything is allowed. */
+  /** Callback before every operation; throwing denies the operation. Default: everything is allowed. */
   readonly authorize?: Authorize | undefined;
-  /** Functions of computed columns, by name. */
+  /** Functions of computed columns by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
-  /** Executors of backfills, by the name that a request has as its `cluster`: such as `rayCluster` of `tiltyard/ray`. */
+  /**
+   * Executors of backfills by name, such as `rayCluster` of `tiltyard/ray`. A request names one as its
+   * `cluster`.
+   */
   readonly clusters?: Readonly<Record<string, ClusterExecutor>> | undefined;
   /**
-   * Called with each warning: once for each index or job, while the last thousand of them are remembered. It runs after the call
-   * that it is about has gone on; what it throws is ignored. Default: warnings are dropped.
+   * Callback for each warning. An index or job is reported once while it is among the last thousand. The call
+   * that caused the warning does not wait for the callback, and errors of the callback are ignored. Default:
+   * warnings are dropped.
    */
   readonly onWarning?: ((warning: NamespaceWarning) => void) | undefined;
-  /** How locks of tables are taken. */
+  /** Timing of table locks. */
   readonly lock?:
     | {
-        /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */
+        /**
+         * Milliseconds without renewal after which another writer takes over the lock, ≥ 2000. Default:
+         * 10,000.
+         */
         readonly staleMs?: number | undefined;
         /**
-         * Attempts to take a lock after the first. Default: as many as fit into the wait, 60 seconds for most operations.
+         * Number of attempts to take a lock after the first. Default: as many as fit into the wait, which is
+         * 60 seconds for most operations.
          */
         readonly retries?: number | undefined;
       }
     | undefined;
   /**
-   * Most threads for long work, such as compaction, indexes on vectors and large pages that are written or read: they are
-   * started when they are needed and go away when idle for some seconds, also after the namespace is closed, while other ones
-   * may use them; no process waits for that. Default: one fewer than there are processors, at most 8. 0: all is
-   * done in the calling thread, in short pieces; so it is where no thread can be started. The results are the same. Threads
-   * hold pages of their own, hundreds of megabytes together.
+   * Maximum number of threads for long work: compaction, vector indexes and large pages. Threads start on
+   * demand, are shared by all namespaces, and end after some idle seconds; no process waits for them.
+   * Together they may hold hundreds of megabytes. 0 works in the calling thread, in short pieces, and so does
+   * a runtime without threads; results are the same. Default: one less than the number of processors, at most
+   * 8.
    */
   readonly workers?: number | undefined;
   /**
-   * Most bytes of memory for sketches of vectors: about a byte for each value, and 16 for each vector, by which searches that
-   * compare all rows of a column find those worth reading, from the second search on. A column of a fragment has one whole
-   * or none. 0: none are kept. Default: 256 MiB, which is taken when it is needed.
+   * Maximum bytes of memory for sketches of vectors, about one byte per value and 16 per vector. Sketches
+   * speed up exact vector searches from the second search on. A column of a fragment has a whole sketch or
+   * none. 0 keeps none. Default: 256 MiB, taken on demand.
    */
   readonly vectorCacheBytes?: number | undefined;
   /**
-   * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path
-   * in a manifest, or a symbolic link in the root, leads to. Any other place outside the root is refused with a
-   * PermissionDeniedError. Default: none.
+   * Directories outside the root, as paths or `file:` URLs, in which files of tables may lie. A base path of
+   * a manifest or a symbolic link in the root may lead there. A path outside these directories and the root
+   * fails with a PermissionDeniedError. Default: none.
    */
   readonly allowedBases?: readonly (string | URL)[] | undefined;
   /**
-   * File version of new tables; default 2.2, the only one with maps, fixed-size lists of structs and blobs of version
-   * 2. Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
+   * File version of new tables. Only 2.2 supports maps, fixed-size lists of structs and blobs of version 2.
+   * Blobs with the key `lance-encoding:blob` require 2.0 or 2.1. Default: 2.2.
    */
   readonly dataStorageVersion?: "2.0" | "2.1" | "2.2" | undefined;
-  /** Manifest names of new tables; default V2. */
+  /** Naming scheme of manifests in new tables. Default: V2. */
   readonly manifestNaming?: "V1" | "V2" | undefined;
 }

@@ -1,4 +1,4 @@
-/** Requests and responses of the operations that read rows. */
+/** Request and response types of the operations that read rows. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
@@ -8,16 +8,16 @@ import type { FullTextQuery } from "./textQueries.js";
 import type { WithProgress } from "./upkeep.js";
 
 /**
- * Which columns a query returns: a list of them, or an object with a name for each.
+ * Columns of a query: a list of columns, or an object that names each column.
  *
- * A search also returns the columns that it adds. They come first (`query_index`), where the selection names them, or
- * last. If the table has a column of such a name, the name means the table's column, which can only be returned under
- * another name; a filter that comes after the search may not name it.
- *
- * A text in a list is the path of a column, which is returned under that text, or `*` for all columns of the table. A
- * text under a name may also be an SQL expression, and an expression made with `col`, `lit` or `sql` may stand in either.
- * Every row also has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
+ * A string in a list is the path of a column, or `*` for all columns of the table. A named string may also be
+ * an SQL expression. An expression made with `col`, `lit` or `sql` is allowed in both forms. Every row also
+ * has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
  * `_row_last_updated_at_version`.
+ *
+ * A search adds columns. `query_index` comes first; the others come where the selection names them, or last.
+ * If the table has a column of the same name, the name means the table's column. That column needs an alias,
+ * and a postfilter must not name it.
  *
  *     ["id", "address.city", "_rowid"]
  *     { columnAliases: { city: "address.city", total: "price * amount", short: sql`substr(title, 1, 20)` } }
@@ -25,190 +25,201 @@ import type { WithProgress } from "./upkeep.js";
 export type ColumnSelection =
   | readonly (string | FilterExpression)[]
   | {
-      /** Paths of columns; excludes `columnAliases`. */
+      /** Paths of columns. Excludes `columnAliases`. */
       readonly columnNames?: readonly (string | FilterExpression)[] | undefined;
-      /** Paths or expressions, by the names that their columns get; excludes `columnNames`. */
+      /** Paths or expressions, by the names of the resulting columns. Excludes `columnNames`. */
       readonly columnAliases?: Readonly<Record<string, string | FilterExpression>> | undefined;
     };
 
-/** A vector: its numbers in an array or a typed array. */
+/** A vector as an array or a typed array of numbers. */
 export type VectorNumbers = ArrayLike<number>;
 
 /**
- * The vector to search for, or several: for each of them its nearest rows are found, and told apart by the column
- * `query_index`. In a column whose rows have several vectors each, several make one search.
+ * The query vector, or several. The search returns the nearest rows of each vector; the column `query_index`
+ * tells which vector found a row. If each row has several vectors (a multivector column), several query
+ * vectors form one query.
  */
 export type SearchVector =
   | VectorNumbers
   | readonly VectorNumbers[]
   | {
-      /** One vector; excludes `multiVector`. */
+      /** One vector. Excludes `multiVector`. */
       readonly singleVector?: VectorNumbers | undefined;
       /** Several vectors. */
       readonly multiVector?: readonly VectorNumbers[] | undefined;
     };
 
-/** How the rows nearest to a vector are searched. */
+/** Options of a vector search. */
 export interface VectorSearchOptions {
-  /** Path of the column. Default: the only column of vectors that the table has. */
+  /** Path of the vector column. Default: the only vector column of the table. */
   readonly vectorColumn?: string | undefined;
-  /** How many rows are found, ≥ 1; the same as `limit`. Default 10. */
+  /** Maximum number of rows, ≥ 1; a synonym of `limit`. Default: 10. */
   readonly k?: number | undefined;
   /**
-   * `l2` (squared), `cosine` (1 - the cosine), `dot` (1 - the dot product) or `hamming` (bits that differ, of vectors of
-   * uint8). Default: `l2`, and `hamming` for vectors of uint8.
+   * Distance: `l2` (squared Euclidean), `cosine` (1 - cosine similarity), `dot` (1 - dot product) or
+   * `hamming` (number of different bits; uint8 vectors only). Default: `l2`; `hamming` for uint8 vectors.
    */
   readonly distanceType?: DistanceType | undefined;
-  /** Partitions of an index to look into: the least and the greatest number at once. Default 20. */
+  /** Number of index partitions to search; sets `minimumNprobes` and `maximumNprobes`. Default: 20. */
   readonly nprobes?: number | undefined;
-  /** Partitions of an index to look into at least. Excludes `nprobes`. */
+  /** Minimum number of index partitions to search. Excludes `nprobes`. */
   readonly minimumNprobes?: number | undefined;
-  /** Partitions to look into at most, where fewer give too few rows. Excludes `nprobes`; 0 for all. */
+  /**
+   * Maximum number of index partitions to search if the minimum yields too few rows. 0 means all. Excludes
+   * `nprobes`.
+   */
   readonly maximumNprobes?: number | undefined;
-  /** Rows of an index whose distances are computed exactly, as a multiple of those that are wanted. Default: none. */
+  /** Number of candidates whose exact distances are computed, as a multiple of the limit. Default: none. */
   readonly refineFactor?: number | undefined;
-  /** Candidates to keep while a graph is searched. */
+  /** Number of candidates that a search of an HNSW graph keeps. */
   readonly ef?: number | undefined;
   /**
-   * Whether the filter selects the rows to search. Otherwise it is applied to those that were found, of which fewer than
-   * wanted may be left, and may name `_distance`. Default true.
+   * True: the filter selects the rows to search. False: the filter applies to the rows that the search found;
+   * fewer than `limit` may remain, and the filter may name `_distance`. Default: true.
    */
   readonly prefilter?: boolean | undefined;
-  /** Whether all rows are compared, rather than those that an index finds. Default false. */
+  /** True: compares all rows and uses no index. Default: false. */
   readonly bypassVectorIndex?: boolean | undefined;
   /**
-   * Whether rows that no index on the column covers are left out, where there is an index. Rows of an index that this release
-   * doesn't read are looked at one by one. Default false.
+   * True: skips rows that the column's index does not cover. Rows of an unsupported index are compared one by
+   * one. Default: false.
    */
   readonly fastSearch?: boolean | undefined;
-  /** Least distance, inclusive. */
+  /** Minimum distance, inclusive. Default: no bound. */
   readonly lowerBound?: number | undefined;
-  /** Distances are below this. Absent: infinite ones are found too, except by an index without a graph. */
+  /**
+   * Maximum distance, exclusive. Default: no bound; rows with an infinite distance are found, except by an
+   * index without a graph.
+   */
   readonly upperBound?: number | undefined;
 }
 
 /**
- * Where a text has a word, or part of a phrase, that was searched for: of a text `t`, `t.slice(start, end)`. Words are found
- * in other forms too, and ranges are those of the text.
+ * Range of a text that matches a word or part of a phrase: `text.slice(start, end)`. A word may match in
+ * another form; the range is always that of the text.
  */
 export interface Highlight {
   /** Path of the column. */
   readonly column: string;
-  /** The number of the text in a list of texts, from 0 on. Null in a column of texts. */
+  /** Position of the text in a list of texts, from 0. Null for a column of texts. */
   readonly item: number | null;
-  /** The first UTF-16 code unit. */
+  /** Index of the first UTF-16 code unit. */
   readonly start: number;
-  /** Behind the last UTF-16 code unit. */
+  /** Index after the last UTF-16 code unit. */
   readonly end: number;
 }
 
-/** A row that a search by vector, one by text, or both found. */
+/** A row of a hybrid search. */
 export interface FoundRow {
-  /** How far it is from the vector; null where only its text was found. */
+  /** Distance from the query vector. Null if only the text search found the row. */
   readonly distance: number | null;
-  /** How well its text matches; null where only its vector was found. */
+  /** BM25 score. Null if only the vector search found the row. */
   readonly score: number | null;
-  /** Its place among the nearest rows, from 0 on; null where it is none of them. */
+  /** Position in the result of the vector search, from 0. Null if that search did not find the row. */
   readonly vectorRank: number | null;
-  /** Its place among the rows whose text matches best, from 0 on; null where it is none of them. */
+  /** Position in the result of the text search, from 0. Null if that search did not find the row. */
   readonly textRank: number | null;
 }
 
-/** How relevant a row is that searches found, not NaN; a greater number stands for a more relevant row. */
+/** Returns the relevance of a row; greater is better. It must not return NaN. */
 export type Rerank = (row: FoundRow) => number;
 
-/** Which rows and columns of a table to return, and in which order. */
+/** Request of `queryTable`. */
 export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOptions, "k"> {
-  /** Which columns the rows have. Default: all columns of the table. */
+  /** Columns of the result. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
-  /** Maximum number of rows, ≥ 1. */
+  /** Maximum number of rows, ≥ 1. Default: no limit; 10 for a vector search. */
   readonly limit?: number | undefined;
-  /** The spec's name for the limit, ≥ 0. */
+  /** Maximum number of rows, ≥ 0; the namespace spec's name for `limit`. */
   readonly k?: number | undefined;
-  /** Rows to skip, ≥ 0. */
+  /** Number of rows to skip, ≥ 0. Default: 0. */
   readonly offset?: number | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
   /**
-   * Whether the rows also have the column `_rowid`, after all others but `_relevance_score` and `_highlights`. Default
-   * false.
+   * True: adds the column `_rowid`. It is the last column before `_relevance_score` and `_highlights`.
+   * Default: false.
    */
   readonly withRowId?: boolean | undefined;
-  /** Maximum rows per batch; absent: as the data lies on disk. */
+  /** Maximum number of rows per batch. Default: batches as stored on disk. */
   readonly batchSize?: number | undefined;
   /**
-   * Maximum number of columns that `columns` may name; a table with more fields allows as many as it has. Default: no
-   * bound.
+   * Maximum number of columns in `columns`; a table with more fields raises the limit to that number.
+   * Default: no limit.
    */
   readonly maxColumns?: number | undefined;
-  /** Approximate bytes per batch; absent: as the data lies on disk. */
+  /** Approximate number of bytes per batch. Default: batches as stored on disk. */
   readonly batchBytes?: number | undefined;
-  /** Memory bound that rows count against until the next rows are asked for, shared with other work. */
+  /**
+   * Memory bound, shared with other work. A batch counts until the next batch is requested. Default: no
+   * bound.
+   */
   readonly memory?: MemoryShare | undefined;
-  /** Selects rows: SQL text, or an expression. */
+  /** Selects rows: SQL text or an expression. Default: all rows. */
   readonly filter?: string | FilterExpression | undefined;
-  /** Values of the parameters of the filter and of expressions: `$name` in their text. */
+  /** Values of the parameters in the filter and in expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /**
-   * Whether scalar indexes find the rows of the filter: `false` reads all rows instead, `true` asks indexes even where
-   * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
+   * False: the filter reads all rows. True: the filter uses scalar indexes even if a full scan should be
+   * faster. The rows are the same. Default: the faster way.
    */
   readonly useScalarIndex?: boolean | undefined;
   /**
-   * Searches for the rows that are nearest to a vector, the nearest first, and returns their distance as `_distance`, of
-   * float32. Rows without a vector, and those whose distance is no number, are not found. The other members of a search
-   * mean nothing without this one.
+   * Query vector. The search returns the nearest rows first and adds the column `_distance` (float32). Rows
+   * without a vector, or whose distance is NaN, are not found. The other options of a vector search require
+   * this member.
    */
   readonly vector?: SearchVector | undefined;
   /**
-   * Words or a structured query to search texts for. Rows then have `_score`, and come in its order: `orderBy` is
-   * refused. All that match are found unless there is a limit. The filter comes first, unless `prefilter` is false: then it
-   * takes rows away of the best `offset + limit`. It may not name `_score`.
+   * Text query. Rows get the column `_score` and are sorted by it, so `orderBy` is refused. Without a limit,
+   * all matching rows are returned. The filter applies before the search. With `prefilter: false` it applies
+   * to the best `offset + limit` rows and must not name `_score`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /**
-   * Of a search by text: whether rows have `_highlights`, a list of {@link Highlight}: where their texts have what was
-   * searched for. Default false. Goes with `fullTextQuery`.
+   * True: adds the column `_highlights`, a list of {@link Highlight}. Requires `fullTextQuery`. Default:
+   * false.
    */
   readonly highlight?: boolean | undefined;
   /**
-   * Of a search by one vector and by text at once: how relevant each row is that one of them found, the most relevant rows
-   * first. Rows then have `_distance` and `_score`, null where that search did not find them, and `_relevance_score`. Each
-   * search finds up to `offset + limit` rows, 10 by default. Default: reciprocal rank fusion, the sum of 1 / (60 + rank), of
-   * ranks from 0 on. In process only. The function may not be asynchronous.
+   * Ranks the rows of a hybrid search, which has one `vector` and a `fullTextQuery`. Each search finds up to
+   * `offset + limit` rows, by default 10. Rows have `_distance`, `_score` (null if that search did not find
+   * the row) and `_relevance_score`; the most relevant row comes first. The function must be synchronous, and
+   * HTTP clients can't set it. Default: reciprocal rank fusion, the sum of 1 / (60 + rank) with ranks from 0.
    */
   readonly rerank?: Rerank | undefined;
   /**
-   * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
-   * lie on disk. Text is sorted by its bytes, floats in the total order of IEEE 754, so NaN comes after all other numbers.
-   * Lists and structs can't be sorted by. Without a limit, large results are sorted in files in the table's directory.
+   * Columns to sort by; the first has the highest priority. Rows with equal values keep their order on disk.
+   * Text is sorted by its UTF-8 bytes. Floats are sorted in the total order of IEEE 754, so NaN follows all
+   * numbers. Lists and structs can't be sorted. Without a limit, a large result is sorted in files in the
+   * table's directory.
    */
   readonly orderBy?: readonly OrderByColumn[] | undefined;
 }
 
-/** One of the columns that a result is sorted by. */
+/** A column to sort by. */
 export interface OrderByColumn {
-  /** Path of the column, which need not be among those that are returned. */
+  /** Path of the column. It need not be in the result. */
   readonly columnName: string;
-  /** Default true. */
+  /** True: sorts in ascending order. Default: true. */
   readonly ascending?: boolean | undefined;
-  /** Whether nulls come before values, ascending or not. Default false. */
+  /** True: nulls come first in either direction. Default: false. */
   readonly nullsFirst?: boolean | undefined;
 }
 
 /** An expression made with `col`, `lit` and `sql`. */
 export interface FilterExpression {
-  /** What the expression is made of. */
+  /** Syntax tree of the expression. */
   readonly syntax: object;
   /** The expression as SQL text. */
   toString(): string;
 }
 
-/** A value in a filter. Whole numbers are integers; a `Date` is a timestamp. */
+/** A value in a filter. A whole number is an integer; a `Date` is a timestamp. */
 export type FilterValue =
   | null
   | boolean
@@ -220,34 +231,41 @@ export type FilterValue =
   | readonly FilterValue[];
 
 /**
- * Values of parameters, by their names without `$`. An array stands for its items in a list: `id IN ($ids)` with
- * `{ ids: [1, 2] }`.
+ * Parameter values by name, without `$`. An array expands to the items of a list: `id IN ($ids)` with `{ ids:
+ * [1, 2] }`.
  */
 export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
-/** The forms in which rows can be read. */
+/** Methods that read the rows of a result. */
 export interface RowForms<Row extends object = Record<string, unknown>> {
-  /** All rows as one Arrow table. */
+  /** Returns all rows as one Arrow table. */
   toArrow(): Promise<Table>;
   /**
-   * All rows as plain objects. Integers of 64 bits are bigints; dates and timestamps are numbers of milliseconds since
-   * 1970, as apache-arrow gives them; times and durations are in their own unit; decimals are texts; bytes are
-   * Uint8Array; lists are arrays, and vectors typed arrays; structs are objects, maps are Map.
+   * Returns all rows as plain objects. Values have these types:
+   *
+   * - 64-bit integers: bigint
+   * - dates and timestamps: number of milliseconds since 1970, as in apache-arrow
+   * - times and durations: number in the column's unit
+   * - decimals: string; binary: Uint8Array
+   * - lists: array; vectors: typed array; structs: object; maps: Map
    */
   toArray(): Promise<Row[]>;
-  /** The rows one by one, as {@link toArray} gives them; a batch of them is in memory. */
+  /** Yields the rows one by one, in the form of {@link toArray}. One batch is in memory at a time. */
   rows(): AsyncIterable<Row>;
-  /** All rows as the bytes of an Arrow IPC stream, for any release of apache-arrow and for other programs. */
+  /** Returns all rows as the bytes of an Arrow IPC stream. */
   toIPC(): Promise<Uint8Array>;
-  /** The same as {@link toIPC}, at the pace of its reader. */
+  /** Streams the bytes of {@link toIPC} at the pace of the reader. */
   toIPCStream(): ReadableStream<Uint8Array>;
 }
 
-/** Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query again. */
+/**
+ * Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query
+ * again.
+ */
 export interface QueryResult<Row extends object = Record<string, unknown>>
   extends AsyncIterable<RecordBatch>,
     RowForms<Row> {
-  /** The Arrow schema of the rows. */
+  /** Arrow schema of the rows. */
   readonly schema: Schema;
 }
 
@@ -260,115 +278,116 @@ export type RowOffsets =
   | Int32Array
   | Float64Array;
 
-/** Which rows to take, by their offsets. */
+/** Request of `takeRows`. */
 export interface TakeRowsRequest extends TableRequest {
-  /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
+  /** Row offsets from 0 to the number of live rows, exclusive. Any order and duplicates are allowed. */
   readonly rowOffsets: RowOffsets;
-  /** Which columns the rows have. Default: all columns of the table. */
+  /** Columns of the result. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
-/** Which values of a blob column to take, by the offsets of their rows. */
+/** Request of `takeBlobs`. */
 export interface TakeBlobsRequest extends TableRequest {
   /**
-   * Path of a blob column, which may be in structs but not in a list: a large_binary whose field has the key
-   * `lance-encoding:blob`, or structs of the extension `lance.blob.v2`.
+   * Path of a blob column: a large_binary field with the metadata key `lance-encoding:blob`, or a struct of
+   * the extension `lance.blob.v2`. The path may lead through structs but not through lists.
    */
   readonly column: string;
-  /** As in {@link TakeRowsRequest}. */
+  /** Row offsets; see {@link TakeRowsRequest.rowOffsets}. */
   readonly rowOffsets: RowOffsets;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
 /**
- * An unread value of a blob column. It stays readable as long as its file exists: until the table is dropped, or the
- * value's version is cleaned up.
+ * A value of a blob column that is not read yet. It stays readable until the table is dropped or a cleanup
+ * removes the value's version.
  */
 export interface LazyBlob {
-  /** Bytes, as recorded in the table; 0 if the table does not record them. */
+  /** Size in bytes according to the table. 0 if the table does not record it. */
   readonly size: number;
-  /** URI of a blob outside the table, which is not read; null for all other blobs. */
+  /** URI of a blob outside the table, which the engine does not read. Null for other blobs. */
   readonly uri: string | null;
   /**
-   * Reads these bytes and no others.
-   * @param offset first byte; there is nothing to read at or after the end of the value. Default 0
-   * @param length maximum number of bytes. Default: all that follow
-   * @throws CorruptFileError if the file is gone or too short, UnsupportedError for a blob outside the table
+   * Reads a range of bytes.
+   * @param offset first byte, ≥ 0. A range after the end is empty. Default: 0
+   * @param length maximum number of bytes. Default: all bytes after the offset
+   * @throws CorruptFileError if the file is missing or too short; UnsupportedError for a blob outside the
+   *   table
    */
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
 
-/** Which rows of a table to count. */
+/** Request of `countTableRows`. */
 export interface CountTableRowsRequest extends TableRequest, WithProgress {
-  /** Selects the rows to count: SQL text, or an expression. Default: all. */
+  /** Selects the rows to count: SQL text or an expression. Default: all rows. */
   readonly predicate?: string | FilterExpression | undefined;
-  /** Values of the parameters of the predicate: `$name` in its text. */
+  /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** As in {@link QueryTableRequest}. */
+  /** See {@link QueryTableRequest.useScalarIndex}. */
   readonly useScalarIndex?: boolean | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
-/** The query whose plan is shown. */
+/** Request of `explainTableQueryPlan`. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
-  /** Whether long lists and conditions are shown whole. Default false. */
+  /** True: shows long lists and conditions completely. Default: false. */
   readonly verbose?: boolean | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
+  /** `Text` (default): one line per node. `Json`: a {@link QueryPlanNode} as JSON text. */
   readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }
-/** The query to run and to measure. */
+/** Request of `analyzeTableQueryPlan`. */
 export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
-  /** As in {@link ExplainTableQueryPlanRequest}. */
+  /** See {@link ExplainTableQueryPlanRequest.format}. */
   readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }
 
-/** A step of a query. */
+/** A step of a query plan. */
 export interface QueryPlanNode {
   /**
-   * `Scan`, `IndexSearch`, `TextSearch`, `HybridSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`,
-   * `FirstRows`, `Sort`, `Take` or `Project`.
+   * Kind of the step: `Scan`, `IndexSearch`, `TextSearch`, `HybridSearch`, `Filter`, `ReadSelected`,
+   * `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`, `Take` or `Project`.
    */
   readonly operator: string;
-  /** What the step was told to do: columns, conditions, numbers. */
+  /** Parameters of the step: columns, conditions and numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
-  /** The steps that its rows come from. */
+  /** Steps that produce the input rows. */
   readonly inputs: readonly QueryPlanNode[];
-  /** What it did; absent where the query was not run, and where nothing is measured. */
+  /** Measurements of the step. Absent if the query did not run, and for steps without measurements. */
   readonly metrics?: QueryPlanMetrics;
 }
 
-/** What a step of a query did. */
+/** Measurements of a step. */
 export interface QueryPlanMetrics {
-  /** Rows that it gave. */
+  /** Number of rows that the step produced. */
   readonly rows: number;
-  /** Batches that it gave. */
+  /** Number of batches that the step produced. */
   readonly batches: number;
   /** Bytes of these rows in memory. */
   readonly bytes: number;
-  /** Reads of files, without those of footers and of what is cached. */
+  /** Number of file reads. Reads of footers and of cached bytes do not count. */
   readonly reads: number;
-  /** Bytes of these reads. */
+  /** Number of bytes read from files. */
   readonly bytesRead: number;
-  /** Its own time, without that of its inputs. */
+  /** Duration of the step without its inputs. */
   readonly milliseconds: number;
 }

@@ -1,9 +1,9 @@
 /**
- * What every request may have, and what several of them share. Names of requests and responses are the
- * namespace spec's in camelCase; maps supplied by users keep their keys. Types only: nothing here runs.
+ * Members that all requests, or several of them, have. Requests and responses use the names of the namespace
+ * spec in camelCase. Maps supplied by users keep their keys. Types only.
  */
 
-/** The caller, as given in the request; the REST handler fills this from headers. */
+/** Unverified credentials of the caller. The REST handler reads them from HTTP headers. */
 export interface Identity {
   /** An API key. */
   readonly apiKey?: string | undefined;
@@ -11,27 +11,27 @@ export interface Identity {
   readonly authToken?: string | undefined;
 }
 
-/** The caller, once verified. */
+/** The caller after verification. */
 export interface Principal {
   /**
-   * Name of the caller: the `sub` of a token; `api-key-` and the position of the key, from 0, for a list of API keys;
-   * `anonymous` for a caller without credentials where such callers are allowed. A position in the list names another
-   * key when the list changes: give a function instead of a list where rights depend on it.
+   * Name of the caller: the `sub` of a token; `api-key-` and the position in a list of API keys, counted from
+   * 0; or `anonymous` for a caller without credentials. Changing the list changes which key a position names.
+   * If permissions depend on the key, configure a function instead of a list.
    */
   readonly subject: string;
-  /** How the caller was verified: `apiKey`, `bearer`, `anonymous`, or the name that a lookup of the host gives. */
+  /** Method of verification: `apiKey`, `bearer`, `anonymous`, or a name that the host's lookup returns. */
   readonly method: string;
-  /** The claims of a verified token. */
+  /** Claims of a verified token. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
- * Path of an object: the names of namespaces, then its own. As one text, its parts are joined by `$`, as `listAllTables`
- * gives them: `"sales$orders"` is `["sales", "orders"]`.
+ * Path of an object: the names of its namespaces, then its own name. A string joins the parts with `$`:
+ * `"sales$orders"` equals `["sales", "orders"]`.
  */
 export type ObjectId = string | readonly string[];
 
-/** A choice in PascalCase, in any case, or in snake_case. */
+/** A choice in PascalCase, camelCase, lower case, upper case or snake_case. */
 export type AnyCase<Choice extends string> =
   | Choice
   | Uncapitalize<Choice>
@@ -47,35 +47,38 @@ export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer 
 
 /** Members that every request may have. */
 export interface RequestBase {
-  /** As the caller gave it, unverified. */
+  /** Unverified credentials of the caller. */
   readonly identity?: Identity | undefined;
-  /** Set by the code that verified the identity: the REST handler, or the program itself. */
+  /** The caller after verification. The REST handler or the program sets it. */
   readonly principal?: Principal | undefined;
-  /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
+  /** Values from the caller for `authorize`. The engine ignores them. */
   readonly context?: Readonly<Record<string, string>> | undefined;
-  /** The object that the request is about. */
+  /** Path of the object that the request is about. */
   readonly id?: ObjectId | undefined;
   /**
-   * Aborting it ends the operation; changes that were not committed by then are dropped. The call rejects with a
-   * ServiceUnavailableError of the name `AbortError`, whose cause is the signal's reason.
+   * Aborts the operation and drops uncommitted changes. The call then rejects with a ServiceUnavailableError
+   * named `AbortError`; its cause is the signal's reason.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Members that every request about a table has. */
+/** Members that every request about a table may have. */
 export interface TableRequest extends RequestBase {
   /** Path of the table: its namespaces, then its name. */
   readonly id: ObjectId;
 }
 
 /**
- * A row as a plain object: values by the names of columns. Where rows go to a table that has columns, or a `schema` is
- * given, values are fitted to these; otherwise their types are inferred: numbers are float64, bigints int64, strings utf8,
- * dates timestamps of milliseconds in UTC, views of bytes binary, arrays lists, objects structs. Arrays of numbers are
- * vectors, fixed-size lists of float32, if all have one length of at least 2, or stand under the name `vector`.
+ * A row as a plain object that maps column names to values. If the table has columns, or the request a
+ * `schema`, values are converted to those types. Otherwise the types are inferred:
+ *
+ * - number: float64; bigint: int64; string: utf8; Date: timestamp in milliseconds, UTC
+ * - ArrayBuffer view: binary; array: list; object: struct
+ * - arrays of numbers: fixed-size list of float32, if all have the same length of at least 2, or if the
+ *   column is named `vector`
  */
 // biome-ignore lint/suspicious/noExplicitAny: objects of an interface are none of unknown members, as it has no index
 export type RowObject = Readonly<Record<string, any>>;
 
-/** Properties of a namespace or table, for its users; the engine gives them no meaning. */
+/** Properties for the users of a namespace or table. The engine ignores them. */
 export type Properties = Readonly<Record<string, string>>;

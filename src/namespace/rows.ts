@@ -1,4 +1,4 @@
-/** Rows as programs hand them in, and requests and responses of the operations that change rows. */
+/** Input rows, and request and response types of the operations that change rows. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
@@ -7,14 +7,16 @@ import type { AnyCase, Properties, RowObject, TableRequest } from "./request.js"
 import type { WithProgress } from "./upkeep.js";
 
 /**
- * Rows as users hand them in: see the README's section on input.
+ * Rows in any of the forms that the README's section on input lists.
  *
- * Values of a blob column of version 2, a field of the extension `lance.blob.v2`, come as structs of `data`
- * (large_binary) and `uri` (utf8). When appended to a table that has the column, they may also be plain large_binary or
- * binary. A value with a uri is refused. The field's metadata may set three bounds in bytes: the largest value that
- * goes into the data file (`lance-encoding:blob-inline-size-threshold`, default 64 KiB), the largest value that shares
- * a side file with others (`lance-encoding:blob-dedicated-size-threshold`, default 4 MiB), and the size of such a side
- * file (`lance-encoding:blob-pack-file-size-threshold`, default 1 GiB).
+ * A value of a blob column of version 2 (extension `lance.blob.v2`) is a struct of `data` (large_binary) and
+ * `uri` (utf8). If the table already has the column, plain large_binary or binary is accepted too. A value
+ * with a `uri` is refused. Three metadata keys of the field set limits in bytes:
+ *
+ * - `lance-encoding:blob-inline-size-threshold`: largest value stored in the data file. Default: 64 KiB.
+ * - `lance-encoding:blob-dedicated-size-threshold`: largest value stored in a shared side file. Default: 4
+ *   MiB.
+ * - `lance-encoding:blob-pack-file-size-threshold`: size of a shared side file. Default: 1 GiB.
  */
 export type RowsInput =
   /** Plain objects, one per row. */
@@ -31,139 +33,151 @@ export type RowsInput =
   | AsyncIterable<Uint8Array>
   | ReadableStream<Uint8Array>
   | ReadableStream<RecordBatch>
-  /** A table or batch of another apache-arrow release. */
+  /** A table or batch of another release of apache-arrow. */
   | ForeignArrow;
 
-/** The members that the engine reads of Arrow objects that its own apache-arrow did not make. */
+/** Members that the engine reads from Arrow objects of another release of apache-arrow. */
 export interface ForeignArrow {
   /** The Arrow schema. */
   readonly schema: {
-    /** Its fields. */ readonly fields: readonly unknown[];
+    /** Fields of the schema. */
+    readonly fields: readonly unknown[];
   };
 }
 
-/** Where rows are inserted, and how. */
+/** Request of `insertIntoTable`. */
 export interface InsertIntoTableRequest extends TableRequest, WithProgress {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** `Append` (default) or `Overwrite`, in any case. */
+  /** `Append` (default) adds the rows. `Overwrite` replaces all rows. Any case is accepted. */
   readonly mode?: AnyCase<"Append" | "Overwrite"> | undefined;
   /**
-   * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
-   * Default: the types of the values, or the columns of the table that is appended to.
+   * Schema for rows that are plain objects, from any release of apache-arrow. Columns that no row contains
+   * are null. Default: the columns of the table, or types inferred from the values.
    */
   readonly schema?: Schema | ForeignArrow["schema"] | undefined;
   /**
-   * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
-   * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
+   * Maximum size in bytes of IPC input: of one uncompressed record batch, of all dictionaries together, and
+   * of an IPC file that arrives in pieces. Larger input is refused before it is in memory. Default: no limit.
    */
   readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of rows in the input. Default: no bound. */
+  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
   readonly maxRows?: number | undefined;
-  /** Memory bound that the rows count against on their way, shared with other work. */
+  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
 }
-/** What `insertIntoTable` resolves to. */
+/** Answer of `insertIntoTable`. */
 export interface InsertIntoTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. */
   readonly transactionId: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
-  /** Rows inserted. */
+  /** Number of inserted rows. */
   readonly numInsertedRows: number;
 }
 
-/** Columns and their new values: at least one, each at most once. */
+/** Request of `updateTable`. It sets at least one column, and each column at most once. */
 export interface UpdateTableRequest extends TableRequest, WithProgress {
-  /** Paths of columns, each with an SQL expression over the values before the update: `[["n", "n + 1"]]`. */
+  /**
+   * Pairs of a column path and an SQL expression: `[["n", "n + 1"]]`. Expressions see the values before the
+   * update.
+   */
   readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
-   * Values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, arrays of these; null and
-   * undefined set null.
+   * New values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, or
+   * arrays of these. Null and undefined set null.
    */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
-  /** Selects the rows to update: SQL text, or an expression. Default: all. */
+  /** Selects the rows to update: SQL text or an expression. Default: all rows. */
   readonly predicate?: string | FilterExpression | undefined;
-  /** Values of the parameters of the predicate and the expressions: `$name` in their text. */
+  /** Values of the parameters in the predicate and the expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties | undefined;
 }
-/** What `updateTable` resolves to. */
+/** Answer of `updateTable`. */
 export interface UpdateTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The version after the update; the one before if no row was selected. */
+  /** Number of the version after the update. */
   readonly version: number;
-  /** Rows updated. */
+  /** Number of updated rows. */
   readonly updatedRows: number;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties;
 }
 
-/** Which rows to delete. */
+/** Request of `deleteFromTable`. */
 export interface DeleteFromTableRequest extends TableRequest, WithProgress {
-  /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
+  /** Selects the rows to delete: SQL text or an expression. `true` selects all rows. */
   readonly predicate: string | FilterExpression;
-  /** Values of the parameters of the predicate: `$name` in its text. */
+  /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `deleteFromTable` resolves to. */
+/** Answer of `deleteFromTable`. */
 export interface DeleteFromTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The version after the deletion; the one before if no row was selected. */
+  /** Number of the version after the deletion. */
   readonly version: number;
-  /** Rows deleted. */
+  /** Number of deleted rows. */
   readonly numDeletedRows: number;
 }
 
 /**
- * What becomes of rows by their key; at least one of the three clauses is wanted. Keys are the same as in SQL: one with
- * a null in it is the same as no other.
+ * Request of `mergeInsertIntoTable`. At least one of the three `when…` clauses is required. Keys are compared
+ * as in SQL: a key that contains a null equals no key.
  */
 export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress {
-  /** Paths of the columns of the key. */
+  /** Paths of the key columns. */
   readonly on: string | readonly string[];
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** Rows of the table whose key one of the given rows has get its values. Columns that it lacks stay as they are. */
+  /**
+   * True: table rows whose key occurs in the input get the values of the input row. Columns that the input
+   * lacks keep their values. Default: false.
+   */
   readonly whenMatchedUpdateAll?: boolean | undefined;
-  /** Which of them: a condition on `source.<column>` and `target.<column>`. The others stay as they are. */
+  /**
+   * Condition for the update, on `source.<column>` and `target.<column>`. Default: all matching rows are
+   * updated.
+   */
   readonly whenMatchedUpdateAllFilt?: string | FilterExpression | undefined;
-  /** Given rows whose key no row of the table has are added. */
+  /** True: input rows whose key does not occur in the table are inserted. Default: false. */
   readonly whenNotMatchedInsertAll?: boolean | undefined;
-  /** Rows of the table whose key none of the given rows has are removed. */
+  /** True: table rows whose key does not occur in the input are deleted. Default: false. */
   readonly whenNotMatchedBySourceDelete?: boolean | undefined;
-  /** Which of them: a condition on the table's columns. */
+  /** Condition for the deletion, on columns of the table. Default: all such rows are deleted. */
   readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression | undefined;
-  /** Values of the parameters of the conditions: `$name` in their texts. */
+  /** Values of the parameters in the conditions, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** As in `30s`: ends the merge, and leaves the table as it was, where it takes longer. Default: none. */
+  /**
+   * Maximum duration, such as `30s`. A merge that takes longer fails and changes nothing. Default: no limit.
+   */
   readonly timeout?: string | undefined;
-  /** There are no indexes to use. */
+  /** Ignored: the merge uses no index. */
   readonly useIndex?: boolean | undefined;
-  /** As of {@link InsertIntoTableRequest}; so are the next two. */
+  /** Maximum size in bytes of IPC input; see {@link InsertIntoTableRequest.maxBatchBytes}. */
   readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of rows in the input. Default: no bound. */
+  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
   readonly maxRows?: number | undefined;
-  /** Memory bound that the rows count against on their way, shared with other work. */
+  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
 }
-/** What `mergeInsertIntoTable` resolves to. */
+/** Answer of `mergeInsertIntoTable`. */
 export interface MergeInsertIntoTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The version after the merge. */
+  /** Number of the version after the merge. */
   readonly version: number;
-  /** Rows of the table that got new values. */
+  /** Number of table rows that got new values. */
   readonly numUpdatedRows: number;
-  /** Rows that were added. */
+  /** Number of inserted rows. */
   readonly numInsertedRows: number;
-  /** Rows that the given rows lack; not those that were updated. */
+  /** Number of deleted rows. Updated rows do not count. */
   readonly numDeletedRows: number;
 }

@@ -1,258 +1,271 @@
-/** Requests and responses of the operations on columns and metadata. */
+/** Request and response types of the operations on columns and metadata. */
 
 import type { DataType } from "apache-arrow";
 import type { TableRequest } from "./request.js";
 import type { JsonType } from "./tables.js";
 import type { WithProgress } from "./upkeep.js";
 
-/** What to change about the metadata of one field. */
+/** Change of the metadata of one field. */
 export interface FieldMetadataUpdate {
-  /** Path of the field; segments with a dot are in backticks. */
+  /** Path of the field. A segment that contains a dot is quoted with backticks. */
   readonly path: string;
-  /** Keys to set; null deletes a key. */
+  /** Keys to set. Null deletes a key. */
   readonly metadata: Readonly<Record<string, string | null>>;
-  /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
+  /** True: deletes all other keys of the field. False: keeps them. Default: false. */
   readonly replace?: boolean | undefined;
 }
-/** Which metadata of fields to change. */
+/** Request of `updateFieldMetadata`. */
 export interface UpdateFieldMetadataRequest extends TableRequest {
-  /** Applied in order, all or none. */
+  /** Changes in order. All are applied, or none. */
   readonly updates: readonly FieldMetadataUpdate[];
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `updateFieldMetadata` resolves to. */
+/** Answer of `updateFieldMetadata`. */
 export interface UpdateFieldMetadataResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
-  /** All metadata that the named fields now have, by their canonical paths. */
+  /** Complete metadata of each changed field, by canonical path. */
   readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** The new metadata of the schema. */
+/** Request of `updateTableSchemaMetadata`. */
 export interface UpdateTableSchemaMetadataRequest extends TableRequest {
-  /** Replaces all metadata of the schema. */
+  /** New metadata. It replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `updateTableSchemaMetadata` resolves to. */
+/** Answer of `updateTableSchemaMetadata`. */
 export interface UpdateTableSchemaMetadataResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
-  /** The schema's metadata after the change. */
+  /** Metadata of the schema after the change. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/**
- * A type: in the namespace spec's JSON form, as a type name of the spec or of table schemas, or as an apache-arrow
- * type.
- */
+/** A type: JSON form or type name of the namespace spec, type name of table schemas, or apache-arrow type. */
 export type ColumnType = JsonType | string | DataType;
 
-/** A column to add: either with an expression, or with a type and null in all rows. */
+/**
+ * A column to add. Exactly one of `expression`, `dataType`, `computed` and `virtualColumn` defines its
+ * values.
+ */
 export interface NewColumn {
   /** Name of the column; not a path. */
   readonly name: string;
-  /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
+  /**
+   * SQL over the other columns of the row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS
+   * DOUBLE)`.
+   */
   readonly expression?: string | undefined;
   /** Type of a column that is null in all rows. */
   readonly dataType?: ColumnType | undefined;
-  /** With `dataType`: metadata of the field. */
+  /** Metadata of the field; only with `dataType`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   /**
-   * SQL over the other columns of a row, kept as the rule of the column: it is null in all rows, new ones included, until
-   * `alterTableBackfillColumns` computes them.
+   * SQL over the other columns of the row. The table stores it as the column's rule. The column is null in
+   * all rows, including new rows, until `alterTableBackfillColumns` computes the values.
    */
   readonly computed?: string | undefined;
-  /** The registered function whose values the column has. It is null in all rows until it is backfilled. */
+  /**
+   * Registered function that computes the column. The column is null in all rows until a backfill computes
+   * the values.
+   */
   readonly virtualColumn?: VirtualColumn | undefined;
 }
 
 /**
- * Which function computes a column. What is given besides `udfName` must be as the function is registered. Members that
- * describe how other engines run it (`image`, `udf`, `udfBackend`, `manifest`, `manifestChecksum`) are ignored.
+ * Function that computes a column. Members besides `udfName` must equal the function's registration. The
+ * engine ignores members that describe how other engines run the function: `image`, `udf`, `udfBackend`,
+ * `manifest` and `manifestChecksum`.
  */
 export interface VirtualColumn {
-  /** Name under which the function is registered, see the option `functions`. */
+  /** Name of the function in the option `functions` of the namespace. */
   readonly udfName: string;
   /** Version of the function. */
   readonly udfVersion?: string | undefined;
-  /** Paths of the fields that the function is handed. */
+  /** Paths of the function's input fields. */
   readonly inputColumns?: readonly string[] | undefined;
-  /** Metadata of the field, beside that which declares it. */
+  /** Metadata of the field, in addition to the metadata that declares the function. */
   readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
-/** Columns to add. */
+/** Request of `alterTableAddColumns`. */
 export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
-  /** At least one; all are added, or none. */
+  /** At least one column. All are added, or none. */
   readonly newColumns: readonly NewColumn[];
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `alterTableAddColumns` resolves to. */
+/** Answer of `alterTableAddColumns`. */
 export interface AlterTableAddColumnsResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
 }
 
-/** What to change about one field; needs at least one member besides `path`. */
+/** Change of one field. At least one member besides `path` is required. */
 export interface ColumnAlteration {
   /** Path of the field. */
   readonly path: string;
-  /** The new name; not a path. Not for a column that another is computed from. */
+  /** New name of the field, without a path. Inputs of computed columns can't be renamed. */
   readonly rename?: string | undefined;
-  /** Whether the field may be null; to forbid it, no row may be null. */
+  /** True: allows nulls. False: forbids nulls, and fails if a row is null. */
   readonly nullable?: boolean | undefined;
   /**
-   * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
-   * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index, or one that
-   * another is computed from.
+   * New type. The rows are rewritten; `schema/cast.ts` lists the supported casts. A value without an exact
+   * equivalent fails the call, except that floats may be rounded. Columns with an index and inputs of
+   * computed columns can't be cast.
    */
   readonly dataType?: ColumnType | undefined;
-  /** Refused: a column is declared anew by dropping it and adding it again. */
+  /** Refused. To change how a column is computed, drop it and add it again. */
   readonly virtualColumn?: unknown | undefined;
 }
-/** Columns to rename, cast, or make nullable or not. */
+/** Request of `alterTableAlterColumns`. */
 export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
-  /** Applied all or none. The paths are those of the version before. */
+  /** Changes whose paths refer to the version before. All are applied, or none. */
   readonly alterations: readonly ColumnAlteration[];
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `alterTableAlterColumns` resolves to. */
+/** Answer of `alterTableAlterColumns`. */
 export interface AlterTableAlterColumnsResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
 }
 
-/** Columns to drop. */
+/** Request of `alterTableDropColumns`. */
 export interface AlterTableDropColumnsRequest extends TableRequest {
   /**
-   * Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. A column that
-   * another is computed from can only be dropped together with that one.
+   * Paths of the columns. A struct that loses its last member is dropped, and so is an index on a dropped
+   * column. An input of a computed column can only be dropped together with that column.
    */
   readonly columns: readonly string[];
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `alterTableDropColumns` resolves to. */
+/** Answer of `alterTableDropColumns`. */
 export interface AlterTableDropColumnsResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
 }
 
 /**
- * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
- * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
+ * Request of `alterTableBackfillColumns`. All numbers except `batchCheckpointFlushIntervalSeconds` are
+ * integers. `column`, `branch`, `where`, `readVersion` and `numFrags` select the rows to fill; all other
+ * members only divide the work.
  */
 export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /**
-   * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
-   * column is null.
+   * SQL that selects the rows to compute, even if they have a value. `true` computes all rows again. Default:
+   * rows in which the column is null.
    */
   readonly where?: string | undefined;
-  /** Pieces of work, see `taskSize`, that are under way at a time; 1 to 1024. Default: 1. */
+  /** Number of concurrent tasks, 1 to 1024. Default: 1. */
   readonly concurrency?: number | undefined;
-  /**
-   * Calls of the function that are under way at a time in one piece of work, of an async function; 1 to 1024. Default: 1.
-   */
+  /** Number of concurrent calls of an async function per task, 1 to 1024. Default: 1. */
   readonly intraApplierConcurrency?: number | undefined;
-  /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
+  /** Maximum number of rows per call of the function, 1 to 16,384. Default: `maxCheckpointSize`, or 1024. */
   readonly checkpointSize?: number | undefined;
   /**
-   * Rows that a function is handed at least, as long as its piece of work has so many. Where a call takes more than ten seconds, the
-   * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
-   * that. At most `maxCheckpointSize`. Default: 1.
+   * Minimum number of rows per call, if the task has that many; at most `maxCheckpointSize`. A call that
+   * takes more than ten seconds halves the number of rows of later calls. A call that takes less than 2.5
+   * seconds doubles it. Default: 1.
    */
   readonly minCheckpointSize?: number | undefined;
-  /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
+  /**
+   * Maximum number of rows per call, even if calls are fast; at most `checkpointSize`. Default:
+   * `checkpointSize`.
+   */
   readonly maxCheckpointSize?: number | undefined;
   /**
-   * Seconds for which computed values may be in memory only; those that are older are written to the table's directory,
-   * and are not computed again after a crash. 0: after each call, and the next one waits for that. Any number of at
-   * least 0; 0.5 is half a second. Default: 5.
+   * Maximum age in seconds of values that are only in memory. Older values are saved in the table's directory
+   * and survive a crash. 0: saves after each call, and the next call waits. Default: 5.
    */
   readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**
-   * Version whose rows are filled, as they are now: rows that were appended later are not, unless they were merged with
-   * others since, or the version that added them was cleaned up. It must have the column; how its values are computed is
-   * what the latest version declares. Default: the latest version when the job is started.
+   * Version whose rows are filled with their current content. Rows that were appended later are skipped,
+   * unless they were merged with older rows, or a cleanup removed the version that added them. The version
+   * must have the column; the latest version defines how it is computed. Default: the latest version when the
+   * job starts.
    */
   readonly readVersion?: number | undefined;
-  /** Rows of one piece of work. Default: a whole fragment. */
+  /** Number of rows per task. Default: a whole fragment. */
   readonly taskSize?: number | undefined;
-  /** Fragments in which rows are filled, at most. Default: all. */
+  /** Maximum number of fragments to fill. Default: all. */
   readonly numFrags?: number | undefined;
-  /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
+  /** Maximum number of fragments per commit; each commit creates a version. Default: 16. */
   readonly commitGranularity?: number | undefined;
   /**
-   * Name of an executor, see the option `clusters`: the function is called there. `concurrency` is then 1 to 1024 tasks at a
-   * time, by default as many as the cluster can run. Default: functions run in this process.
+   * Name of an executor in the option `clusters` of the namespace, which calls the function elsewhere.
+   * `concurrency` then defaults to the capacity of the cluster. Default: the function runs in this process.
    */
   readonly cluster?: string | undefined;
   /** Name of an environment of the cluster, such as a release of its workers. Ignored without `cluster`. */
   readonly manifest?: string | undefined;
 }
-/** What `alterTableBackfillColumns` resolves to. */
+/** Answer of `alterTableBackfillColumns`. */
 export interface AlterTableBackfillColumnsResponse {
-  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
+  /** Id of the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
-/** Which version to look at. */
+/** Request of `describeComputedColumns`. */
 export interface DescribeComputedColumnsRequest extends TableRequest, WithProgress {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
-/** What `describeComputedColumns` resolves to. */
+/** Answer of `describeComputedColumns`. */
 export interface DescribeComputedColumnsResponse {
-  /** The computed columns, in the order of the schema. */
+  /** Computed columns in schema order. */
   readonly columns: readonly ComputedColumnState[];
 }
-/** A computed column, and how far it is filled. */
+/** State of a computed column. */
 export interface ComputedColumnState {
   /** Path of the column. */
   readonly column: string;
-  /** Whether a function or SQL computes it. `foreign`: another engine does, by a rule that this release does not understand. */
+  /**
+   * `function`: computed by a registered function. `sql`: computed by SQL. `foreign`: computed by another
+   * engine, with a rule that this release does not support.
+   */
   readonly kind: "function" | "sql" | "foreign";
-  /** Of a foreign column: `computed_column.kind` in the metadata of its field, if that is there. */
+  /** Value of `computed_column.kind` in the field's metadata, if the column is foreign. */
   readonly declaredKind?: string;
-  /** Of a function. */
+  /** Name of the function. */
   readonly udfName?: string;
-  /** Of a function; absent where another engine declared the column. */
+  /** Version of the function. Absent if another engine declared the column. */
   readonly udfVersion?: string;
-  /** Of SQL. */
+  /** SQL expression of the column. */
   readonly expression?: string;
-  /** Paths of the fields that it is computed from; none where the metadata of a foreign column does not say. */
+  /** Paths of the input fields. Empty if the metadata of a foreign column does not list them. */
   readonly inputs: readonly string[];
-  /** Of a function: whether one of that name and version is registered in this process. */
+  /** True if this process has registered the function with that version. */
   readonly isRegistered?: boolean;
   /**
-   * Rows without a value, and rows whose value no longer fits: those that were added since, or of which a change gave an input
-   * another value. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows have
-   * no value. Values no longer fit where another engine changed inputs, or where nobody knows because the versions that would
-   * tell were cleaned up.
+   * Number of rows without a current value:
+   *
+   * - rows whose value is null, including computed nulls; a query for `column IS NULL` returns them
+   * - rows whose inputs another engine changed
+   * - rows whose inputs may have changed, because a cleanup removed the versions that would show it
    */
   readonly staleRows: number;
-  /** Ids of the fragments that have such rows, ascending: the upper 32 bits of the rows' `_rowaddr`. */
+  /** Ascending ids of the fragments with such rows: the upper 32 bits of `_rowaddr`. */
   readonly staleFragments: readonly number[];
 }

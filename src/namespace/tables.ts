@@ -6,271 +6,285 @@ import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from ".
 import type { ForeignArrow } from "./rows.js";
 import type { WithProgress } from "./upkeep.js";
 
-/** Which name to reserve; the table has no versions until rows or a manifest come. */
+/**
+ * Request of `declareTable`. A declared table has no version until somebody adds rows or publishes a
+ * manifest.
+ */
 export interface DeclareTableRequest extends TableRequest {
-  /** If given, must be the location that the namespace would choose. */
+  /** Directory of the table. If present, it must equal the location that the namespace chooses. */
   readonly location?: string | undefined;
-  /** Properties for users of the table; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties | undefined;
   /**
-   * Of no effect in process: files of the local file system need no credentials. Over HTTP, `false` keeps the storage
-   * options of the server's program out of the answer.
+   * False: over HTTP, the answer omits the storage options of the server. In process it has no effect,
+   * because local files need no credentials.
    */
   readonly vendCredentials?: boolean | undefined;
 }
-/** What `declareTable` resolves to. */
+/** Answer of `declareTable`. */
 export interface DeclareTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** Absent in process, here and below. Over HTTP: what `storageOptions` of the handler returned. */
+  /**
+   * Storage options for the table's files. Over HTTP: the return value of the handler's `storageOptions`. In
+   * process: absent.
+   */
   readonly storageOptions?: Readonly<Record<string, string>>;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties: Properties;
-  /** Whether clients are to commit through the namespace rather than write manifests themselves. */
+  /** True: clients should commit through the namespace. False: clients write manifests themselves. */
   readonly managedVersioning: boolean;
 }
 
-/** How to make a table from rows. */
+/** Request of `createTable`. */
 export interface CreateTableRequest extends TableRequest, WithProgress {
-  /** `Create` (default) fails if the table exists, `ExistOk` leaves it as it is, `Overwrite` replaces its content. */
+  /**
+   * `Create` (default) fails if the table exists. `ExistOk` leaves it unchanged. `Overwrite` replaces its
+   * rows and schema.
+   */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties | undefined;
   /**
-   * How to reach the storage, as other engines need it. Checked to be texts, and of no effect: the engine writes into its
-   * own directory.
+   * Storage options as other engines need them. They are checked to be strings and otherwise ignored, because
+   * the engine writes to its own directory.
    */
   readonly storageOptions?: Readonly<Record<string, string>> | undefined;
-  /** As in {@link DeclareTableRequest}. */
+  /** See {@link DeclareTableRequest.vendCredentials}. */
   readonly vendCredentials?: boolean | undefined;
   /**
-   * Whether rows of the new table keep their ids (`_rowid`) when they move, and the table records the versions that added
-   * and last changed them. Decided for good when a table is created. Default false.
+   * True: rows keep their `_rowid` when they move, and the table records the versions that added and last
+   * changed each row. The choice is permanent. Default: false.
    */
   readonly stableRowIds?: boolean | undefined;
   /**
-   * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
-   * Default: the types of the values, or the columns of the table that is appended to.
+   * Schema for rows that are plain objects, from any release of apache-arrow. Columns that no row contains
+   * are null. Default: types inferred from the values.
    */
   readonly schema?: Schema | ForeignArrow["schema"] | undefined;
   /**
-   * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
-   * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
+   * Maximum size in bytes of IPC input: of one uncompressed record batch, of all dictionaries together, and
+   * of an IPC file that arrives in pieces. Larger input is refused before it is in memory. Default: no limit.
    */
   readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of rows in the input. Default: no bound. */
+  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
   readonly maxRows?: number | undefined;
-  /** Memory bound that the rows count against on their way, shared with other work. */
+  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
 }
-/** What `createTable` resolves to. */
+/** Answer of `createTable`. */
 export interface CreateTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** The version that holds the rows; with `ExistOk`, the latest of the table that was there. */
+  /** Number of the version with the rows. With `ExistOk`: the latest version of the existing table. */
   readonly version: number;
-  /** Rows inserted. */
+  /** Number of inserted rows. */
   readonly numInsertedRows: number;
-  /** The table's properties. */
+  /** Properties of the table. */
   readonly properties: Properties;
-  /** As in {@link DeclareTableResponse}. */
+  /** See {@link DeclareTableResponse.storageOptions}. */
   readonly storageOptions?: Readonly<Record<string, string>>;
 }
 
-/** Asks whether a table exists, or a version, branch or tag of it. */
+/** Request of `tableExists`. */
 export interface TableExistsRequest extends TableRequest {
-  /** Asks for this version; absent: for any. */
+  /** Number of a version that must exist. Default: any version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
-/** Which table, and which version of it, to describe. */
+/** Request of `describeTable`. */
 export interface DescribeTableRequest extends TableRequest {
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
-  /** Of no effect: the URI is always told. */
+  /** Ignored: the answer always has the URI. */
   readonly withTableUri?: boolean | undefined;
-  /** Of no effect: everything is always told. */
+  /** Ignored: the answer is always complete. */
   readonly loadDetailedMetadata?: boolean | undefined;
-  /** Of no effect: `isOnlyDeclared` is always told. */
+  /** Ignored: the answer always has `isOnlyDeclared`. */
   readonly checkDeclared?: boolean | undefined;
-  /** As in {@link DeclareTableRequest}. */
+  /** See {@link DeclareTableRequest.vendCredentials}. */
   readonly vendCredentials?: boolean | undefined;
 }
-/** What `describeTable` resolves to. */
+/** Answer of `describeTable`. */
 export interface DescribeTableResponse {
   /** Name of the table. */
   readonly table: string;
-  /** Path of its namespace. */
+  /** Path of the table's namespace. */
   readonly namespace: readonly string[];
-  /** Absent while the table is only declared. */
+  /** Number of the version. Absent for a declared table. */
   readonly version?: number;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** `file:` URL of the location. */
+  /** Location as a `file:` URL. */
   readonly tableUri: string;
-  /** As in {@link DeclareTableResponse}. */
+  /** See {@link DeclareTableResponse.storageOptions}. */
   readonly storageOptions?: Readonly<Record<string, string>>;
-  /** The Arrow schema as JSON; absent while the table is only declared. */
+  /** Arrow schema as JSON. Absent for a declared table. */
   readonly schema?: JsonSchema;
-  /** Counts of the version; absent while the table is only declared. */
+  /** Counts of the version. Absent for a declared table. */
   readonly stats?: {
-    /** Rows that are deleted and still in files. */
+    /** Number of deleted rows that are still in files. */
     readonly numDeletedRows: number;
     /** Number of fragments. */
     readonly numFragments: number;
   };
-  /** Schema metadata of the version. */
+  /** Metadata of the schema. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Properties that the table was declared, created or registered with. */
+  /** Properties from the table's declaration, creation or registration. */
   readonly properties: Properties;
-  /** Whether clients are to commit through the namespace rather than write manifests themselves. */
+  /** True: clients should commit through the namespace. False: clients write manifests themselves. */
   readonly managedVersioning: boolean;
-  /** Whether the table has no version yet. */
+  /** True if the table has no version yet. */
   readonly isOnlyDeclared: boolean;
 }
 
-/** An Arrow schema in the namespace spec's JSON form. */
+/** An Arrow schema in the JSON form of the namespace spec. */
 export interface JsonSchema {
-  /** Top-level fields, in order. */
+  /** Top-level fields in order. */
   readonly fields: readonly JsonField[];
-  /** Keys and values for users; absent if there are none. */
+  /** Metadata of the schema. Absent if empty. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 /** A field of a {@link JsonSchema}. */
 export interface JsonField {
-  /** Name; not a path. */
+  /** Name of the field, without a path. */
   readonly name: string;
-  /** Whether values may be null. */
+  /** True if values may be null. */
   readonly nullable: boolean;
-  /** Its type. */
+  /** Type of the field. */
   readonly type: JsonType;
-  /** Keys and values for users; absent if there are none. */
+  /** Metadata of the field. Absent if empty. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
-/** A type in the namespace spec's JSON form. */
+/** A type in the JSON form of the namespace spec. */
 export interface JsonType {
-  /** Name of the type, e.g. `"int64"` or `"fixed_size_list"`. */
+  /** Name of the type, such as `"int64"` or `"fixed_size_list"`. */
   readonly type: string;
-  /** Of fixed-size types: the number of items or bytes. */
+  /** Number of items or bytes of a fixed-size type. */
   readonly length?: number;
-  /** Of nested types: members, or the item. */
+  /** Fields of a struct, or the item of a list. */
   readonly fields?: readonly JsonField[];
 }
 
-/** Which table to drop. */
+/** Request of `dropTable`. */
 export interface DropTableRequest extends TableRequest {}
-/** What `dropTable` resolves to. */
+/** Answer of `dropTable`. */
 export interface DropTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** Path that the table had. */
+  /** Path of the dropped table. */
   readonly id: readonly string[];
-  /** Absolute path of the table's directory. */
+  /** Absolute path of the former directory. */
   readonly location: string;
-  /** Properties that the table had. */
+  /** Properties of the dropped table. */
   readonly properties: Properties;
 }
 
-/** Which directory becomes a table, under which id. */
+/** Request of `registerTable`. */
 export interface RegisterTableRequest extends TableRequest {
-  /** Directory of the table, relative to the namespace's, with `/`. A root table's is `<name>.lance`. */
+  /**
+   * Directory of the table relative to the root, with `/` as separator. A root table lies in `<name>.lance`.
+   */
   readonly location: string;
-  /** `Create` (default) fails if the table exists, `Overwrite` takes the id from it. */
+  /** `Create` (default) fails if the id is taken. `Overwrite` takes the id from the other table. */
   readonly mode?: AnyCase<"Create" | "Overwrite"> | undefined;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties?: Properties | undefined;
 }
-/** What `registerTable` resolves to. */
+/** Answer of `registerTable`. */
 export interface RegisterTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** Properties for users of the object; the engine gives them no meaning. */
+  /** Properties for the users of the object. The engine ignores them. */
   readonly properties: Properties;
 }
 
-/** Which table to hide; its files stay. */
+/** Request of `deregisterTable`. The files of the table stay. */
 export interface DeregisterTableRequest extends TableRequest {}
-/** What `deregisterTable` resolves to. */
+/** Answer of `deregisterTable`. */
 export interface DeregisterTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** Path that the table had. */
+  /** Path of the deregistered table. */
   readonly id: readonly string[];
-  /** Absolute path of the table's former directory. */
+  /** Absolute path of the table's directory. */
   readonly location: string;
-  /** Properties that the table had. */
+  /** Properties of the deregistered table. */
   readonly properties: Properties;
 }
 
-/** Which table to rename, or to move to another namespace. */
+/** Request of `renameTable`. */
 export interface RenameTableRequest extends TableRequest {
-  /** The new name. */
+  /** New name of the table. */
   readonly newTableName: string;
-  /** Absent: the table's current namespace. Empty: the root. */
+  /** Path of the new namespace; an empty path is the root. Default: the current namespace. */
   readonly newNamespaceId?: readonly string[] | undefined;
 }
-/** What `renameTable` resolves to. */
+/** Answer of `renameTable`. */
 export interface RenameTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }
 
-/** Which namespace's tables to list. */
+/** Request of `listTables`. */
 export interface ListTablesRequest extends RequestBase {
-  /** Absent or empty: the root namespace. */
+  /** Path of the namespace. Default: the root namespace. */
   readonly id?: ObjectId | undefined;
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of the names returned, > 0. */
+  /** Maximum number of names on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
-  /** Whether tables that are only declared are listed; default true. */
+  /** True: includes declared tables. Default: true. */
   readonly includeDeclared?: boolean | undefined;
 }
-/** Lists the tables of all namespaces, regardless of the id. */
+/** Request of `listAllTables`. An id has no effect. */
 export interface ListAllTablesRequest extends RequestBase {
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of what is returned, > 0. */
+  /** Maximum number of entries on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
-  /** Whether tables that are only declared are listed; default true. */
+  /** True: includes declared tables. Default: true. */
   readonly includeDeclared?: boolean | undefined;
 }
-/** What `listTables` and `listAllTables` resolve to. */
+/** Answer of `listTables` and `listAllTables`. */
 export interface ListTablesResponse {
-  /** Names in ascending order of their bytes. For `listAllTables`: identifiers, their parts joined by `$`. */
+  /**
+   * Names in ascending order of their UTF-8 bytes. `listAllTables` returns whole ids, with parts joined by
+   * `$`.
+   */
   readonly tables: readonly string[];
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }
 
-/** Which version to count. */
+/** Request of `getTableStats`. */
 export interface GetTableStatsRequest extends TableRequest, WithProgress {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** The version to read; absent: the latest. */
+  /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
-/** What `getTableStats` resolves to. */
+/** Answer of `getTableStats`. */
 export interface GetTableStatsResponse {
-  /** Bytes of data files and index files. */
+  /** Total bytes of data files and index files. */
   readonly totalBytes: number;
-  /** Live rows. */
+  /** Number of live rows. */
   readonly numRows: number;
   /** Number of indexes. */
   readonly numIndices: number;
@@ -281,38 +295,38 @@ export interface GetTableStatsResponse {
 export interface FragmentStats {
   /** Number of fragments. */
   readonly numFragments: number;
-  /** Fragments of fewer than 100,000 physical rows. */
+  /** Number of fragments with fewer than 100,000 physical rows. */
   readonly numSmallFragments: number;
-  /** Physical rows per fragment. */
+  /** Statistics of the number of physical rows per fragment. */
   readonly lengths: {
-    /** Of the smallest fragment. */
+    /** Smallest fragment. */
     readonly min: number;
-    /** Of the largest. */
+    /** Largest fragment. */
     readonly max: number;
-    /** On average, rounded down. */
+    /** Average, rounded down. */
     readonly mean: number;
-    /** A quarter of the fragments have at most so many. */
+    /** 25th percentile. */
     readonly p25: number;
-    /** The median. */
+    /** Median. */
     readonly p50: number;
-    /** Three quarters of the fragments have at most so many. */
+    /** 75th percentile. */
     readonly p75: number;
-    /** 99 of 100 fragments have at most so many. */
+    /** 99th percentile. */
     readonly p99: number;
   };
 }
 
-/** Which version to restore. */
+/** Request of `restoreTable`. */
 export interface RestoreTableRequest extends TableRequest {
-  /** The version whose content becomes the latest. */
+  /** Number of the version whose content becomes the latest. */
   readonly version: number;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `restoreTable` resolves to. */
+/** Answer of `restoreTable`. */
 export interface RestoreTableResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId: string;
-  /** The new version. */
+  /** Number of the new version. */
   readonly version: number;
 }

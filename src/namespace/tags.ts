@@ -1,82 +1,82 @@
-/** Requests and responses of the operations on tags. */
+/** Request and response types of the operations on tags. */
 
 import type { TableRequest } from "./request.js";
 
-/** What a tag names. */
+/** Version that a tag names. */
 export interface TagContents {
-  /** Absent: the main branch. */
+  /** Branch of the version. Absent: main. */
   readonly branch?: string;
-  /** The version. */
+  /** Number of the version. */
   readonly version: number;
-  /** Bytes of the version's manifest. */
+  /** Size of the version's manifest in bytes. */
   readonly manifestSize: number;
 }
 
-/** Which tags to list. */
+/** Request of `listTableTags`. */
 export interface ListTableTagsRequest extends TableRequest {
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of the tags returned, > 0. */
+  /** Maximum number of tags on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
 }
-/** What `listTableTags` resolves to. */
+/** Answer of `listTableTags`. */
 export interface ListTableTagsResponse {
-  /** By name; names in ascending order of their bytes. */
+  /** Tags by name. Names ascend by their UTF-8 bytes. */
   readonly tags: Readonly<Record<string, TagContents>>;
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }
 
-/** Which tag to look up. */
+/** Request of `getTableTagVersion`. */
 export interface GetTableTagVersionRequest extends TableRequest {
   /** Name of the tag. */
   readonly tag: string;
 }
-/** What `getTableTagVersion` resolves to. */
+/** Answer of `getTableTagVersion`. */
 export interface GetTableTagVersionResponse {
-  /** The version that it names. */
+  /** Number of the version that the tag names. */
   readonly version: number;
-  /** Absent: the main branch. */
+  /** Branch of the version. Absent: main. */
   readonly branch?: string;
 }
 
-/** Which version gets a name. */
+/** Request of `createTableTag`. */
 export interface CreateTableTagRequest extends TableRequest {
-  /** 1 to 240 of the characters A-Z a-z 0-9 . - _ */
+  /** Name of the new tag: 1 to 240 of the characters A-Z a-z 0-9 . - _ */
   readonly tag: string;
-  /** The version to name, which must exist. */
+  /** Number of an existing version. */
   readonly version: number;
-  /** Branch that the version is on. */
+  /** Branch of the version. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `createTableTag` resolves to. */
+/** Answer of `createTableTag`. */
 export interface CreateTableTagResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }
 
-/** Which tag to move. */
+/** Request of `updateTableTag`. */
 export interface UpdateTableTagRequest extends TableRequest {
   /** Name of the tag. */
   readonly tag: string;
-  /** The version that the tag is moved to. */
+  /** Number of the version that the tag names from now on. */
   readonly version: number;
-  /** Branch that the version is on. */
+  /** Branch of the version. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `updateTableTag` resolves to. */
+/** Answer of `updateTableTag`. */
 export interface UpdateTableTagResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }
 
-/** Which tag to delete; its version stays. */
+/** Request of `deleteTableTag`. */
 export interface DeleteTableTagRequest extends TableRequest {
   /** Name of the tag. */
   readonly tag: string;
 }
-/** What `deleteTableTag` resolves to. */
+/** Answer of `deleteTableTag`. */
 export interface DeleteTableTagResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
 }

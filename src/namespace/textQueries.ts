@@ -1,110 +1,113 @@
-/** What is searched for in texts. */
+/** Types of text queries. */
 
 /**
- * A search for words: a text of words, or a structured query.
+ * A text query: a string of words, or a structured query.
  *
  *     { stringQuery: { query: "puppy training", columns: ["title", "body"] } }
  *     { structuredQuery: { query: { match: { column: "body", terms: "puppy training", operator: "And" } } } }
  *
- * Rows come with the column `_score` (float32), the best first; rows of equal scores in the order in which they lie on
- * disk. The score is BM25, among the rows that the index covers; rows that it does not cover are scored among these and
- * themselves. A column that is named and has no index is read whole, and its words are compared as they are.
+ * Rows get the column `_score` (float32). The best rows come first; equal scores keep the order on disk. The
+ * score is BM25 over the rows that the index covers; rows that it does not cover are scored together with
+ * them. A named column without an index is scanned, and its words are compared without stemming.
  */
 export interface FullTextQuery {
-  /** Words, of which a row has to have any, and the columns to search. Quotes and operators mean nothing in it. */
+  /** Words, at least one of which must occur. Quotes and operators have no meaning. */
   readonly stringQuery?:
     | {
-        /** The words. */
+        /** Words to search, separated by spaces. */
         readonly query: string;
-        /** Paths of columns. Default: all that are indexed. */
+        /** Paths of columns. Default: all indexed columns. */
         readonly columns?: readonly string[] | undefined;
       }
     | undefined;
-  /** A query as a tree. Excludes `stringQuery`. */
+  /** Query as a tree. Excludes `stringQuery`. */
   readonly structuredQuery?:
     | {
-        /** The query. */
+        /** Root of the tree. */
         readonly query: StructuredTextQuery;
       }
     | undefined;
 }
 
-/** One of several kinds of queries; members may also be spelled with underscores, as on the wire. */
+/** One kind of query. Members may also be in snake_case, as on the wire. */
 export type StructuredTextQuery =
   | {
-      /** Words. */
+      /** Matches words. */
       readonly match: MatchTextQuery;
     }
   | {
-      /** Words that follow each other. */
+      /** Matches consecutive words. */
       readonly phrase: PhraseTextQuery;
     }
   | {
-      /** Rows of one query, some of them lower. */
+      /** Matches one query and lowers the score of rows that match another one. */
       readonly boost: BoostTextQuery;
     }
   | {
-      /** The best of several columns. */
+      /** Matches words in several columns; the best score counts. */
       readonly multiMatch: MultiMatchTextQuery;
     }
   | {
-      /** Several queries. */
+      /** Combines several queries. */
       readonly boolean: BooleanTextQuery;
     };
 
-/** Words of one column. */
+/** A query for words in one column. */
 export interface MatchTextQuery {
-  /** The words. */
+  /** Words to search. */
   readonly terms: string;
-  /** Path of the column. Default: all that are indexed; the best of them counts. */
+  /** Path of the column. Default: all indexed columns; the best score counts. */
   readonly column?: string | undefined;
-  /** Whether a row has to have all words, or any; in any case. Default `Or`. */
+  /** `And` requires all words, `Or` (default) any of them; in any case. */
   readonly operator?: "Or" | "And" | "OR" | "AND" | "or" | "and" | undefined;
-  /** What scores are multiplied by. Default 1. */
+  /** Factor of the score. Default: 1. */
   readonly boost?: number | undefined;
   /**
-   * Letters that may be added, left out or replaced in a word, ≥ 0. Where it is above 0, words are not stemmed. Rows that
-   * no index covers are searched for the words as they are. Default 0.
+   * Maximum number of letters that may be inserted, deleted or replaced in a word, ≥ 0. Above 0, words are
+   * not stemmed. Rows without an index are searched for the exact words. Default: 0.
    */
   readonly fuzziness?: number | undefined;
-  /** Letters at the start of a word that have to be the same. Default 0. */
+  /** Number of leading letters that must be equal. Default: 0. */
   readonly prefixLength?: number | undefined;
-  /** Most words that a word stands for where `fuzziness` is above 0. Default 50. */
+  /** Maximum number of words that a fuzzy word expands to. Default: 50. */
   readonly maxExpansions?: number | undefined;
 }
 
-/** Words that follow each other. An index on the column needs positions (`withPosition`). */
+/** A query for consecutive words. An index on the column must have positions (`withPosition`). */
 export interface PhraseTextQuery {
-  /** The words. */
+  /** Words of the phrase in order. */
   readonly terms: string;
-  /** Path of the column. Default: all that are indexed, which all need positions then; the best of them counts. */
+  /**
+   * Path of the column. Default: all indexed columns, all of which must have positions; the best score
+   * counts.
+   */
   readonly column?: string | undefined;
-  /** Words that may lie between two of them. Default 0. */
+  /** Maximum number of words between two words of the phrase. Default: 0. */
   readonly slop?: number | undefined;
 }
 
-/** Rows that match one query; those that match another one too come later. */
+/** A query whose rows get a lower score if they also match a second query. */
 export interface BoostTextQuery {
-  /** Rows are found by this. */
+  /** Query that selects the rows. */
   readonly positive: StructuredTextQuery;
-  /** What its score is multiplied by, and taken away. */
+  /** Query whose score, times `negativeBoost`, is subtracted. */
   readonly negative: StructuredTextQuery;
-  /** The factor of that. Default 0.5. */
+  /** Factor of the negative score. Default: 0.5. */
   readonly negativeBoost?: number | undefined;
 }
 
-/** Words in several columns, most often the same; the best score counts. */
+/** A query for words in several columns; the best score counts. */
 export interface MultiMatchTextQuery {
-  /** One for each column, as they stand under `match`. */
+  /** Queries of the columns. */
   readonly matchQueries: readonly MatchTextQuery[];
 }
 
-/** Scores of what has to be, and of what may be, are added up. */
+/** A combination of queries. The scores of `must` and `should` are added. */
 export interface BooleanTextQuery {
-  /** All of these have to match. */
+  /** Queries that must all match. */
   readonly must?: readonly StructuredTextQuery[] | undefined;
-  /** Where there is no `must`, any of these has to match. */
+  /** Queries of which at least one must match if there is no `must`. */
   readonly should?: readonly StructuredTextQuery[] | undefined;
-  /** None of these may match. */
+  /** Queries that must not match. */
   readonly mustNot?: readonly StructuredTextQuery[] | undefined;
 }

@@ -1,39 +1,42 @@
-/** Requests and responses of the operations on transactions. */
+/** Request and response types of the operations on transactions. */
 
 import type { ObjectId, Properties, RequestBase } from "./request.js";
 
-/** Which transaction, or job, to describe. */
+/** Request of `describeTransaction`. */
 export interface DescribeTransactionRequest extends RequestBase {
   /**
-   * The path of the table, followed by the id that an operation returned. With the id alone, the engine searches the
-   * transaction files of all tables, unless it returned this id recently. A transaction that is only in a manifest,
-   * like some that clients staged, is found only if the table is given.
+   * Path of the table followed by the id that an operation returned, or the id alone. For an id alone, the
+   * engine searches the transaction files of all tables, unless it returned this id recently. Some clients
+   * record a transaction only in the manifest; finding it requires the table.
    */
   readonly id: ObjectId;
 }
-/** What is known of a transaction or a job. */
+/** Answer of `describeTransaction` for a transaction or a job. */
 export interface DescribeTransactionResponse {
-  /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
+  /** `Succeeded` for a transaction. For a job: `Queued`, `Running`, `Succeeded`, `Failed` or `Canceled`. */
   readonly status: string;
   /**
-   * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (the version
-   * it made), `read_version` (the version it was planned on), `operation`, `tag` (absent: none), `timestamp_millis`
-   * (commit time; milliseconds since the epoch). Of a job: `uuid`, `table`, `branch`, `operation` (its kind), `done`,
-   * `total`, `unit`, `timestamp_millis` (when it was asked for), `error` (the name of the code that it failed with).
+   * Properties by name. They include the properties that the transaction's writer attached.
+   *
+   * - Transaction: `uuid`, `table`, `branch` (absent: main), `version` (the new version), `read_version` (the
+   *   version that it is based on), `operation`, `tag` (absent: none) and `timestamp_millis` (commit time in
+   *   milliseconds since 1970).
+   * - Job: `uuid`, `table`, `branch`, `operation` (kind of job), `done`, `total`, `unit`, `timestamp_millis`
+   *   (creation time) and `error` (name of the error code).
    */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** The one change that there is: a job's status, to `Canceled`. */
+/** Request of `alterTransaction`. The only supported change cancels a job. */
 export interface AlterTransactionRequest extends RequestBase {
-  /** The job's id, alone or after the path of its table. */
+  /** Id of the job, alone or after the path of its table. */
   readonly id: ObjectId;
-  /** What to change; exactly one `setStatusAction` to `Canceled` is supported. */
+  /** Exactly one `setStatusAction` with the status `Canceled`. */
   readonly actions: readonly {
-    /** Sets the status. */
+    /** Sets the status of the job. */
     readonly setStatusAction?:
       | {
-          /** `Canceled`. */
+          /** The only supported status is `Canceled`. */
           readonly status?: string | undefined;
         }
       | undefined;
@@ -42,9 +45,9 @@ export interface AlterTransactionRequest extends RequestBase {
       | {
           /** Name of the property. */
           readonly key?: string | undefined;
-          /** Its value. */
+          /** Value of the property. */
           readonly value?: string | undefined;
-          /** What happens if there is one. */
+          /** Behaviour if the property exists. */
           readonly mode?: string | undefined;
         }
       | undefined;
@@ -53,16 +56,16 @@ export interface AlterTransactionRequest extends RequestBase {
       | {
           /** Name of the property. */
           readonly key?: string | undefined;
-          /** What happens if there is none. */
+          /** Behaviour if the property does not exist. */
           readonly mode?: string | undefined;
         }
       | undefined;
   }[];
 }
-/** What `alterTransaction` resolves to. */
+/** Answer of `alterTransaction`. */
 export interface AlterTransactionResponse {
-  /** The status after the change. */
+  /** Status after the change. */
   readonly status: string;
-  /** As {@link DescribeTransactionResponse} has them. */
+  /** Properties; see {@link DescribeTransactionResponse.properties}. */
   readonly properties?: Properties;
 }

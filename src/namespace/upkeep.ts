@@ -1,121 +1,128 @@
-/** Requests and responses of cleanup and compaction. */
+/** Request and response types of cleanup and compaction, and members that report progress. */
 
 import type { JobUnit } from "./jobs.js";
 import type { TableRequest } from "./request.js";
 
-/** What a cleanup removes: which versions, and which other files. */
+/** Selects the versions and files that a cleanup removes. */
 export interface CleanupSettings {
   /**
-   * Removes versions that were superseded at least this many milliseconds ago, so a reader of the latest version can go
-   * on for at least as long; default 7 days. A query of a version that is removed while the query runs may fail.
+   * Minimum age in milliseconds of the versions to remove, counted from when a newer version replaced them.
+   * Readers of the latest version have at least this long to finish. A query of an older version may fail if
+   * the version is removed during the query. Default: 7 days.
    */
   readonly olderThanMs?: number | undefined;
-  /** Number of newest versions to keep, the latest included; default 1. */
+  /** Number of newest versions to keep, including the latest. Default: 1. */
   readonly retainVersions?: number | undefined;
   /**
-   * Removes files that no version refers to at any age, rather than only from 7 days on. Use this when nobody is
-   * writing to the table: commits of this engine that lose files this way fail, and those of other engines may be
-   * damaged. Files younger than the oldest version that stays by age or number are kept in any case. Default false.
+   * True: also removes files younger than 7 days that no version refers to. Use it only if nobody writes to
+   * the table. A concurrent commit of this engine fails if it loses a file; a commit of another engine may be
+   * damaged. Files younger than the oldest kept version are always kept. Default: false.
    */
   readonly deleteUnverified?: boolean | undefined;
   /**
-   * Fails if a version that would be removed has a tag. Default false: that version stays, and the others are removed.
+   * True: fails if a version to remove has a tag. False: keeps tagged versions and removes the others.
+   * Default: false.
    */
   readonly errorIfTagged?: boolean | undefined;
 }
 
-/** Which fragments a compaction rewrites. */
+/** Selects the fragments that a compaction rewrites. */
 export interface OptimizeSettings {
   /**
-   * Fragments with fewer rows are merged with their neighbours, into fragments with at least this many rows; 1 to
-   * 1,048,576, which is the default.
+   * Minimum number of rows of a fragment, 1 to 1,048,576. Smaller fragments are merged with their neighbours.
+   * Default: 1,048,576.
    */
   readonly targetRowsPerFragment?: number | undefined;
-  /** Rewrites fragments with many deleted rows without these, regardless of size; default true. */
+  /** True: rewrites fragments of any size that have many deleted rows. Default: true. */
   readonly materializeDeletions?: boolean | undefined;
-  /** A fragment has many deleted rows if their share of its rows, 0 to 1, exceeds this; default 0.1. */
+  /** Fraction of deleted rows, 0 to 1, above which a fragment counts as having many. Default: 0.1. */
   readonly materializeDeletionsThreshold?: number | undefined;
 }
 
-/** How far long work is. */
+/** Progress of long work. */
 export interface Progress {
-  /** Units done. */
+  /** Number of finished units. */
   readonly done: number;
-  /** Absent while it is not known. */
+  /** Total number of units. Absent while it is unknown. */
   readonly total?: number;
-  /** What is counted. */
+  /** Unit of `done` and `total`. */
   readonly unit: JobUnit;
 }
 
-/** What requests for work that may take longer than a moment have. */
+/** Member of requests that may take long. */
 export interface WithProgress {
   /**
-   * Called whenever the work has got on. Of a job: as long as this process runs it; `waitForJob` also tells of jobs that
-   * another one runs. An error that it throws ends the work, and is the work's.
+   * Callback for each step of progress. For a job, it is called while this process runs the job; `waitForJob`
+   * also reports jobs of other processes. An error that it throws ends the work, and the work fails with it.
    */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What requests for long work may have. */
+/** Members of requests for long work. */
 export interface LongWork extends WithProgress {
-  /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
+  /**
+   * True: starts a job and resolves to its id at once. False: resolves when the work is done. Default: false.
+   */
   readonly background?: boolean | undefined;
 }
-/** What requests with `background` resolve to. */
+/** Answer of requests with `background: true`. */
 export interface StartedJob {
-  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
+  /** Id of the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
-/** Which fragments to compact, and how. */
+/** Request of `optimizeTable`. */
 export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
-  /** The branch whose fragments are rewritten; absent: the main branch. */
+  /** Branch to compact. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `optimizeTable` resolves to. */
+/** Answer of `optimizeTable`. */
 export interface OptimizeTableResponse {
-  /** Absent if there was nothing to do, and no version was made. */
+  /** Id of the change for `describeTransaction`. Absent if there was nothing to do. */
   readonly transactionId?: string;
-  /** The latest version. */
+  /** Number of the latest version. */
   readonly version: number;
-  /** Fragments that were rewritten. */
+  /** Number of rewritten fragments. */
   readonly fragmentsRemoved: number;
-  /** Fragments that hold their rows now. */
+  /** Number of fragments that replace them. */
   readonly fragmentsAdded: number;
-  /** Data and deletion files that the version before has and this one does not; they stay until a cleanup. */
+  /**
+   * Number of data and deletion files that the new version no longer refers to. They stay until a cleanup.
+   */
   readonly filesRemoved: number;
-  /** Data and deletion files that the new version has and the one before does not. */
+  /** Number of data and deletion files that only the new version refers to. */
   readonly filesAdded: number;
   /**
-   * Fragments left as they are because an index covers them that this release can't write: its entries would no longer
-   * be right. None in tables with stable row ids.
+   * Number of fragments that stay unchanged because an index of an unsupported kind covers them: moving rows
+   * would invalidate the index. Always 0 for tables with stable row ids.
    */
   readonly indexedFragmentsLeft: number;
-  /** Indexes that cover more fragments than before, or have fewer segments. */
+  /** Number of indexes that cover more fragments than before, or have fewer segments. */
   readonly indexesUpdated: number;
 }
 
-/** Which versions and files to remove. */
+/** Request of `cleanupTable`. */
 export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
-  /** The branch whose versions are cleaned up; absent: the main branch. */
+  /** Branch whose versions are cleaned up. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `cleanupTable` resolves to. */
+/** Answer of `cleanupTable`. */
 export interface CleanupTableResponse {
-  /** Bytes of all files removed, manifests included. */
+  /** Bytes of all removed files, including manifests. */
   readonly bytesRemoved: number;
-  /** Number of versions removed. */
+  /** Number of removed versions. */
   readonly versionsRemoved: number;
   /**
-   * All files except manifests of versions; includes temporary files and the like, which the counts below leave out.
+   * Number of removed files except manifests of versions. It includes temporary files, which the counts below
+   * exclude.
    */
   readonly filesRemoved: number;
-  /** Data files among them. */
+  /** Number of removed data files. */
   readonly dataFilesRemoved: number;
-  /** Deletion files among them. */
+  /** Number of removed deletion files. */
   readonly deletionFilesRemoved: number;
-  /** Transaction files among them. */
+  /** Number of removed transaction files. */
   readonly transactionFilesRemoved: number;
-  /** Index files among them. */
+  /** Number of removed index files. */
   readonly indexFilesRemoved: number;
 }

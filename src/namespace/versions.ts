@@ -1,4 +1,4 @@
-/** Requests and responses of the operations on versions. */
+/** Request and response types of the operations on versions. */
 
 import type { AnyCase, ObjectId, RequestBase, TableRequest } from "./request.js";
 import type {
@@ -10,171 +10,177 @@ import type {
 
 /** One version of a table. */
 export interface TableVersion {
-  /** Its number. */
+  /** Number of the version. */
   readonly version: number;
   /** Absolute path of the manifest. */
   readonly manifestPath: string;
-  /** Bytes. */
+  /** Size of the manifest in bytes. */
   readonly manifestSize: number;
-  /** As it was given with the version; absent if it was not. */
+  /** Value that was passed when the version was published, if any. */
   readonly eTag?: string;
-  /** Commit time, as recorded in the manifest; milliseconds since the epoch. */
+  /** Commit time according to the manifest, in milliseconds since 1970. */
   readonly timestampMillis: number;
-  /** As it was given with the version; absent if it was not. */
+  /** Map that was passed when the version was published, if any. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** Which staged manifest becomes which version. */
+/** Request of `createTableVersion`, which publishes a staged manifest. */
 export interface CreateTableVersionRequest extends TableRequest {
-  /** Must be free, and equal to the number in the staged manifest; at most 2^32 above the latest. */
+  /**
+   * Number of the new version. It must be free, equal the number in the manifest, and exceed the latest by at
+   * most 2^32.
+   */
   readonly version: number;
-  /** Path of the staged manifest: absolute, relative to the table, or absolute without its leading slash. */
+  /** Path of the staged manifest: absolute, relative to the table, or absolute without the leading slash. */
   readonly manifestPath: string;
-  /** Bytes of the staged manifest; a file of another size is refused. */
+  /** Size of the staged manifest in bytes. A file of another size is refused. Default: not checked. */
   readonly manifestSize?: number | undefined;
-  /** Stored and returned with the version; not compared with anything. */
+  /** Text to store with the version. It is compared with nothing. */
   readonly eTag?: string | undefined;
-  /** Stored and returned with the version. */
+  /** Map to store with the version. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
+  /**
+   * Naming scheme of the manifest: `V1` or `V2`. Default: the scheme of the table; V2 for a table without
+   * versions.
+   */
   readonly namingScheme?: AnyCase<"V1" | "V2"> | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /**
-   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
-   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
+   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
+   * the namespace publish a branch's first version before they register the branch. Default: false.
    */
   readonly unregisteredBranch?: boolean | undefined;
 }
-/** What `createTableVersion` resolves to. */
+/** Answer of `createTableVersion`. */
 export interface CreateTableVersionResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** The version as it was published. */
+  /** The published version. */
   readonly version: TableVersion;
 }
 
-/** One version of {@link BatchCreateTableVersionsRequest}. */
+/** One entry of {@link BatchCreateTableVersionsRequest}. */
 export type CreateTableVersionEntry = Omit<CreateTableVersionRequest, keyof RequestBase> & {
   /** Path of the table. */
   readonly id: ObjectId;
 };
 
-/** Versions of several tables to publish, all or none. */
+/** Request of `batchCreateTableVersions`, which publishes all manifests or none. */
 export interface BatchCreateTableVersionsRequest extends RequestBase {
-  /** At least one; a table may have several, with ascending numbers. */
+  /** At least one entry. One table may have several entries, with ascending version numbers. */
   readonly entries: readonly CreateTableVersionEntry[];
 }
-/** What `batchCreateTableVersions` resolves to. */
+/** Answer of `batchCreateTableVersions`. */
 export interface BatchCreateTableVersionsResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** In the order of the entries. */
+  /** Published versions, in the order of the entries. */
   readonly versions: readonly TableVersion[];
 }
 
-/** A range of consecutive version numbers. */
+/** Range of consecutive version numbers. */
 export interface VersionRange {
-  /** The first number. */
+  /** First number of the range. */
   readonly startVersion: number;
-  /** Exclusive; -1 stands for the number after the latest. */
+  /** End of the range, exclusive. -1 means that the range includes the latest version. */
   readonly endVersion: number;
 }
 
-/** Which versions of a table to delete. */
+/** Request of `batchDeleteTableVersions`. */
 export interface BatchDeleteTableVersionsRequest extends TableRequest {
-  /** Numbers in the ranges that have no version are ignored. */
+  /** Ranges of versions to delete. Numbers without a version are ignored. */
   readonly ranges: readonly VersionRange[];
-  /** Absent: the main branch. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
 }
-/** What `batchDeleteTableVersions` resolves to. */
+/** Answer of `batchDeleteTableVersions`. */
 export interface BatchDeleteTableVersionsResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** Number of versions deleted. */
+  /** Number of deleted versions. */
   readonly deletedCount: number;
 }
 
-/** Versions of one table to delete as part of a batch. */
+/** Deletion of versions of one table, as part of a batch. */
 export type DeleteTableVersionsEntry = Omit<BatchDeleteTableVersionsRequest, keyof RequestBase> & {
   /** Path of the table. */
   readonly id: ObjectId;
 };
 
-/** One part of a batch; has exactly one member. */
+/** Part of a batch. It has exactly one member. */
 export interface BatchCommitOperation {
   /** Declares a table. */
   readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
   /** Publishes a staged manifest. */
   readonly createTableVersion?: CreateTableVersionEntry | undefined;
-  /** Applies to the table as it is before the batch. */
+  /** Deletes versions. It applies to the table as it was before the batch. */
   readonly deleteTableVersions?: DeleteTableVersionsEntry | undefined;
-  /** Hides a table. */
+  /** Hides a table and keeps its files. */
   readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
 }
-/** Changes of several tables, all or none. */
+/** Request of `batchCommitTables`, which applies all changes or none. */
 export interface BatchCommitTablesRequest extends RequestBase {
-  /** The changes, in order; at least one. */
+  /** Changes in order; at least one. */
   readonly operations: readonly BatchCommitOperation[];
 }
-/** Result of one part, in the same member as the operation. */
+/** Result of one part of a batch, in the member of the part's name. */
 export interface BatchCommitResult {
-  /** Of a declaration. */
+  /** Result of a declaration. */
   readonly declareTable?: DeclareTableResponse;
-  /** Of a published version. */
+  /** Result of a published version. */
   readonly createTableVersion?: CreateTableVersionResponse;
-  /** Of deleted versions. */
+  /** Result of a deletion of versions. */
   readonly deleteTableVersions?: BatchDeleteTableVersionsResponse;
-  /** Of a hidden table. */
+  /** Result of a deregistration. */
   readonly deregisterTable?: DeregisterTableResponse;
 }
-/** What `batchCommitTables` resolves to. */
+/** Answer of `batchCommitTables`. */
 export interface BatchCommitTablesResponse {
-  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
+  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
   readonly transactionId?: string;
-  /** In the order of the operations. */
+  /** Results in the order of the operations. */
   readonly results: readonly BatchCommitResult[];
 }
 
-/** Which version to describe. */
+/** Request of `describeTableVersion`. */
 export interface DescribeTableVersionRequest extends TableRequest {
-  /** Absent: the latest. */
+  /** Number of the version. Default: the latest version. */
   readonly version?: number | undefined;
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /**
-   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
-   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
+   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
+   * the namespace publish a branch's first version before they register the branch. Default: false.
    */
   readonly unregisteredBranch?: boolean | undefined;
 }
-/** What `describeTableVersion` resolves to. */
+/** Answer of `describeTableVersion`. */
 export interface DescribeTableVersionResponse {
-  /** What is known of it. */
+  /** The version. */
   readonly version: TableVersion;
 }
 
-/** Which versions to list. */
+/** Request of `listTableVersions`. */
 export interface ListTableVersionsRequest extends TableRequest {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /**
-   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
-   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
+   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
+   * the namespace publish a branch's first version before they register the branch. Default: false.
    */
   readonly unregisteredBranch?: boolean | undefined;
-  /** Token of the previous page. */
+  /** `pageToken` of the previous page. Default: the first page. */
   readonly pageToken?: string | undefined;
-  /** Inclusive upper bound of the versions returned, > 0. */
+  /** Maximum number of versions on the page, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
-  /** Newest first; default false. */
+  /** True: lists the newest version first. Default: false. */
   readonly descending?: boolean | undefined;
 }
-/** What `listTableVersions` resolves to. */
+/** Answer of `listTableVersions`. */
 export interface ListTableVersionsResponse {
-  /** Oldest first, or newest first if `descending`. */
+  /** Versions, oldest first unless `descending` is true. */
   readonly versions: readonly TableVersion[];
-  /** Absent on the last page. */
+  /** Token that requests the next page. Absent on the last page. */
   readonly pageToken?: string;
 }

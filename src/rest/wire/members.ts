@@ -35,7 +35,7 @@ const tuning = z.int().nullish();
 const numbers = z.array(z.number());
 const dataType = z.union([text, shape.jsonType]).nullish();
 
-/** Range of versions: the start is inclusive, the end exclusive. An end of -1 means all versions from the start. */
+/** Range of versions: the end is exclusive; -1 includes the latest version. */
 const versionRange = z.object({ start_version: shape.version, end_version: z.int().min(-1) });
 
 const columnSelection = z.union([
