@@ -1,8 +1,8 @@
 /**
- * The engine's one class: a namespace of tables in a local directory. Each operation is one line here and one file
- * under `operations/`. What lies behind the class is loaded when it is needed: a program that imports it waits for little
- * more than this module. The resources that operations share (disk, locks, caches) are opened with the first call and
- * released by `close`.
+ * The public class: a namespace of tables in a local directory. Each operation is one line here, one row in
+ * `operationTable`, and one file under `operations/`. The class loads the engine with the first call, so that
+ * importing it is fast. The first call also opens the resources that operations share (disk, locks, caches);
+ * `close` releases them.
  */
 
 import type { Table } from "apache-arrow";
@@ -32,7 +32,7 @@ import { accessOf, asksItself, pinRequest } from "./operations/access.js";
 import { operationError } from "./operations/failure.js";
 import { checkChoice, contextOptionsOf } from "./operations/namespaceOptions.js";
 import { optionalId, requireTableId } from "./operations/request.js";
-import { declarationOf, type OperationName, type PartOf, type Requests } from "./operationTable.js";
+import { type OperationName, operationRow, type PartOf, type Requests } from "./operationTable.js";
 import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
@@ -60,9 +60,9 @@ type Answer<Name extends OperationName> = Name extends keyof Parts[PartOf<Name>]
   : unknown;
 
 /**
- * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
- * instances, in any number of processes, may share a directory. Every method rejects with a {@link NamespaceError}; a
- * rejected call has changed nothing, except where the method's own documentation says so.
+ * A hierarchy of namespaces with versioned Lance tables in one local directory. Any number of instances, in
+ * any number of processes, may share a directory. Every method rejects with a {@link NamespaceError}. A
+ * rejected call has changed nothing unless the method's documentation says otherwise.
  *
  * @example
  * await using ns = new DirectoryNamespace({ root: "./data" });
@@ -81,8 +81,9 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Touches no disk: the directory is made on the first write.
-   * @param options `disk` replaces the access to the local file system with another implementation
+   * Opens a namespace without touching the disk: the first write creates the directory.
+   * @param options options of the namespace; `disk` replaces the local file system with another
+   *   implementation
    */
   constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     const contextOptions = contextOptionsOf(options);
@@ -97,33 +98,34 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Paths of the directory: as given, and with links resolved. A server tells its clients neither.
+   * Returns the paths of the directory: as configured, and with symbolic links resolved. A server must not
+   * reveal them.
    * @internal
    */
   async rootPaths(): Promise<readonly string[]> {
     const { disk, root } = (await this.#engine.get()).context;
-    // A disk that can't be read has revealed no path behind links either.
+    // A disk that can't be read has revealed no resolved path either.
     const real = await disk.realPath(root).catch(() => null);
     return real === null ? [root] : [root, real];
   }
 
   /**
-   * A handle on one table: the operations without the id. Touches no disk.
+   * Returns a handle on one table, whose methods need no id. Touches no disk.
    *
    *     const orders = ns.table<{ id: number; city: string }>("sales$orders");
    *
-   * @param id as one text, its parts joined by `$`, or as an array
+   * @param id path of the table: a string with parts joined by `$`, or an array
+   * @param options version, branch or tag that the handle reads, and its caller
    */
   table<Row extends object = AnyRow>(id: ObjectId, options: TableHandleOptions = {}): TableHandle<Row> {
     return new TableHandle<Row>(this, Object.freeze([...requireTableId(id)]), options);
   }
 
   /**
-   * Ends the jobs that run here, releases open files and caches, and makes later calls fail. It does not wait for calls:
-   * those in progress go on, and so do results of queries that were opened before. Await these first if the process ends
-   * next.
-   * @param options `jobs`: "wait" until they have ended by themselves; "cancel" (default) ends them now, and asking for the
-   *   same work later goes on with them, from their last checkpoint
+   * Ends the jobs that run here, releases open files and caches, and makes later calls fail. Calls in
+   * progress and results of earlier queries continue. If the process ends next, await these first.
+   * @param options `jobs: "cancel"` (default) ends jobs now; a later request for the same work resumes them
+   *   from their last checkpoint. `jobs: "wait"` waits for them
    */
   async close(options: options.CloseOptions = {}): Promise<void> {
     checkOptionMembers("options", options, ["jobs"]);
@@ -138,22 +140,22 @@ export class DirectoryNamespace implements AsyncDisposable {
     }
   }
 
-  /** The same as {@link close}, for `await using`. */
+  /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  // ---------------------------------------------------------------------------------------------- namespaces
+  // ------------------------------------------------------------------------------------------ namespaces
 
   /**
-   * Makes a namespace.
-   * @throws NamespaceAlreadyExistsError, NamespaceNotFoundError for the one above it
+   * Creates a namespace.
+   * @throws NamespaceAlreadyExistsError; NamespaceNotFoundError for the parent
    */
   createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
     return this.#run("createNamespace", request);
   }
   /**
-   * Properties of a namespace.
+   * Returns the properties of a namespace.
    * @throws NamespaceNotFoundError
    */
   describeNamespace(
@@ -162,106 +164,127 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("describeNamespace", request);
   }
   /**
-   * Names of the namespaces directly in one, in pages.
+   * Lists the names of a namespace's direct children, page by page.
    * @throws NamespaceNotFoundError
    */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
     return this.#run("listNamespaces", request);
   }
-  /** Resolves to undefined if the namespace exists. */
+  /**
+   * Checks that a namespace exists.
+   * @throws NamespaceNotFoundError
+   */
   namespaceExists(request: namespaces.NamespaceExistsRequest): Promise<void> {
     return this.#run("namespaceExists", request);
   }
   /**
-   * Removes a namespace, with `Cascade` also everything in it.
-   * @throws InternalError also if the namespace was dropped but files of its tables can't be removed; the message names
-   *   their directory
+   * Drops a namespace. `behavior: "Cascade"` also drops everything in it.
+   * @throws NamespaceNotFoundError; NamespaceNotEmptyError; InternalError if the namespace is gone but files
+   *   of its tables can't be removed, whose directory the message names
    */
   dropNamespace(request: namespaces.DropNamespaceRequest): Promise<namespaces.DropNamespaceResponse> {
     return this.#run("dropNamespace", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- tables
+  // ------------------------------------------------------------------------------------------ tables
 
-  /** Reserves a table's name without data. */
+  /**
+   * Reserves the name of a table without creating a version.
+   * @throws TableAlreadyExistsError; NamespaceNotFoundError
+   */
   declareTable(request: tables.DeclareTableRequest): Promise<tables.DeclareTableResponse> {
     return this.#run("declareTable", request);
   }
-  /** Creates a table from the given rows; their schema becomes the table's. */
+  /**
+   * Creates a table from rows. The table gets the schema of the rows.
+   * @throws TableAlreadyExistsError; NamespaceNotFoundError; InvalidInputError for malformed rows
+   */
   createTable(
     request: tables.CreateTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<tables.CreateTableResponse> {
     return this.#run("createTable", request, data);
   }
-  /** Resolves to undefined if the table (and the requested version) exists. */
+  /**
+   * Checks that a table exists, and the requested version, branch or tag.
+   * @throws TableNotFoundError; TableVersionNotFoundError; TableBranchNotFoundError; TableTagNotFoundError
+   */
   tableExists(request: tables.TableExistsRequest): Promise<void> {
     return this.#run("tableExists", request);
   }
   /**
-   * Where a table lies, its version, schema and properties.
-   * @throws TableNotFoundError, TableVersionNotFoundError
+   * Returns the location, version, schema and properties of a table.
+   * @throws TableNotFoundError; TableVersionNotFoundError
    */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
     return this.#run("describeTable", request);
   }
   /**
-   * Removes a table with all its versions. For a root table that is a symbolic link, only the link is removed: its
-   * target may belong to others too.
-   * @throws InternalError also if a table of a child namespace was dropped but its files can't be removed; the message
-   *   names their directory
+   * Drops a table with all its versions. For a root table that is a symbolic link, it removes only the link,
+   * because others may use the target.
+   * @throws TableNotFoundError; InternalError if a table of a child namespace is gone but its files can't be
+   *   removed, whose directory the message names
    */
   dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
     return this.#run("dropTable", request);
   }
   /**
-   * Names of the tables directly in a namespace, in pages.
+   * Lists the names of a namespace's tables, page by page.
    * @throws NamespaceNotFoundError
    */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listTables", request);
   }
-  /** Tables of all namespaces. */
+  /** Lists the ids of the tables of all namespaces, page by page. */
   listAllTables(request: tables.ListAllTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listAllTables", request);
   }
   /**
-   * Gives an id to a table that lies below the root.
-   * @throws InvalidInputError if no table lies there, or another table lies there, in it, or around it
+   * Gives an id to an existing table directory below the root.
+   * @throws InvalidInputError if the directory has no table, or overlaps the directory of another table;
+   *   TableAlreadyExistsError
    */
   registerTable(request: tables.RegisterTableRequest): Promise<tables.RegisterTableResponse> {
     return this.#run("registerTable", request);
   }
   /**
-   * Takes the id from a table; its data stays where it is, for `registerTable`. While a root table is deregistered,
-   * nothing else gets its name.
+   * Hides a table and keeps its files, which `registerTable` can register again. The name of a hidden root
+   * table stays reserved.
+   * @throws TableNotFoundError
    */
   deregisterTable(request: tables.DeregisterTableRequest): Promise<tables.DeregisterTableResponse> {
     return this.#run("deregisterTable", request);
   }
   /**
-   * Gives a table another id. The directory moves with it if the table is in the root, before or after.
-   * @throws UnsupportedError if the directory would have to move and can't: the table has branches, which would lose
-   *   it, or the file system doesn't move it
+   * Renames a table, or moves it to another namespace. The directory moves if the old or the new id is in the
+   * root namespace.
+   * @throws TableNotFoundError; TableAlreadyExistsError; UnsupportedError if the directory must move and
+   *   can't: branches refer to it, or the file system refuses
    */
   renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
     return this.#run("renameTable", request);
   }
   /**
-   * Counts of rows, bytes, fragments and indexes.
-   * @throws TableNotFoundError
+   * Returns counts of rows, bytes, fragments and indexes.
+   * @throws TableNotFoundError; TableVersionNotFoundError
    */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
     return this.#run("getTableStats", request);
   }
-  /** Commits the content of an older version as a new latest version. */
+  /**
+   * Commits the content of an older version as the new latest version.
+   * @throws TableVersionNotFoundError
+   */
   restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
     return this.#run("restoreTable", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- rows
+  // ------------------------------------------------------------------------------------------ rows
 
-  /** Adds rows, or replaces all rows. A table that was only declared gets its first version this way. */
+  /**
+   * Appends rows, or replaces all rows with mode `Overwrite`. A declared table gets its first version.
+   * @throws TableNotFoundError; TableSchemaValidationError if the rows do not match the schema
+   */
   insertIntoTable(
     request: rowsOf.InsertIntoTableRequest,
     data: rowsOf.RowsInput,
@@ -269,32 +292,35 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("insertIntoTable", request, data);
   }
   /**
-   * Deletes the rows that a predicate selects, all of them or none, and makes a version even where it selects none. Where
-   * another writer changes the same rows meanwhile, the predicate is applied anew to what that writer left.
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   * Deletes the rows that a predicate selects, all or none. Creates a version even if it selects no rows. If
+   * another writer changes the same rows, the predicate is applied again to the new version.
+   * @throws InvalidInputError for a predicate that does not parse; ConcurrentModificationError if other
+   *   writers keep changing the same fragments
    */
   deleteFromTable(request: rowsOf.DeleteFromTableRequest): Promise<rowsOf.DeleteFromTableResponse> {
     return this.#run("deleteFromTable", request);
   }
   /**
-   * Sets columns of the rows that a predicate selects, in all of them or none, and makes a version even where it selects
-   * none. A value of another type is cast to the column's. Where another writer changes the same rows meanwhile,
-   * predicate and expressions are applied anew to what that writer left.
-   * @throws TableColumnNotFoundError for a column that is not there; TableSchemaValidationError where a column that is
-   *   not nullable would get a null; InvalidInputError for a row for which an expression has no value
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   * Sets columns of the rows that a predicate selects, in all of them or none. Creates a version even if it
+   * selects no rows. Values are cast to the column types. If another writer changes the same rows, predicate
+   * and expressions are applied again to the new version.
+   * @throws TableColumnNotFoundError; TableSchemaValidationError for a null in a column that forbids nulls;
+   *   InvalidInputError if an expression has no value for a row; ConcurrentModificationError if other writers
+   *   keep changing the same fragments
    */
   updateTable(request: rowsOf.UpdateTableRequest): Promise<rowsOf.UpdateTableResponse> {
     return this.#run("updateTable", request);
   }
   /**
-   * Updates, adds and removes rows by key, all in one version:
+   * Updates, inserts and deletes rows by key, in one version:
    *
-   *     await ns.mergeInsertIntoTable({ id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true }, rows);
+   *     const clauses = { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+   *     await ns.mergeInsertIntoTable({ id, on: "id", ...clauses }, rows);
    *
-   * The rows may come as a stream of any length. Where another writer changes the same rows meanwhile, the merge is done
-   * again on that writer's version. A table that was only declared gets its first version this way.
-   * @throws InvalidInputError where several of the given rows would replace the same row
+   * The rows may be a stream of any length. If another writer changes the same rows, the merge is repeated on
+   * the new version. A declared table gets its first version.
+   * @throws InvalidInputError if several input rows match the same table row; TableSchemaValidationError;
+   *   ConcurrentModificationError
    */
   mergeInsertIntoTable(
     request: rowsOf.MergeInsertIntoTableRequest,
@@ -303,112 +329,76 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("mergeInsertIntoTable", request, data);
   }
   /**
-   * Rows of a table. They are read when they are asked for, and anew each time.
-   * @throws InvalidInputError for a filter or a column that can not be understood
+   * Returns the rows of a query. Rows are read when they are requested, and again for each iteration.
+   * @throws TableNotFoundError; TableVersionNotFoundError; InvalidInputError for a filter or a column that
+   *   does not parse; TableColumnNotFoundError
    */
   queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
     return this.#run("queryTable", request);
   }
   /**
-   * The rows at the given offsets, in the order given; deleted rows don't count. Reads little more than those rows.
-   * Authorised as `queryTable`.
-   * @throws InvalidInputError for an offset that is no row of the version
+   * Returns the rows at offsets, in the given order. Deleted rows have no offset. Reads little more than
+   * these rows. Authorised as `queryTable`.
+   * @throws InvalidInputError for an offset beyond the live rows of the version
    */
   takeRows(request: queries.TakeRowsRequest): Promise<Table> {
     return this.#run("takeRows", request);
   }
   /**
-   * The values of a blob column at the given offsets, in the order given; null for nulls. A value is read only when its
-   * bytes are asked for. Authorised as `queryTable`.
-   * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
+   * Returns the values of a blob column at row offsets, in the given order. A null value is null. The bytes
+   * are read only when requested. Authorised as `queryTable`.
+   * @throws InvalidInputError for an offset beyond the live rows of the version, and for a column without
+   *   blobs
    */
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
     return this.#run("takeBlobs", request);
   }
-  /** The number of rows, or of those that a predicate selects. */
+  /**
+   * Counts all rows, or the rows that a predicate selects.
+   * @throws TableNotFoundError; InvalidInputError for a predicate that does not parse
+   */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request);
   }
-  /** How a query would run, as text or JSON. */
+  /** Returns the plan of a query, as text or JSON. */
   explainTableQueryPlan(request: queries.ExplainTableQueryPlanRequest): Promise<string> {
     return this.#run("explainTableQueryPlan", request);
   }
-  /** Runs a query, and tells what each step of it did. */
+  /** Runs a query and returns its plan with measurements of each step. */
   analyzeTableQueryPlan(request: queries.AnalyzeTableQueryPlanRequest): Promise<string> {
     return this.#run("analyzeTableQueryPlan", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- upkeep
+  // ------------------------------------------------------------------------------------------ upkeep
 
   /**
-   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
-   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
-   *
-   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
-   * except in tables with stable row ids.
-   *
-   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
-   * The signal counts until the first version is
-   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
-   * the first version stays, with the same rows.
-   * @throws UnsupportedError for tables with columns that this release does not write
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   * Starts a job that compacts a table, and resolves to its id. The overload without `background` describes
+   * the work.
    */
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest & { readonly background: true },
   ): Promise<upkeepOf.StartedJob>;
   /**
-   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
-   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
+   * Compacts a table: merges small fragments, and rewrites fragments without their many deleted rows. The
+   * rows stay the same, but merged rows come last. Old versions keep their files until a cleanup.
    *
-   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
-   * except in tables with stable row ids.
+   * Indexes are rewritten if their rows move, and uncovered rows are merged into them. Indexes of unsupported
+   * kinds (`IVF_RQ`, `FM`, unknown kinds) stay unchanged. So do the fragments that they cover, except in
+   * tables with stable row ids.
    *
-   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
-   * The signal counts until the first version is
-   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
-   * the first version stays, with the same rows.
-   * @throws UnsupportedError for tables with columns that this release does not write
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   * Merging creates two versions, of which the first only reserves ids; updating indexes creates one more.
+   * The signal works until the first version is committed: an aborted call that rejects has changed nothing.
+   * If the call fails between the two versions for another reason, the first stays, with unchanged rows.
+   * @throws UnsupportedError for a table with columns that this release does not write;
+   *   ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest & { readonly background?: false },
   ): Promise<upkeepOf.OptimizeTableResponse>;
-  /**
-   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
-   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
-   *
-   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
-   * except in tables with stable row ids.
-   *
-   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
-   * The signal counts until the first version is
-   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
-   * the first version stays, with the same rows.
-   * @throws UnsupportedError for tables with columns that this release does not write
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
-   */
+  /** Compacts a table. With `background: true` it starts a job, and otherwise does the work. */
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest,
   ): Promise<upkeepOf.OptimizeTableResponse | upkeepOf.StartedJob>;
-  /**
-   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
-   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
-   *
-   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
-   * except in tables with stable row ids.
-   *
-   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
-   * The signal counts until the first version is
-   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
-   * the first version stays, with the same rows.
-   * @throws UnsupportedError for tables with columns that this release does not write
-   * @throws ConcurrentModificationError if other writers keep changing the same fragments
-   */
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest,
   ): Promise<upkeepOf.OptimizeTableResponse | upkeepOf.StartedJob> {
@@ -416,66 +406,47 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * orphans in the namespace from table creations that died a week ago or earlier.
-   *
-   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
-   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
-   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
-   * first may stay.
+   * Starts a job that cleans up a table, and resolves to its id. The overload without `background` describes
+   * the work.
    */
   cleanupTable(
     request: upkeepOf.CleanupTableRequest & { readonly background: true },
   ): Promise<upkeepOf.StartedJob>;
   /**
-   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * orphans in the namespace from table creations that died a week ago or earlier.
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also
+   * removes orphans of table creations that died at least a week ago.
    *
-   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
-   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
-   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
-   * first may stay.
+   * The signal works until the first version is removed: an aborted call that rejects has removed only files
+   * that no version refers to. If the disk fails later, the call rejects although versions are gone; the next
+   * cleanup removes their remaining files. On a full disk, versions stay if their removal can't be recorded.
    */
   cleanupTable(
     request: upkeepOf.CleanupTableRequest & { readonly background?: false },
   ): Promise<upkeepOf.CleanupTableResponse>;
-  /**
-   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * orphans in the namespace from table creations that died a week ago or earlier.
-   *
-   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
-   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
-   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
-   * first may stay.
-   */
+  /** Cleans up a table. With `background: true` it starts a job, and otherwise does the work. */
   cleanupTable(
     request: upkeepOf.CleanupTableRequest,
   ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob>;
-  /**
-   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * orphans in the namespace from table creations that died a week ago or earlier.
-   *
-   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
-   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
-   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
-   * first may stay.
-   */
   cleanupTable(
     request: upkeepOf.CleanupTableRequest,
   ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob> {
     return this.#run("cleanupTable", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- versions
+  // ------------------------------------------------------------------------------------------ versions
 
-  /** Publishes a staged manifest under a version number that must be free. */
+  /**
+   * Publishes a staged manifest under a free version number.
+   * @throws ConcurrentModificationError if the number is taken; InvalidInputError for a manifest that does
+   *   not fit
+   */
   createTableVersion(
     request: versions.CreateTableVersionRequest,
   ): Promise<versions.CreateTableVersionResponse> {
     return this.#run("createTableVersion", request);
   }
   /**
-   * Number, time and manifest of a version.
+   * Returns number, commit time and manifest of a version.
    * @throws TableVersionNotFoundError
    */
   describeTableVersion(
@@ -484,9 +455,9 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("describeTableVersion", request);
   }
   /**
-   * Publishes staged manifests of several tables, all of them or none.
-   * @throws ServiceUnavailableError if the batch is decided but can't be finished now: the next operation on one of the tables
-   *   finishes it
+   * Publishes staged manifests of several tables, all or none.
+   * @throws ServiceUnavailableError if the batch is decided but can't be finished now; the next operation on
+   *   one of the tables finishes it
    */
   batchCreateTableVersions(
     request: versions.BatchCreateTableVersionsRequest,
@@ -494,9 +465,9 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("batchCreateTableVersions", request);
   }
   /**
-   * Deletes the versions in the ranges, all or none, and the files that only they have. To find these files it reads
-   * the manifests of all versions, as a cleanup does.
-   * @throws InvalidInputError if one of the versions is the latest, has a tag, or is what a branch was made from
+   * Deletes the versions in ranges, all or none, and the files that only they need. It reads the manifests of
+   * all versions to find these files.
+   * @throws InvalidInputError if a version is the latest, has a tag, or is the start of a branch
    */
   batchDeleteTableVersions(
     request: versions.BatchDeleteTableVersionsRequest,
@@ -504,66 +475,90 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("batchDeleteTableVersions", request);
   }
   /**
-   * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
-   * @throws ServiceUnavailableError if the batch is decided but can't be finished now: the next operation on one of the tables
-   *   finishes it
+   * Declares tables, publishes and deletes versions, and deregisters tables: all or nothing.
+   * @throws ServiceUnavailableError if the batch is decided but can't be finished now; the next operation on
+   *   one of the tables finishes it
    */
   batchCommitTables(request: versions.BatchCommitTablesRequest): Promise<versions.BatchCommitTablesResponse> {
     return this.#run("batchCommitTables", request);
   }
-  /** The versions of a table or a branch, in pages. */
+  /**
+   * Lists the versions of a table or branch, page by page.
+   * @throws TableNotFoundError
+   */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
     return this.#run("listTableVersions", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- branches
+  // ------------------------------------------------------------------------------------------ branches
 
-  /** Starts a separate line of versions from an existing version; copies no rows. */
+  /**
+   * Creates a branch that starts from an existing version. Copies no rows.
+   * @throws TableBranchAlreadyExistsError; TableVersionNotFoundError
+   */
   createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
     return this.#run("createTableBranch", request);
   }
-  /** The branches of a table, in pages; main is not among them. */
+  /**
+   * Lists the branches of a table except main, page by page.
+   * @throws TableNotFoundError
+   */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
     return this.#run("listTableBranches", request);
   }
   /**
-   * Removes a branch, with all its versions, that no other branch and no tag refers to.
-   * @throws InternalError also if the branch was deleted but some of its files can't be removed; they do no harm, and a
-   *   later `cleanupTable` removes them
+   * Deletes a branch with all its versions. No other branch and no tag may refer to it.
+   * @throws TableBranchNotFoundError; InternalError if the branch is gone but some files can't be removed,
+   *   which a later `cleanupTable` removes
    */
   deleteTableBranch(request: branches.DeleteTableBranchRequest): Promise<branches.DeleteTableBranchResponse> {
     return this.#run("deleteTableBranch", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- tags
+  // ------------------------------------------------------------------------------------------ tags
 
-  /** Gives a version a name. */
+  /**
+   * Names a version with a new tag.
+   * @throws TableTagAlreadyExistsError; TableVersionNotFoundError
+   */
   createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
     return this.#run("createTableTag", request);
   }
-  /** The tags of a table and of its branches, in pages. */
+  /**
+   * Lists the tags of a table and its branches, page by page.
+   * @throws TableNotFoundError
+   */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
     return this.#run("listTableTags", request);
   }
   /**
-   * The version that a tag names.
+   * Returns the version that a tag names.
    * @throws TableTagNotFoundError
    */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
     return this.#run("getTableTagVersion", request);
   }
-  /** Moves a tag to another version. */
+  /**
+   * Moves a tag to another version.
+   * @throws TableTagNotFoundError; TableVersionNotFoundError
+   */
   updateTableTag(request: tags.UpdateTableTagRequest): Promise<tags.UpdateTableTagResponse> {
     return this.#run("updateTableTag", request);
   }
-  /** Deletes a tag; the version stays. */
+  /**
+   * Deletes a tag. The version stays.
+   * @throws TableTagNotFoundError
+   */
   deleteTableTag(request: tags.DeleteTableTagRequest): Promise<tags.DeleteTableTagResponse> {
     return this.#run("deleteTableTag", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- schema
+  // ------------------------------------------------------------------------------------------ schema
 
-  /** Changes the metadata of fields; always makes a version. */
+  /**
+   * Changes the metadata of fields. Always creates a version.
+   * @throws TableColumnNotFoundError
+   */
   updateFieldMetadata(
     request: schemas.UpdateFieldMetadataRequest,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
@@ -576,22 +571,28 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("updateTableSchemaMetadata", request);
   }
   /**
-   * Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns; or that
-   * `alterTableBackfillColumns` fills, by a function or an expression.
-   * @throws InvalidInputError for a function that is not registered, naming those that are
+   * Adds columns. A column is null, a constant, or the result of an SQL expression; or
+   * `alterTableBackfillColumns` fills it later with a function or an expression.
+   * @throws InvalidInputError for an unknown function, with the names of the registered ones
    */
   alterTableAddColumns(
     request: schemas.AlterTableAddColumnsRequest,
   ): Promise<schemas.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request);
   }
-  /** Renames columns, changes their nullability, casts them to other types. */
+  /**
+   * Renames columns, changes their nullability, or casts them to other types.
+   * @throws TableColumnNotFoundError
+   */
   alterTableAlterColumns(
     request: schemas.AlterTableAlterColumnsRequest,
   ): Promise<schemas.AlterTableAlterColumnsResponse> {
     return this.#run("alterTableAlterColumns", request);
   }
-  /** Removes columns, or members of columns, from the schema; older versions keep them. */
+  /**
+   * Drops columns or struct members from the schema. Older versions keep them.
+   * @throws TableColumnNotFoundError
+   */
   alterTableDropColumns(
     request: schemas.AlterTableDropColumnsRequest,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
@@ -599,21 +600,23 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Starts a job that computes values of a column: by default in the rows in which it is null. These are the rows that were
-   * appended since, and those of which `updateTable` or `mergeInsertIntoTable` changed an input. Resolves at once; if the
-   * same is asked for while the job runs, by any process, to the id of that job.
+   * Starts a job that computes values of a column, and resolves to its id. Default: the rows in which the
+   * column is null. These are appended rows, and rows whose inputs `updateTable` or `mergeInsertIntoTable`
+   * changed. If any process already runs such a job, it resolves to that job's id.
    *
    *     const { jobId } = await ns.alterTableBackfillColumns({ id, column: "vector" });
    *     await ns.waitForJob({ jobId, onProgress: ({ done, total }) => {} });
    *
-   * Rows may be appended, changed and deleted meanwhile. What was computed is not computed again where the job goes on after
-   * a crash, nor where the same is asked for after a failure; then, `where` decides anew about what was committed. A
-   * function that keeps failing fails the job with an InternalError that names the rows; results of another length or type
-   * than declared fail it with a TableSchemaValidationError; it fails with a ConcurrentModificationError where the column is
-   * declared anew while it runs. Columns that are computed from this one become null in the rows that get another value.
-   * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, for
-   *   one whose function is not registered as it is declared, and for a cluster that is not registered;
-   *   TableVersionNotFoundError
+   * Rows may be appended, changed and deleted meanwhile. After a crash or failure, a request for the same
+   * work reuses the computed values; `where` is evaluated again on committed rows. Rows that get a new value
+   * lose the values of columns that are computed from this one.
+   *
+   * The job fails with an InternalError if the function keeps failing; the message names the rows. It fails
+   * with a TableSchemaValidationError if results have another length or type than declared, and with a
+   * ConcurrentModificationError if the column is declared again.
+   * @throws TableColumnNotFoundError for the column or an input; TableVersionNotFoundError; InvalidInputError
+   *   for a column that is not computed, a function that is not registered as declared, and an unknown
+   *   cluster
    */
   alterTableBackfillColumns(
     request: schemas.AlterTableBackfillColumnsRequest,
@@ -621,19 +624,20 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("alterTableBackfillColumns", request);
   }
   /**
-   * Computes a piece of a backfill that an executor was handed (see `ClusterExecutor`), in a process of a cluster that has the
-   * same directory and the same functions. The values are saved to files of the table's directory; the process that runs the
-   * job commits them. Values that a run of the task has saved before are not computed again. Beyond the spec. Authorised as
-   * `alterTableBackfillColumns`.
-   * @throws ConcurrentModificationError where the job has ended, or the rows are not those that it was planned for;
-   *   InvalidInputError where the function is not registered as it is in the process that runs the job; what the function throws
+   * Computes one task of a backfill for an executor (see `ClusterExecutor`), in a process with the same
+   * directory and functions. It saves the values to files of the table's directory; the process that runs the
+   * job commits them. Values that an earlier run of the task saved are reused. This operation is not in the
+   * namespace spec. Authorised as `alterTableBackfillColumns`.
+   * @throws ConcurrentModificationError if the job has ended, or its rows have changed; InvalidInputError if
+   *   the function is not registered as in the process that runs the job; any error of the function
    */
   runBackfillTask(request: clusters.RunBackfillTaskRequest): Promise<clusters.BackfillTaskReport> {
     return this.#run("runBackfillTask", request);
   }
   /**
-   * The computed columns of a table, and how many rows of each have no value yet, in which fragments; which rows they are,
-   * a query for `column IS NULL` tells. Beyond the spec. Authorised as `describeTable`.
+   * Returns the computed columns of a table, with the number of rows without a current value and the
+   * fragments of these rows. A query for `column IS NULL` returns the rows. This operation is not in the
+   * namespace spec. Authorised as `describeTable`.
    */
   describeComputedColumns(
     request: schemas.DescribeComputedColumnsRequest,
@@ -641,12 +645,12 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("describeComputedColumns", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- transactions
+  // ------------------------------------------------------------------------------------------ transactions
 
   /**
-   * Which version a transaction made, and how; looked up by the id that the change returned. Also how far a job is, by
-   * its id. Authorised for the table as well.
-   * @throws TransactionNotFoundError if the transaction made no version, or its version no longer exists
+   * Returns the version that a transaction created, and its properties; or the progress of a job. The id is
+   * the one that the change returned. Authorised for the table as well.
+   * @throws TransactionNotFoundError if the transaction created no version, or its version no longer exists
    */
   describeTransaction(
     request: transactions.DescribeTransactionRequest,
@@ -655,10 +659,9 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Cancels a job, by the action that sets its status to `Canceled`.
-   * @throws UnsupportedError for any other change; a committed transaction does not change any more
-   * @throws ConcurrentModificationError if the job has succeeded or failed
-   * @throws TransactionNotFoundError if there is neither a job nor a transaction of that id
+   * Cancels a job: sets its status to `Canceled`.
+   * @throws UnsupportedError for any other change; ConcurrentModificationError if the job has succeeded or
+   *   failed; TransactionNotFoundError
    */
   alterTransaction(
     request: transactions.AlterTransactionRequest,
@@ -666,74 +669,85 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("alterTransaction", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- jobs
+  // ------------------------------------------------------------------------------------------ jobs
 
   /**
-   * What is known about a job of any process. Authorised for its table as well.
-   * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
+   * Returns the state of a job of any process. Authorised for its table as well.
+   * @throws TransactionNotFoundError if the job does not exist, or a cleanup removed its record
    */
   describeJob(request: jobs.JobRequest): Promise<jobs.Job> {
     return this.#run("describeJob", request);
   }
-  /** Jobs that are queued or run, and those that ended lately. */
+  /** Lists queued and running jobs, and jobs that ended recently. */
   listJobs(request: jobs.ListJobsRequest = {}): Promise<jobs.ListJobsResponse> {
     return this.#run("listJobs", request);
   }
   /**
-   * Cancels a job, whichever process runs it, and waits a moment for it to end. What it has committed stays.
-   * @returns the job as it is then: one that has ended before stays as it was
-   * @throws TransactionNotFoundError if there is no such job
+   * Cancels a job of any process and waits briefly for its end. Committed work stays.
+   * @returns the job after the wait; a job that ended before stays unchanged
+   * @throws TransactionNotFoundError
    */
   cancelJob(request: jobs.JobRequest): Promise<jobs.Job> {
     return this.#run("cancelJob", request);
   }
   /**
-   * Waits until a job has succeeded or was cancelled, or the time is over, and resolves to the job as it is then.
-   * @throws the error that the job failed with; TransactionNotFoundError if there is no such job
+   * Waits until a job has succeeded or was cancelled, or until the timeout.
+   * @returns the job after the wait
+   * @throws the error of a failed job; TransactionNotFoundError
    */
   waitForJob(request: jobs.WaitForJobRequest): Promise<jobs.Job> {
     return this.#run("waitForJob", request);
   }
 
-  // ---------------------------------------------------------------------------------------------- indexes
+  // ------------------------------------------------------------------------------------------ indexes
 
   /**
-   * Starts a job that builds an index on a column, and resolves at once:
+   * Starts a job that builds an index on a column, and resolves to its id:
    *
    *     const { jobId } = await ns.createTableIndex({ id, column: "email", indexType: "BTREE" });
    *     await ns.waitForJob({ jobId });
    *
-   * The index covers the rows of the version that it is built on. Rows added later are found by looking at them, until
-   * `optimizeTable` brings the index up to date.
-   * @throws TableColumnNotFoundError, InvalidInputError for a column that can't have the index, naming those it can have;
-   *   TableIndexAlreadyExistsError if there is one of the name; UnsupportedError for kinds that this release does not build
+   * The index covers the rows of the version that it is built on. Queries scan rows that were added later,
+   * until `optimizeTable` adds them to the index.
+   * @throws TableColumnNotFoundError; TableIndexAlreadyExistsError; InvalidInputError for a column type that
+   *   the index does not support; UnsupportedError for a kind that this release does not build
    */
   createTableIndex(request: indexes.CreateTableIndexRequest): Promise<indexes.CreateTableIndexResponse> {
     return this.#run("createTableIndex", request);
   }
-  /** The same for kinds that look up values, or words of text. */
+  /** Starts a job that builds a scalar or text index; see {@link createTableIndex}. */
   createTableScalarIndex(
     request: indexes.CreateTableIndexRequest,
   ): Promise<indexes.CreateTableIndexResponse> {
     return this.#run("createTableScalarIndex", request);
   }
-  /** The indexes of a version, by name. */
+  /**
+   * Lists the indexes of a version by name.
+   * @throws TableNotFoundError; TableVersionNotFoundError
+   */
   listTableIndices(request: indexes.ListTableIndicesRequest): Promise<indexes.ListTableIndicesResponse> {
     return this.#run("listTableIndices", request);
   }
-  /** How much of a version an index covers. */
+  /**
+   * Returns how many rows of a version an index covers.
+   * @throws TableIndexNotFoundError
+   */
   describeTableIndexStats(
     request: indexes.DescribeTableIndexStatsRequest,
   ): Promise<indexes.DescribeTableIndexStatsResponse> {
     return this.#run("describeTableIndexStats", request);
   }
-  /** Removes an index from the versions to come. */
+  /**
+   * Drops an index. Older versions keep it.
+   * @throws TableIndexNotFoundError
+   */
   dropTableIndex(request: indexes.DropTableIndexRequest): Promise<indexes.DropTableIndexResponse> {
     return this.#run("dropTableIndex", request);
   }
 
   /**
-   * Runs an operation: checks the request, asks `authorize`, loads the part of the engine, and unifies errors.
+   * Runs an operation: checks the request, asks `authorize`, loads the part of the engine, and unifies
+   * errors.
    * @param rows second argument of the operation, if it takes rows
    */
   async #run<Name extends OperationName>(
@@ -741,12 +755,13 @@ export class DirectoryNamespace implements AsyncDisposable {
     request: Requests[Name],
     rows?: rowsOf.RowsInput,
   ): Promise<Answer<Name>> {
-    const { part, authorizedAs: operation = name } = declarationOf(name);
+    const { part, authorizedAs: operation = name } = operationRow(name);
     let engine: Engine | undefined;
     try {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
       checkRequestMembers(name, request);
-      // The caller or `authorize` may change the request's id later. The engine uses the id that was authorised.
+      // The caller or `authorize` may change the request's id later. The engine uses the id that was
+      // authorised.
       const id = Object.freeze([...optionalId(request.id)]);
       const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();

@@ -1,6 +1,6 @@
 /**
- * The operations of one table: the same calls without the id. A handle holds only the id, the requested version, branch
- * or tag, and the caller, so it never goes stale.
+ * Handles on one table: the operations without the id. A handle holds only the id, the version, branch or
+ * tag, and the caller, so it never becomes stale.
  */
 
 import type { Schema, Table } from "apache-arrow";
@@ -39,20 +39,20 @@ import { ABSENCES } from "./typedErrors.js";
 const SIGNAL = ["signal"] as const;
 
 /**
- * One table of a {@link DirectoryNamespace}; made by `ns.table(id)`.
+ * One table of a {@link DirectoryNamespace}. `ns.table(id)` returns a handle.
  *
  *     const orders = ns.table<{ id: number; city: string }>("orders");
  *     for await (const { city } of orders.scan({ filter: "id > 7" }).rows()) console.log(city);
  *
- * `Row` is what the rows are as plain objects; nothing checks that they are.
+ * `Row` is the type of rows as plain objects. It is not checked at run time.
  */
 export class TableHandle<Row extends object = AnyRow> {
-  /** Names of the table's namespaces, then its own. */
+  /** Path of the table: its namespaces, then its name. */
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
   readonly #options: TableHandleOptions;
-  readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
-  /** The table and the caller of every call. */
+  readonly #readFrom: Pick<TableHandleOptions, "branch" | "version" | "tag">;
+  /** Members of every request: the table and the caller. */
   readonly #call: { readonly id: readonly string[] } & Pick<
     base.TableRequest,
     "identity" | "principal" | "context"
@@ -74,12 +74,12 @@ export class TableHandle<Row extends object = AnyRow> {
     const { identity, principal, context } = caller;
     this.#options = { identity, principal, context };
     this.#call = { id, identity, principal, context };
-    this.#at = { branch, version, tag };
+    this.#readFrom = { branch, version, tag };
   }
 
-  // ---------------------------------------------------------------------------------------------- the table
+  // ------------------------------------------------------------------------------------------ the table
 
-  /** Whether the table exists, and the version, branch or tag of this handle. */
+  /** Returns true if the table exists, and the version, branch or tag of this handle. */
   async exists(options?: SignalOptions): Promise<boolean> {
     const { signal } = checkedOptions("exists", options, SIGNAL);
     try {
@@ -91,19 +91,25 @@ export class TableHandle<Row extends object = AnyRow> {
     }
   }
 
-  /** What is known about the table. */
+  /**
+   * Returns the location, version, schema and properties of the table.
+   * @throws TableNotFoundError; TableVersionNotFoundError
+   */
   async describe(options?: OptionsOf<tables.DescribeTableRequest>): Promise<tables.DescribeTableResponse> {
     const more = checkedOptions("describe", options, "describeTable");
     return this.#namespace.describeTable({ ...more, ...this.#read() });
   }
 
-  /** The Arrow schema of the version. */
+  /** Returns the Arrow schema of the version. */
   async schema(options?: SignalOptions): Promise<Schema> {
     const { signal } = checkedOptions("schema", options, SIGNAL);
     return (await this.#namespace.queryTable({ ...this.#read(), signal })).schema;
   }
 
-  /** The number of the version that reads see. */
+  /**
+   * Returns the number of the version that this handle reads.
+   * @throws InvalidTableStateError if the table is only declared
+   */
   async version(options?: SignalOptions): Promise<number> {
     const { version } = await this.describe(checkedOptions("version", options, SIGNAL));
     if (version !== undefined) return version;
@@ -113,9 +119,11 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Creates the table from rows; their schema becomes the table's.
+   * Creates the table from rows. The table gets the schema of the rows.
    *
    *     await ns.table("orders").create([{ id: 1, city: "Oslo" }]);
+   *
+   * @throws TableAlreadyExistsError
    */
   async create(
     data: rowsOf.RowsInput,
@@ -126,9 +134,9 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Gives the table another name. This handle goes on naming the old one.
-   * @param to a name in the same namespace, or a whole id: an array, or a text with `$`
-   * @returns a handle under the new name
+   * Renames the table. This handle keeps the old name.
+   * @param to new name in the same namespace, or a whole id: an array, or a string with `$`
+   * @returns a handle with the new name
    */
   async rename(to: base.ObjectId, options?: SignalOptions): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("rename", options, SIGNAL);
@@ -143,21 +151,27 @@ export class TableHandle<Row extends object = AnyRow> {
     return new TableHandle(this.#namespace, Object.freeze([...id]), this.#options);
   }
 
-  /** Removes the table with all its versions. */
+  /**
+   * Drops the table with all its versions.
+   * @throws TableNotFoundError
+   */
   async drop(options?: SignalOptions): Promise<tables.DropTableResponse> {
     const { signal } = checkedOptions("drop", options, SIGNAL);
     return this.#namespace.dropTable({ ...this.#whole("drop"), signal });
   }
 
-  /** How many rows, fragments and bytes the version has. */
+  /** Returns the numbers of rows, fragments, indexes and bytes of the version. */
   async stats(options?: OptionsOf<tables.GetTableStatsRequest>): Promise<tables.GetTableStatsResponse> {
     const more = checkedOptions("stats", options, "getTableStats");
     return this.#namespace.getTableStats({ ...more, ...this.#read() });
   }
 
-  // ---------------------------------------------------------------------------------------------- rows
+  // ------------------------------------------------------------------------------------------ rows
 
-  /** Appends rows, or replaces all rows with mode `Overwrite`. */
+  /**
+   * Appends rows, or replaces all rows with mode `Overwrite`.
+   * @throws TableSchemaValidationError if the rows do not match the schema
+   */
   async insert(
     data: rowsOf.RowsInput,
     options?: OptionsOf<rowsOf.InsertIntoTableRequest>,
@@ -167,11 +181,11 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * The rows that a query gives, to be read batch by batch, one by one, or all at once.
+   * Returns the rows of a query, to read batch by batch, row by row, or all at once.
    *
    *     const rows = await table.scan({ columns: ["id", "city"], filter: "id > 7" }).toArray();
    *
-   * @throws InvalidInputError at once for options that there are not; the rest is checked when the rows are read
+   * @throws InvalidInputError at once for unknown options; all other errors occur when the rows are read
    */
   scan<const Columns extends Selectable = undefined>(
     options?: ScanOptions<Columns>,
@@ -181,43 +195,43 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * A query that is put together step by step, and runs when it is read:
+   * Returns a query to build step by step. It runs when its rows are read:
    *
    *     const rows = await table.query().where("id > 7").select(["id"]).orderBy("id").limit(10).toArray();
    *
-   * @param options as those of {@link scan}, to begin with
+   * @param options initial options, as in {@link scan}
    */
   query(options?: Omit<ScanOptions, "columns">): TableQuery<Row> {
     const { columns: _, ...query } = checkedOptions<ScanOptions>("query", options, "queryTable", ["columns"]);
     const runner: ConstructorParameters<typeof TableQuery>[0] = {
-      query: (asked) => this.#namespace.queryTable({ ...asked, ...this.#read() }),
-      explain: async (asked, given) => {
-        const more = checkedOptions("explain", given, ["format", "verbose", "signal"]);
-        const { signal, ...rest } = asked;
-        const point = this.#at;
+      query: (query) => this.#namespace.queryTable({ ...query, ...this.#read() }),
+      explain: async (query, options) => {
+        const more = checkedOptions("explain", options, ["format", "verbose", "signal"]);
+        const { signal, ...rest } = query;
+        const point = this.#readFrom;
         return this.#namespace.explainTableQueryPlan({
           ...{ signal, ...more, ...this.#call, branch: point.branch },
           query: { ...rest, version: point.version, tag: point.tag },
         });
       },
-      analyze: async (asked, given) => {
-        const more = checkedOptions("analyze", given, ["format", "signal"]);
-        return this.#namespace.analyzeTableQueryPlan({ ...asked, ...more, ...this.#read() });
+      analyze: async (query, options) => {
+        const more = checkedOptions("analyze", options, ["format", "signal"]);
+        return this.#namespace.analyzeTableQueryPlan({ ...query, ...more, ...this.#read() });
       },
     };
     return new TableQuery(runner, query);
   }
 
   /**
-   * Searches rows by a vector, by words of their text, or by both:
+   * Searches rows by vector, by text, or by both (hybrid search):
    *
    *     const rows = await table.search({ text: "puppy training", columns: ["id"], limit: 10 }).toArray();
    *
-   * Rows have `_distance`, `_score`, or both with `_relevance_score`, beside their columns. Those of {@link query} are of a
-   * type that says so.
+   * Rows also have `_distance` (vector), `_score` (text), or both and `_relevance_score` (hybrid). The type
+   * of {@link query} includes these columns.
    */
   search(options: SearchOptions): Scan<Row> {
-    // What other programs' tables are searched for without options.
+    // Handles of other libraries accept a bare vector or text.
     const bare = typeof options === "string" ? "text" : isVector(options) ? "vector" : null;
     if (bare !== null) {
       throw new InvalidInputError(`search: options must be an object, as in { ${bare}: …, limit: 10 }`);
@@ -232,9 +246,10 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * The rows at the given offsets, in the order given; offsets may repeat. Offsets count the live rows of the version
-   * from 0; deleted rows are not counted. Reads little more than those rows.
-   * @throws InvalidInputError for an offset that is no row of the version
+   * Returns the rows at offsets, in the given order; duplicates are allowed. Offsets count the live rows of
+   * the version from 0. Reads little more than these rows.
+   * @param columns columns of the rows; default: all
+   * @throws InvalidInputError for an offset beyond the live rows
    */
   async take(
     rowOffsets: queries.RowOffsets,
@@ -246,9 +261,9 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * The values of a blob column at the given offsets, which count as those of {@link take}; null for nulls. A value is
-   * read only when all or some of its bytes are asked for.
-   * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
+   * Returns the values of a blob column at offsets, which count as in {@link take}. A null value is null. The
+   * bytes are read only when requested.
+   * @throws InvalidInputError for an offset beyond the live rows, and for a column without blobs
    */
   async takeBlobs(
     column: string,
@@ -260,8 +275,8 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * The number of rows, or of those that a filter selects.
-   * @param params values of the parameters of the filter: `$name` in its text
+   * Counts all rows, or the rows that a filter selects.
+   * @param params values of the parameters in the filter, written `$name`
    */
   async countRows(
     filter?: string | queries.FilterExpression,
@@ -274,8 +289,8 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Deletes the rows that a predicate selects.
-   * @param params values of the parameters of the predicate: `$name` in its text
+   * Deletes the rows that a predicate selects, all or none.
+   * @param params values of the parameters in the predicate, written `$name`
    */
   async delete(
     predicate: string | queries.FilterExpression,
@@ -288,8 +303,8 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Sets columns of the rows that `where` selects, of all rows without it: to values, or to what SQL expressions over the
-   * values before the update give.
+   * Sets columns of the rows that `where` selects; default: all rows. The new values are constants (`values`)
+   * or SQL expressions over the old values (`valuesSql`).
    *
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
@@ -304,9 +319,11 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Updates, adds and removes rows by key, in one version:
+   * Updates, inserts and deletes rows by key, in one version:
    *
    *     await table.mergeInsert("id", rows, { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true });
+   *
+   * @param on path of the key column, or several
    */
   async mergeInsert(
     on: string | readonly string[],
@@ -320,29 +337,35 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.mergeInsertIntoTable({ ...more, ...this.#write(), on }, data);
   }
 
-  // ---------------------------------------------------------------------------------------------- columns
+  // ------------------------------------------------------------------------------------------ columns
 
-  /** Adds columns that are null, a constant, or what SQL computes of other columns; or that {@link backfill} fills. */
+  /**
+   * Adds columns. A column is null, a constant, or the result of an SQL expression; or {@link backfill} fills
+   * it later.
+   */
   async addColumns(
     columns: schemas.NewColumn | readonly schemas.NewColumn[],
     options?: OptionsOf<schemas.AlterTableAddColumnsRequest, "newColumns">,
   ): Promise<schemas.AlterTableAddColumnsResponse> {
     const more = checkedOptions("addColumns", options, "alterTableAddColumns", ["newColumns"]);
-    const newColumns = listed(columns);
+    const newColumns = asList(columns);
     return this.#namespace.alterTableAddColumns({ ...more, ...this.#write(), newColumns });
   }
 
-  /** Renames columns, changes their nullability, casts them to other types; all the changes or none. */
+  /**
+   * Renames columns, changes their nullability, or casts them to other types. All changes are applied, or
+   * none.
+   */
   async alterColumns(
     changes: schemas.ColumnAlteration | readonly schemas.ColumnAlteration[],
     options?: OptionsOf<schemas.AlterTableAlterColumnsRequest, "alterations">,
   ): Promise<schemas.AlterTableAlterColumnsResponse> {
     const more = checkedOptions("alterColumns", options, "alterTableAlterColumns", ["alterations"]);
-    const alterations = listed(changes);
+    const alterations = asList(changes);
     return this.#namespace.alterTableAlterColumns({ ...more, ...this.#write(), alterations });
   }
 
-  /** Removes columns, or members of columns, by their paths; older versions keep them. */
+  /** Drops columns or struct members by path. Older versions keep them. */
   async dropColumns(
     paths: string | readonly string[],
     options?: SignalOptions,
@@ -353,8 +376,8 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Starts to fill a computed column, see `alterTableBackfillColumns`.
-   * @returns the id of the job, for {@link waitForJob}
+   * Starts a job that fills a computed column; see `alterTableBackfillColumns`.
+   * @returns the id of the job for {@link waitForJob}
    */
   async backfill(
     column: string,
@@ -364,7 +387,10 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.alterTableBackfillColumns({ ...more, ...this.#write(), column });
   }
 
-  /** The computed columns, how far each is filled, and which fragments have rows without a value. */
+  /**
+   * Returns the computed columns, with the number of rows without a current value and the fragments of these
+   * rows.
+   */
   async computedColumns(
     options?: OptionsOf<schemas.DescribeComputedColumnsRequest>,
   ): Promise<readonly schemas.ComputedColumnState[]> {
@@ -372,9 +398,9 @@ export class TableHandle<Row extends object = AnyRow> {
     return (await this.#namespace.describeComputedColumns({ ...more, ...this.#read() })).columns;
   }
 
-  // ---------------------------------------------------------------------------------------------- metadata
+  // ------------------------------------------------------------------------------------------ metadata
 
-  /** The metadata of the schema. */
+  /** Returns the metadata of the schema. */
   async metadata(options?: SignalOptions): Promise<Readonly<Record<string, string>>> {
     return (await this.describe(checkedOptions("metadata", options, SIGNAL))).metadata ?? {};
   }
@@ -388,18 +414,18 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.updateTableSchemaMetadata({ ...this.#write(), metadata, signal });
   }
 
-  /** Changes the metadata of fields; all the changes or none. */
+  /** Changes the metadata of fields. All changes are applied, or none. */
   async updateFieldMetadata(
     updates: schemas.FieldMetadataUpdate | readonly schemas.FieldMetadataUpdate[],
     options?: SignalOptions,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
     const { signal } = checkedOptions("updateFieldMetadata", options, SIGNAL);
-    return this.#namespace.updateFieldMetadata({ ...this.#write(), updates: listed(updates), signal });
+    return this.#namespace.updateFieldMetadata({ ...this.#write(), updates: asList(updates), signal });
   }
 
-  // ---------------------------------------------------------------------------------------------- indexes, jobs
+  // ------------------------------------------------------------------------------------------ indexes, jobs
 
-  /** Starts a job that builds an index; {@link waitForJob} waits for it. */
+  /** Starts a job that builds an index. {@link waitForJob} waits for it. */
   async createIndex(
     column: string,
     options?: OptionsOf<indexes.CreateTableIndexRequest, "column">,
@@ -408,28 +434,28 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.createTableIndex({ ...more, ...this.#write(), column });
   }
 
-  /** All indexes of the version, by name. */
+  /** Lists the indexes of the version by name. */
   async indexes(options?: SignalOptions): Promise<readonly indexes.TableIndex[]> {
     const { signal } = checkedOptions("indexes", options, SIGNAL);
     const point = await this.#untagged(signal);
     return (await this.#namespace.listTableIndices({ ...this.#call, ...point, signal })).indexes;
   }
 
-  /** How much of the version an index covers. */
+  /** Returns how many rows of the version an index covers. */
   async indexStats(name: string, options?: SignalOptions): Promise<indexes.DescribeTableIndexStatsResponse> {
     const { signal } = checkedOptions("indexStats", options, SIGNAL);
     const point = await this.#untagged(signal);
     return this.#namespace.describeTableIndexStats({ ...this.#call, ...point, indexName: name, signal });
   }
 
-  /** Removes an index from the versions to come. */
+  /** Drops an index. Older versions keep it. */
   async dropIndex(name: string, options?: SignalOptions): Promise<indexes.DropTableIndexResponse> {
     const { signal } = checkedOptions("dropIndex", options, SIGNAL);
     return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name, signal });
   }
 
   /**
-   * The jobs of the table and of its branches, those started last first.
+   * Lists the jobs of the table and its branches, the most recently started first.
    *
    *     const { jobId } = await table.backfill("vector");
    *     await table.waitForJob(jobId, { onProgress: ({ done, total }) => console.log(done, total) });
@@ -439,52 +465,60 @@ export class TableHandle<Row extends object = AnyRow> {
     return (await this.#namespace.listJobs({ ...more, ...this.#call })).jobs;
   }
 
-  /** What is known about a job, by its id. */
+  /**
+   * Returns the state of a job.
+   * @throws TransactionNotFoundError
+   */
   async describeJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("describeJob", options, SIGNAL);
     return this.#namespace.describeJob({ ...this.#call, jobId, signal });
   }
 
   /**
-   * Waits until a job has succeeded or was cancelled, or the time is over; resolves to the job as it is then.
-   * @throws the error that the job failed with
+   * Waits until a job has succeeded or was cancelled, or until the timeout.
+   * @returns the job after the wait
+   * @throws the error of a failed job
    */
   async waitForJob(jobId: string, options?: OptionsOf<jobs.WaitForJobRequest, "jobId">): Promise<jobs.Job> {
     const more = checkedOptions("waitForJob", options, "waitForJob", ["jobId"]);
     return this.#namespace.waitForJob({ ...more, ...this.#call, jobId });
   }
 
-  /** Cancels a job, whichever process runs it; what it has committed stays. Resolves to the job as it is then. */
+  /**
+   * Cancels a job of any process. Committed work stays.
+   * @returns the job after the call
+   */
   async cancelJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("cancelJob", options, SIGNAL);
     return this.#namespace.cancelJob({ ...this.#call, jobId, signal });
   }
 
-  // ---------------------------------------------------------------------------------------------- versions, refs
+  // ------------------------------------------------------------------------------------------ versions, refs
 
-  /** All versions of the handle's branch, oldest first; for a handle on a tag, of the branch that the tag is on. */
+  /** Lists all versions of the handle's branch, oldest first. A handle on a tag lists the tag's branch. */
   async versions(options?: SignalOptions): Promise<readonly versions.TableVersion[]> {
     const { signal } = checkedOptions("versions", options, SIGNAL);
     const { branch } = await this.#untagged(signal);
     return (await this.#namespace.listTableVersions({ ...this.#call, branch, signal })).versions;
   }
 
-  /** Commits the content of an older version as the new latest one. */
+  /** Commits the content of an older version as the new latest version. */
   async restore(version: number, options?: SignalOptions): Promise<tables.RestoreTableResponse> {
     const { signal } = checkedOptions("restore", options, SIGNAL);
     return this.#namespace.restoreTable({ ...this.#write(), version, signal });
   }
 
-  /** All branches of the table except main, by name. */
+  /** Lists all branches except main, by name. */
   async branches(options?: SignalOptions): Promise<Readonly<Record<string, branches.BranchContents>>> {
     const { signal } = checkedOptions("branches", options, SIGNAL);
     return (await this.#namespace.listTableBranches({ ...this.#call, signal })).branches;
   }
 
   /**
-   * Starts a branch from a version; copies no rows.
-   * @param from number of a version on the handle's branch, or where the version is. Default: the version that reads see
-   * @returns a handle on the branch
+   * Creates a branch. Copies no rows.
+   * @param from number of a version on the handle's branch, or a branch, version or tag. Default: the version
+   *   that this handle reads
+   * @returns a handle on the new branch
    */
   async createBranch(
     name: string,
@@ -492,7 +526,7 @@ export class TableHandle<Row extends object = AnyRow> {
     options?: SignalOptions,
   ): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("createBranch", options, SIGNAL);
-    const source = from === undefined || from === null ? this.#at : this.#sourceOf(from);
+    const source = from === undefined || from === null ? this.#readFrom : this.#sourceOf(from);
     await this.#namespace.createTableBranch({
       ...{ ...this.#call, name, signal },
       ...{ fromBranch: source.branch, fromVersion: source.version, fromTag: source.tag },
@@ -500,21 +534,21 @@ export class TableHandle<Row extends object = AnyRow> {
     return new TableHandle(this.#namespace, this.id, { ...this.#options, branch: name });
   }
 
-  /** Removes a branch, with all its versions, that no other branch and no tag refers to. */
+  /** Deletes a branch with all its versions. No other branch and no tag may refer to it. */
   async deleteBranch(name: string, options?: SignalOptions): Promise<branches.DeleteTableBranchResponse> {
     const { signal } = checkedOptions("deleteBranch", options, SIGNAL);
     return this.#namespace.deleteTableBranch({ ...this.#call, name, signal });
   }
 
-  /** All tags of the table by name, including those of its branches. */
+  /** Lists all tags of the table and its branches, by name. */
   async tags(options?: SignalOptions): Promise<Readonly<Record<string, tags.TagContents>>> {
     const { signal } = checkedOptions("tags", options, SIGNAL);
     return (await this.#namespace.listTableTags({ ...this.#call, signal })).tags;
   }
 
   /**
-   * Gives a version of the handle's branch a name.
-   * @param version default: the one that reads see
+   * Names a version of the handle's branch with a new tag.
+   * @param version number of the version. Default: the version that this handle reads
    */
   async createTag(
     tag: string,
@@ -527,7 +561,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /**
    * Moves a tag to another version of the handle's branch.
-   * @param version default: the one that reads see
+   * @param version number of the version. Default: the version that this handle reads
    */
   async updateTag(
     tag: string,
@@ -538,15 +572,18 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.updateTableTag({ ...(await this.#target(version, signal)), tag, signal });
   }
 
-  /** Deletes a tag; the version stays. */
+  /** Deletes a tag. The version stays. */
   async deleteTag(tag: string, options?: SignalOptions): Promise<tags.DeleteTableTagResponse> {
     const { signal } = checkedOptions("deleteTag", options, SIGNAL);
     return this.#namespace.deleteTableTag({ ...this.#call, tag, signal });
   }
 
-  // ---------------------------------------------------------------------------------------------- upkeep
+  // ------------------------------------------------------------------------------------------ upkeep
 
-  /** Merges small fragments, and rewrites fragments with many deleted rows, of the table or of the handle's branch. */
+  /**
+   * Compacts the table or the handle's branch: merges small fragments, and rewrites fragments with many
+   * deleted rows.
+   */
   async optimize(
     options?: Omit<OptionsOf<upkeep.OptimizeTableRequest>, "background">,
   ): Promise<upkeep.OptimizeTableResponse> {
@@ -554,7 +591,7 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.optimizeTable({ ...more, ...this.#write(), background: false });
   }
 
-  /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */
+  /** Removes old versions of the table or the handle's branch, and files that no version needs. */
   async cleanup(
     options?: Omit<OptionsOf<upkeep.CleanupTableRequest>, "background">,
   ): Promise<upkeep.CleanupTableResponse> {
@@ -563,33 +600,33 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   #read() {
-    return { ...this.#call, ...this.#at };
+    return { ...this.#call, ...this.#readFrom };
   }
 
   #write() {
-    if (this.#at.version !== undefined || this.#at.tag !== undefined) {
+    if (this.#readFrom.version !== undefined || this.#readFrom.tag !== undefined) {
       throw new InvalidTableStateError(
         "a handle on a fixed version only reads; open one without version or tag",
       );
     }
-    return { ...this.#call, branch: this.#at.branch };
+    return { ...this.#call, branch: this.#readFrom.branch };
   }
 
-  /** For what is done to a table with all its branches. */
+  /** Members of a request that changes the table with all its branches. */
   #whole(method: string) {
     const { branch, ...call } = this.#write();
     if (branch === undefined) return call;
     throw new InvalidTableStateError(`${method}: a handle on a branch is not one on the whole table`);
   }
 
-  /** The handle's branch and version, with what its tag names in place of a tag. */
+  /** Returns the handle's branch and version. A tag is resolved to the version that it names. */
   async #untagged(signal: AbortSignal | undefined): Promise<Pick<TableHandleOptions, "branch" | "version">> {
-    const { tag, branch, version } = this.#at;
+    const { tag, branch, version } = this.#readFrom;
     if (tag === undefined) return { branch, version };
     return this.#namespace.getTableTagVersion({ ...this.#call, tag, signal });
   }
 
-  /** The version of the handle's branch that a tag is to name. */
+  /** Returns the members of a request that tags a version of the handle's branch. */
   async #target(version: number | undefined, signal: AbortSignal | undefined) {
     const point = await this.#untagged(signal);
     const wanted = version ?? point.version ?? (await this.version({ signal }));
@@ -598,7 +635,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   #sourceOf(from: unknown): Pick<TableHandleOptions, "branch" | "version" | "tag"> {
     if (typeof from === "number") {
-      const { branch, tag } = this.#at;
+      const { branch, tag } = this.#readFrom;
       if (tag === undefined) return { branch, version: from };
       throw new InvalidInputError("from: a handle on a tag has no branch; write { branch, version }");
     }
@@ -614,20 +651,20 @@ export class TableHandle<Row extends object = AnyRow> {
 
 const isVector = (value: unknown): boolean => Array.isArray(value) || ArrayBuffer.isView(value);
 
-/** Options of a search. */
+/** Names of the options of {@link TableHandle.search}. */
 const SEARCH_OPTIONS = [
   ...["columns", "filter", "params", "orderBy", "limit", "offset", "withRowId", "batchSize"],
   ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "highlight", "rerank"],
   ...VECTOR_OPTIONS,
 ];
 
-const listed = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>
+const asList = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>
   Array.isArray(entries) ? entries : [entries as Entry];
 
-/** Refuses an object of options where a text or an expression stands. */
-function refuseOptions(method: string, given: unknown, what: string): void {
-  if (!isObject(given) || "syntax" in given) return;
+/** Refuses an options object in place of a text or an expression. */
+function refuseOptions(method: string, argument: unknown, name: string): void {
+  if (!isObject(argument) || "syntax" in argument) return;
   throw new InvalidInputError(
-    `${what}: must be a text or an expression, as in ${method}("id > 7"), not an object`,
+    `${name}: must be a text or an expression, as in ${method}("id > 7"), not an object`,
   );
 }

@@ -351,7 +351,7 @@ export type Requests = {
 export type PartOf<Name extends OperationName> = (typeof OPERATIONS)[Name]["part"];
 
 /** Returns the declaration of an operation. */
-export const declarationOf = (name: OperationName): Declaration => OPERATIONS[name];
+export const operationRow = (name: OperationName): Declaration => OPERATIONS[name];
 
 /** True if an operation changes nothing. */
 export const isReadOnly = (name: OperationName): boolean =>

@@ -4,13 +4,13 @@
  */
 
 import { InvalidInputError } from "./errors.js";
-import { COMMON_MEMBERS, declarationOf, type OperationName, type Rules } from "./operationTable.js";
+import { COMMON_MEMBERS, type OperationName, operationRow, type Rules } from "./operationTable.js";
 import { isObject, shortly, unknownMember } from "./optionMembers.js";
 
 /** Returns the names of all members that a request may have. */
 export const requestMembers = (name: OperationName): readonly string[] => [
   ...Object.keys(COMMON_MEMBERS),
-  ...Object.keys(declarationOf(name).members),
+  ...Object.keys(operationRow(name).members),
 ];
 
 /** Names that callers use for the rows, which are a second argument. */
@@ -21,7 +21,7 @@ const ROWS: ReadonlySet<string> = new Set(["data", "rows", "records"]);
  * @throws InvalidInputError naming the first unknown member, and the most similar known one
  */
 export function checkRequestMembers(name: OperationName, request: unknown): void {
-  const { members, takesRows } = declarationOf(name);
+  const { members, takesRows } = operationRow(name);
   if (!isObject(request)) {
     const shown = typeof request === "string" ? JSON.stringify(request.slice(0, 80)) : '"t"';
     const member = Object.hasOwn(members, "jobId") ? "jobId" : "id";
@@ -49,7 +49,7 @@ const rulesByName = new Map<OperationName, Rules>();
 function rulesOf(name: OperationName): Rules {
   let rules = rulesByName.get(name);
   if (rules === undefined) {
-    const { members, ignored } = declarationOf(name);
+    const { members, ignored } = operationRow(name);
     rules = { ...COMMON_MEMBERS, ...members, ...ignored };
     rulesByName.set(name, rules);
   }

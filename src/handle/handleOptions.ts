@@ -1,4 +1,4 @@
-/** Options of a handle's methods: their types, and the check that nobody misspelt them. */
+/** Options of a handle's methods: their types, and the check for unknown options. */
 
 import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
@@ -10,67 +10,67 @@ import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
 
-/** Which version of a table a handle reads, and who calls. */
+/** Version that a handle reads, and its caller. */
 export interface TableHandleOptions extends Pick<RequestBase, "identity" | "principal" | "context"> {
-  /** The branch; absent: main. */
+  /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
-  /** Reads see this version; writes through the handle are refused. */
+  /** Number of the version to read. A handle with a version refuses writes. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Reads see the version the tag names; writes through the handle are refused. */
+  /** Name of the tag to read. A handle with a tag refuses writes. Excludes `branch` and `version`. */
   readonly tag?: string | undefined;
 }
 
-/** What every call of a handle may have. */
+/** Option of every method of a handle. */
 export interface SignalOptions {
-  /** Aborting it ends the call; changes that were not committed by then are dropped. */
+  /** Aborts the call and drops uncommitted changes. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Which rows to update, and how. */
+/** Options of {@link TableHandle.update}. */
 export interface UpdateOptions extends SignalOptions, WithProgress {
-  /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
+  /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
   readonly where?: string | queries.FilterExpression | undefined;
-  /** Values by the names of top-level columns. */
+  /** New values by the names of top-level columns. */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
-  /** SQL expressions by the paths of columns. */
+  /** SQL expressions by column path. They see the values before the update. */
   readonly valuesSql?: Readonly<Record<string, string>> | undefined;
-  /** Values of the parameters of `where` and the expressions: `$name` in their text. */
+  /** Values of the parameters in `where` and the expressions, written `$name`. */
   readonly params?: queries.FilterParameters | undefined;
 }
 
-/** A search by vector or by text, beside the options of a scan. */
+/** Options of {@link TableHandle.search}. */
 export interface SearchOptions extends ScanOptions, queries.VectorSearchOptions {
-  /** The vector to search for, or several. */
+  /** Query vector, or several. */
   readonly vector?: queries.SearchVector | undefined;
-  /** Words to search for in all indexed text columns. */
+  /** Words to search in all indexed text columns. */
   readonly text?: string | undefined;
-  /** The search by text in full, instead of `text`. */
+  /** Complete text query. Excludes `text`. */
   readonly fullTextQuery?: FullTextQuery | undefined;
-  /** Of a search by text: whether rows have `_highlights`: where their texts have what was searched for. Default false. */
+  /** True: a text search adds the column `_highlights` with the matching ranges. Default: false. */
   readonly highlight?: boolean | undefined;
-  /** Of a search by vector and text at once: how relevant a row is. Default: reciprocal rank fusion. */
+  /** Ranks the rows of a hybrid search. Default: reciprocal rank fusion. */
   readonly rerank?: queries.Rerank | undefined;
-  /** Whether the filter comes before the search. Default true. */
+  /** True: the filter applies before the search. Default: true. */
   readonly prefilter?: boolean | undefined;
-  /** Whether only rows are searched that an index covers. Default false. */
+  /** True: skips rows that no index covers. Default: false. */
   readonly fastSearch?: boolean | undefined;
 }
 
-/** Names of the options of a search by vector. */
+/** Names of the options of a vector search. */
 export const VECTOR_OPTIONS: readonly (keyof queries.VectorSearchOptions)[] = [
   ...(["vectorColumn", "k", "distanceType", "nprobes", "minimumNprobes", "maximumNprobes"] as const),
   ...(["refineFactor", "ef", "prefilter", "bypassVectorIndex", "fastSearch"] as const),
   ...(["lowerBound", "upperBound"] as const),
 ];
 
-/** Members of requests that the handle itself decides. */
+/** Request members that the handle sets. */
 type OfHandle = "id" | "branch" | "version" | "tag" | "identity" | "principal" | "context";
 
-/** The members of a request that are neither the handle's nor arguments of the method. */
-export type OptionsOf<Request extends TableRequest | RequestBase, Given extends keyof Request = never> = Omit<
-  Request,
-  Given | OfHandle
->;
+/** Members of a request, except those that the handle sets and those that are arguments of the method. */
+export type OptionsOf<
+  Request extends TableRequest | RequestBase,
+  Argument extends keyof Request = never,
+> = Omit<Request, Argument | OfHandle>;
 
 const OF_HANDLE: Readonly<Record<OfHandle, true>> = {
   id: true,
@@ -83,17 +83,17 @@ const OF_HANDLE: Readonly<Record<OfHandle, true>> = {
 };
 
 /**
- * Options of a method, checked: an object of known members.
- * @param method of the handle
- * @param known names of members, or the method of the namespace whose request's members they are
- * @param given members of that request that are arguments of the method
- * @throws InvalidInputError naming the member, and the one that was meant
+ * Returns the options of a method after a check for unknown members.
+ * @param method name of the handle's method
+ * @param names allowed options, or the operation whose request members are allowed
+ * @param excluded request members that are arguments of the method
+ * @throws InvalidInputError naming the unknown option, and the most similar allowed one
  */
 export function checkedOptions<Options extends object>(
   method: string,
   options: Options | undefined | null,
-  known: readonly string[] | OperationName,
-  given: readonly string[] = [],
+  names: readonly string[] | OperationName,
+  excluded: readonly string[] = [],
 ): Options {
   if (options === undefined || options === null) return {} as Options;
   if (!isObject(options)) {
@@ -101,8 +101,8 @@ export function checkedOptions<Options extends object>(
       `${method}: options must be an object, as in { signal }, not ${shortly(options)}`,
     );
   }
-  const names = typeof known === "string" ? requestMembers(known) : known;
-  const members = names.filter((name) => !Object.hasOwn(OF_HANDLE, name) && !given.includes(name));
+  const allowed = typeof names === "string" ? requestMembers(names) : names;
+  const members = allowed.filter((name) => !Object.hasOwn(OF_HANDLE, name) && !excluded.includes(name));
   for (const [member, value] of Object.entries(options)) {
     if (value === undefined || members.includes(member)) continue;
     if (Object.hasOwn(OF_HANDLE, member)) {

@@ -1,8 +1,8 @@
-/** Calls that other libraries of tables have, and what they are called here. */
+/** Method names of other table libraries, with the call to write instead. */
 
 import { InvalidInputError } from "../errors.js";
 
-/** What to write instead, by the names that LanceDB's client gives to methods of a connection. */
+/** Calls to write instead, by the method names of a LanceDB connection. */
 export const NAMESPACE_CALLS: Readonly<Record<string, string>> = {
   openTable: "table(name), which needs no await",
   createEmptyTable: "createTable({ id, schema }, [])",
@@ -14,7 +14,7 @@ export const NAMESPACE_CALLS: Readonly<Record<string, string>> = {
   listVersions: "listTableVersions({ id })",
 };
 
-/** The same for methods of a table. */
+/** Calls to write instead, by the method names of a LanceDB table. */
 export const TABLE_CALLS: Readonly<Record<string, string>> = {
   add: "insert(rows)",
   append: "insert(rows)",
@@ -40,8 +40,8 @@ export const TABLE_CALLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Lets calls under names that a class does not have fail with a sentence that says what to write.
- * @param receiver what the class is called in such a sentence
+ * Adds methods under names of other libraries. They throw an error that names the call to write.
+ * @param receiver name of the object in that call
  */
 export function explainOtherNames(
   prototype: object,
@@ -53,7 +53,7 @@ export function explainOtherNames(
       const call = instead.startsWith("ns.") ? instead : `${receiver}.${instead}`;
       throw new InvalidInputError(`${receiver}.${name}: there is no such method; write ${call}`);
     };
-    // Not enumerable, and unknown to the compiler: only a call finds it.
+    // A hidden property that only a call finds: not enumerable, and unknown to the compiler.
     Object.defineProperty(prototype, name, { value, configurable: true });
   }
 }

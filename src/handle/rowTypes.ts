@@ -1,11 +1,11 @@
-/** Types of rows, as far as they are known when a program is compiled. Types only. */
+/** Types of rows, as far as the compiler knows them. Types only. */
 
 import type { ColumnSelection } from "../namespace/queries.js";
 
-/** A row of which nothing is known: values by the names of columns. */
+/** A row of unknown type: values by column name. */
 export type AnyRow = Record<string, unknown>;
 
-/** The columns that every row has besides those of its table; integers of 64 bits. */
+/** 64-bit integer columns that every row has besides those of its table. */
 type SystemColumnName =
   | "_rowid"
   | "_rowaddr"
@@ -13,14 +13,14 @@ type SystemColumnName =
   | "_row_created_at_version"
   | "_row_last_updated_at_version";
 
-/** The value that a row has under a name or a path. */
+/** Type of the value under a name or a path. */
 type ValueUnder<Row, Name> = Name extends keyof Row
   ? Row[Name]
   : Name extends SystemColumnName
     ? bigint
     : unknown;
 
-/** Rows of named columns, as far as the names are known. */
+/** Row of named columns, as far as the names are known. */
 type RowOf<Row, Name> = [Name] extends [string]
   ? string extends Name
     ? AnyRow
@@ -29,15 +29,15 @@ type RowOf<Row, Name> = [Name] extends [string]
       : { [Each in Name]: ValueUnder<Row, Each> }
   : AnyRow;
 
-/** A selection by names alone. */
+/** A selection that names each column. */
 interface AliasedOnly<Aliases> {
-  /** What each column is, by its name. */
+  /** Paths or expressions by the names of the resulting columns. */
   readonly columnAliases: Aliases;
-  /** Not given. */
+  /** Absent. */
   readonly columnNames?: undefined;
 }
 
-/** Rows of a query: those of the table, or of the columns that are selected where these are literals. */
+/** Row of a query: that of the table, or that of the selected columns if these are literals. */
 export type SelectedRow<Row, Columns> = [Columns] extends [undefined]
   ? Row
   : [Columns] extends [readonly (infer Name)[]]
@@ -46,5 +46,5 @@ export type SelectedRow<Row, Columns> = [Columns] extends [undefined]
       ? { -readonly [Name in keyof Aliases]: ValueUnder<Row, Aliases[Name]> }
       : AnyRow;
 
-/** Columns of a query, or none: then it has those of the table. */
+/** Columns of a query. Undefined: all columns of the table. */
 export type Selectable = ColumnSelection | undefined;

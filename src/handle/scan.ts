@@ -1,46 +1,49 @@
-/** Rows of a handle, to be read in several forms; the query runs when they are. */
+/** Results of handles, which run their query when the rows are read. */
 
 import type { RecordBatch, Schema } from "apache-arrow";
 import type * as queries from "../namespace/queries.js";
 import type { AnyRow, Selectable } from "./rowTypes.js";
 
-/** Which rows and columns to read, and in which order. */
+/** Options of {@link TableHandle.scan}. */
 export interface ScanOptions<Columns extends Selectable = Selectable> {
-  /** Which columns the rows have. Default: all columns of the table. */
+  /** Columns of the result. Default: all columns of the table. */
   readonly columns?: Columns | undefined;
-  /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
+  /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
   readonly filter?: string | queries.FilterExpression | undefined;
-  /** Values of the parameters of the filter: `$name` in its text. */
+  /** Values of the parameters in the filter, written `$name`. */
   readonly params?: queries.FilterParameters | undefined;
-  /** Columns to sort by; the first one has the highest priority. */
+  /** Columns to sort by; the first has the highest priority. */
   readonly orderBy?: queries.QueryTableRequest["orderBy"];
-  /** Maximum number of rows, ≥ 1. Default: all. */
+  /** Maximum number of rows, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
-  /** Rows to skip, ≥ 0. Default: none. */
+  /** Number of rows to skip, ≥ 0. Default: 0. */
   readonly offset?: number | undefined;
-  /** Whether rows have the column `_rowid`. Default false. */
+  /** True: adds the column `_rowid`. Default: false. */
   readonly withRowId?: boolean | undefined;
-  /** Maximum rows per batch. Default: as the data lies on disk. */
+  /** Maximum number of rows per batch. Default: batches as stored on disk. */
   readonly batchSize?: number | undefined;
-  /** Whether scalar indexes find the rows of the filter. Default: where that should be quicker. */
+  /** False: the filter reads all rows. True: the filter uses scalar indexes. Default: the faster way. */
   readonly useScalarIndex?: boolean | undefined;
-  /** Aborting it ends the query. */
+  /** Aborts the query. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Rows of a scan; the query starts when the first row is asked for, and anew with each iteration and call.
+ * Rows of a scan. The query starts with the first read, and again for each iteration and call.
  *
  *     for await (const row of table.scan({ filter: "price > 10" }).rows()) console.log(row.id);
  */
 export interface Scan<Row extends object = AnyRow> extends AsyncIterable<RecordBatch>, queries.RowForms<Row> {
-  /** The Arrow schema of the rows. */
+  /** Returns the Arrow schema of the rows. */
   schema(): Promise<Schema>;
 }
 
-/** @param run starts the query */
+/**
+ * Returns a scan that starts its query with each read.
+ * @param run starts the query
+ */
 export function scanOf<Row extends object>(run: () => Promise<queries.QueryResult>): Scan<Row> {
-  // The rows' type is what the caller says that it is.
+  // The caller chooses the type of the rows.
   const query = run as unknown as () => Promise<queries.QueryResult<Row>>;
   return {
     async *[Symbol.asyncIterator]() {
@@ -59,7 +62,7 @@ export function scanOf<Row extends object>(run: () => Promise<queries.QueryResul
   };
 }
 
-/** A stream that is opened when its first piece is asked for. */
+/** Returns a stream that is opened with the first read. */
 function laterStream(open: () => Promise<ReadableStream<Uint8Array>>): ReadableStream<Uint8Array> {
   let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   return new ReadableStream<Uint8Array>(

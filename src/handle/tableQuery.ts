@@ -1,4 +1,4 @@
-/** A query that is put together step by step. */
+/** Queries that a program builds step by step. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { InvalidInputError } from "../errors.js";
@@ -9,92 +9,95 @@ import { checkedOptions, VECTOR_OPTIONS } from "./handleOptions.js";
 import type { AnyRow, Selectable, SelectedRow } from "./rowTypes.js";
 import { type Scan, type ScanOptions, scanOf } from "./scan.js";
 
-/** How a plan is shown. */
+/** Options of {@link TableQuery.explain} and {@link TableQuery.analyze}. */
 export interface PlanOptions extends Pick<queries.ExplainTableQueryPlanRequest, "format" | "signal"> {
-  /** Whether long lists and conditions are shown whole. Default false. */
+  /** True: shows long lists and conditions completely. Default: false. */
   readonly verbose?: boolean | undefined;
 }
 
-/** The options of searches. */
+/** Options of searches. */
 type SearchOptions = queries.VectorSearchOptions &
   Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "highlight" | "rerank">;
 
-/** Options of a query, with those of a search. */
+/** Options of a query, including those of a search. */
 export type TableQueryOptions = ScanOptions & SearchOptions;
 
-/** What runs the queries of a table. */
+/** Functions that run the queries of a table. */
 export interface QueryRunner {
   query(options: TableQueryOptions): Promise<queries.QueryResult>;
   explain(query: TableQueryOptions, options: PlanOptions): Promise<string>;
   analyze(query: TableQueryOptions, options: Omit<PlanOptions, "verbose">): Promise<string>;
 }
 
-/** How a search by text goes. */
+/** Options of {@link TableQuery.matching}. */
 export interface MatchingOptions {
-  /** Paths of the columns that a text of words is searched in. Default: all that are indexed. */
+  /** Paths of the columns to search for words. Default: all indexed columns. */
   readonly columns?: readonly string[] | undefined;
-  /** Whether conditions come before the search, rather than taking rows away of those that were found. Default true. */
+  /**
+   * True: conditions apply before the search. False: conditions apply to the rows that the search found.
+   * Default: true.
+   */
   readonly prefilter?: boolean | undefined;
-  /** Whether only rows are searched that an index covers. Default false. */
+  /** True: skips rows that no index covers. Default: false. */
   readonly fastSearch?: boolean | undefined;
-  /** Whether rows have `_highlights`: where their texts have what was searched for. Default false. */
+  /** True: adds the column `_highlights` with the matching ranges. Default: false. */
   readonly highlight?: boolean | undefined;
 }
 
-/** The columns that {@link TableQuery.matching} adds. */
+/** Columns that {@link TableQuery.matching} adds. */
 export interface Score {
-  /** How well the row matches; the best rows come first. */
+  /** BM25 score; the best row comes first. */
   _score: number;
-  /** With `highlight: true`, where its texts have what was searched for. */
+  /** Matching ranges; only with `highlight: true`. */
   _highlights?: readonly queries.Highlight[];
 }
 
-/** A column to sort by: its path, or with a direction. */
+/** A column to sort by: a path, or an object with a direction. */
 export type SortColumn = string | queries.OrderByColumn;
 
-/** The column that {@link TableQuery.nearestTo} adds. */
+/** Column that {@link TableQuery.nearestTo} adds. */
 export interface Distance {
-  /** How far the row is from the vector. */
+  /** Distance from the query vector. */
   _distance: number;
 }
 
-/** The column of rows that a search by vector and one by text found together. */
+/** Column that a hybrid search adds. */
 export interface Relevance {
-  /** How relevant the row is; the most relevant rows come first. */
+  /** Relevance; the most relevant row comes first. */
   _relevance_score: number;
 }
 
-/** The columns of rows that a search by vector, one by text, or both found. */
+/** Columns that a hybrid search adds. */
 export interface Hybrid extends Relevance, Pick<Score, "_highlights"> {
-  /** How far the row is from the vector; null where only its text was found. */
+  /** Distance from the query vector. Null if only the text search found the row. */
   _distance: number | null;
-  /** How well the row matches; null where only its vector was found. */
+  /** BM25 score. Null if only the vector search found the row. */
   _score: number | null;
 }
 
-/** The columns of a search, beside those of an earlier one that goes with it. */
+/** Columns that a search adds: those of a hybrid search if an earlier search is of the other kind. */
 type Searched<Earlier, Added extends keyof Hybrid, Alone> = Earlier extends { [Each in Added]: unknown }
   ? Hybrid
   : Alone;
 
-/** Rows with the columns of a search, which may take the place of those that they had. */
+/** Row with the columns of a search, which replace those of an earlier search. */
 type WithSearch<Row, Columns> = Columns extends Hybrid ? Omit<Row, keyof Hybrid> & Columns : Row & Columns;
 
-/** The column that {@link TableQuery.withRowId} adds. */
+/** Column that {@link TableQuery.withRowId} adds. */
 export interface RowId {
   /** Id of the row. */
   _rowid: bigint;
 }
 
 /**
- * A query of one table, made by `table.query()`. Each step gives a new query, and leaves the one that it was asked of as
- * it is. Like a scan, it runs when it is read, and anew each time:
+ * A query of one table; `table.query()` returns one. Each step returns a new query and leaves the old one
+ * unchanged. The query runs when its rows are read, and again for each read:
  *
  *     const cheap = table.query().where("price < $most", { most: 10 }).select(["id", "price"]);
  *     const rows = await cheap.orderBy("price").limit(3).toArray();
  *
- * Of its types, `Row` is a row of the table, `Selected` a row of the query, and `Found` what searches add to it, whichever
- * columns are selected.
+ * `Row` is the type of the table's rows, and `Selected` that of the query's rows. `Found` has the columns
+ * that searches add to any selection.
  */
 export class TableQuery<
   Row extends object = AnyRow,
@@ -111,16 +114,16 @@ export class TableQuery<
     this.#options = Object.freeze({ ...options });
   }
 
-  /** Made when it is asked for: most queries are only steps on the way to others. */
+  /** A getter, because most queries are only steps towards others. */
   get #rows(): Scan<Selected> {
     return scanOf(() => this.#runner.query(this.#options));
   }
 
   /**
-   * Keeps the rows for which a condition holds; of several, all must hold.
+   * Keeps the rows for which a condition holds. Several conditions must all hold.
    * @param filter SQL text, or an expression made with `col`, `lit` or `sql`
-   * @param params values of its parameters: `$name` in its text
-   * @throws InvalidInputError for a parameter that an earlier condition has with another value
+   * @param params values of its parameters, written `$name`
+   * @throws InvalidInputError if an earlier condition has another value for a parameter
    */
   where(
     filter: string | queries.FilterExpression,
@@ -134,7 +137,7 @@ export class TableQuery<
     });
   }
 
-  /** Chooses the columns; a later choice takes the place of an earlier one. */
+  /** Selects the columns. A later selection replaces an earlier one. */
   select<const Columns extends queries.ColumnSelection>(
     columns: Columns,
   ): TableQuery<Row, SelectedRow<Row, Columns> & Found, Found> {
@@ -145,7 +148,7 @@ export class TableQuery<
   }
 
   /**
-   * Sorts the rows, by the first column, then by those that follow. Of several calls, the first one sorts first.
+   * Sorts the rows by the first column, then by the following ones. Columns of earlier calls have priority.
    *
    *     table.query().orderBy("city", { columnName: "price", ascending: false })
    */
@@ -171,14 +174,14 @@ export class TableQuery<
   }
 
   /**
-   * Searches texts for words: rows then have `_score`, and the best come first, all that match unless `limit` says
-   * otherwise. A later search by text takes the place of an earlier one; one with a vector ({@link nearestTo}) goes with it:
-   * what either finds comes in one order, 10 rows unless `limit` says otherwise.
+   * Searches texts for words and adds the column `_score`. The best rows come first, and all matching rows
+   * are returned unless `limit` is set. A later text search replaces an earlier one. Together with {@link
+   * nearestTo} it forms a hybrid search, which returns 10 rows unless `limit` is set.
    *
    *     table.query().matching("puppy training", { columns: ["body"] }).limit(10)
    *     table.query().matching({ phrase: { terms: "house training", column: "body" } })
    *
-   * @param text words, of which a row has to have any; or a structured query
+   * @param text words, at least one of which must occur; or a structured query
    */
   matching(
     text: string | StructuredTextQuery,
@@ -188,8 +191,8 @@ export class TableQuery<
     WithSearch<Selected, Searched<Found, "_distance", Score>>,
     WithSearch<Found, Searched<Found, "_distance", Score>>
   > {
-    const known = ["columns", "prefilter", "fastSearch", "highlight"];
-    const { columns, ...search } = checkedOptions<MatchingOptions>("matching", options, known);
+    const names = ["columns", "prefilter", "fastSearch", "highlight"];
+    const { columns, ...search } = checkedOptions<MatchingOptions>("matching", options, names);
     if (typeof text !== "string" && !isObject(text)) {
       throw new InvalidInputError(`matching: must be a text or a structured query, not ${shortly(text)}`);
     }
@@ -204,36 +207,41 @@ export class TableQuery<
   }
 
   /**
-   * Puts the rows of a query with both {@link nearestTo} and {@link matching} in an order of your own, instead of that of
-   * reciprocal rank fusion. Rows have `_relevance_score`, null `_distance` where only their text was found, and null
-   * `_score` where only their vector was. Each search finds as many rows as are wanted: a greater `limit` gives it more to
-   * choose from.
+   * Ranks the rows of a hybrid search, which has both {@link nearestTo} and {@link matching}. Rows have
+   * `_relevance_score`; `_distance` and `_score` are null if that search did not find the row. Each search
+   * finds as many rows as `limit`, so a greater limit gives more candidates.
    *
    *     table.query().nearestTo(vector).matching("puppy").rerank(({ score }) => score ?? 0)
    *
-   * @param by gives how relevant a row is; the most relevant rows come first
+   * @param by returns the relevance of a row; greater is better. Default: reciprocal rank fusion
    */
   rerank(by: queries.Rerank): TableQuery<Row, Selected & Relevance, Found & Relevance> {
     return this.#with({ rerank: by });
   }
 
-  /** At most so many rows, ≥ 1. */
+  /**
+   * Limits the number of rows.
+   * @param count maximum, ≥ 1
+   */
   limit(count: number): TableQuery<Row, Selected, Found> {
     return this.#with({ limit: count });
   }
 
-  /** Skips so many rows, ≥ 0. */
+  /**
+   * Skips rows.
+   * @param count number of rows to skip, ≥ 0
+   */
   offset(count: number): TableQuery<Row, Selected, Found> {
     return this.#with({ offset: count });
   }
 
   /**
-   * Finds the rows nearest to a vector, the nearest first, with the column `_distance`: 10 of them unless `limit` or `k`
-   * says otherwise.
+   * Finds the rows nearest to a vector and adds the column `_distance`. The nearest row comes first. Returns
+   * 10 rows unless `limit` or `k` is set.
    *
    *     await table.query().nearestTo([0.1, 0.2]).where("price < 10").limit(3).toArray()
    *
-   * @param vector its numbers, or several vectors
+   * @param vector query vector, or several
    */
   nearestTo(
     vector: queries.SearchVector,
@@ -254,55 +262,55 @@ export class TableQuery<
     return this.#with({ withRowId: true });
   }
 
-  /** How the query would run, as text or JSON. */
+  /** Returns the plan of the query, as text or JSON. */
   explain(options: PlanOptions = {}): Promise<string> {
     return this.#runner.explain(this.#options, options);
   }
 
-  /** Runs the query, and tells what each step of it did. */
+  /** Runs the query and returns its plan with measurements of each step. */
   analyze(options: Omit<PlanOptions, "verbose"> = {}): Promise<string> {
     return this.#runner.analyze(this.#options, options);
   }
 
-  /** The Arrow schema of the rows. */
+  /** Returns the Arrow schema of the rows. */
   schema(): Promise<Schema> {
     return this.#rows.schema();
   }
 
-  /** The rows, batch by batch. */
+  /** Yields the rows batch by batch. */
   [Symbol.asyncIterator](): AsyncIterator<RecordBatch> {
     return this.#rows[Symbol.asyncIterator]();
   }
 
-  /** All rows as one Arrow table. */
+  /** Returns all rows as one Arrow table. */
   toArrow(): Promise<Table> {
     return this.#rows.toArrow();
   }
 
-  /** All rows as plain objects. */
+  /** Returns all rows as plain objects. */
   toArray(): Promise<Selected[]> {
     return this.#rows.toArray();
   }
 
-  /** The rows one by one, as plain objects. */
+  /** Yields the rows one by one as plain objects. */
   rows(): AsyncIterable<Selected> {
     return this.#rows.rows();
   }
 
-  /** All rows as the bytes of an Arrow IPC stream. */
+  /** Returns all rows as the bytes of an Arrow IPC stream. */
   toIPC(): Promise<Uint8Array> {
     return this.#rows.toIPC();
   }
 
-  /** The same as {@link toIPC}, at the pace of its reader. */
+  /** Streams the bytes of {@link toIPC} at the pace of the reader. */
   toIPCStream(): ReadableStream<Uint8Array> {
     return this.#rows.toIPCStream();
   }
 
-  #with<Other extends object, OtherFound extends object>(
+  #with<NewSelected extends object, NewFound extends object>(
     options: SearchOptions & ScanOptions<Selectable>,
-  ): TableQuery<Row, Other, OtherFound> {
-    return new TableQuery<Row, Other, OtherFound>(this.#runner, { ...this.#options, ...options });
+  ): TableQuery<Row, NewSelected, NewFound> {
+    return new TableQuery<Row, NewSelected, NewFound>(this.#runner, { ...this.#options, ...options });
   }
 }
 

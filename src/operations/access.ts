@@ -8,7 +8,7 @@ import type { Visibility } from "../catalog/listing.js";
 import { NamespaceError, PermissionDeniedError } from "../errors.js";
 import type { Authorize, AuthorizeCall } from "../namespace/options.js";
 import type { RequestBase } from "../namespace/request.js";
-import { declarationOf, type OperationName } from "../operationTable.js";
+import { type OperationName, operationRow } from "../operationTable.js";
 import { isMainBranch } from "../table/refs/refs.js";
 import { ABSENCES } from "../typedErrors.js";
 
@@ -65,7 +65,7 @@ const isCopied = (request: object): boolean =>
  * transaction. Only `listJobs` may also name a table.
  */
 export const asksItself = (name: OperationName, id: readonly string[]): boolean =>
-  declarationOf(name).namesJob === true && (name !== "listJobs" || id.length === 0);
+  operationRow(name).namesJob === true && (name !== "listJobs" || id.length === 0);
 
 /** Asks whether a caller may do something. */
 export interface Access {

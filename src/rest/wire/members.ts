@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { SnakeCase } from "../../namespace/request.js";
-import { declarationOf, type OperationName, type Requests } from "../../operationTable.js";
+import { type OperationName, operationRow, type Requests } from "../../operationTable.js";
 import * as shape from "./shapes.js";
 import { snakeCase } from "./wireNames.js";
 
@@ -288,7 +288,7 @@ export type WireForms = { readonly [Name in WireMember]?: z.ZodType };
  * @param forms replaces forms of this table, by name on the wire
  */
 export function wireMembers(operation: OperationName, forms: WireForms): z.ZodRawShape {
-  const names = Object.keys(declarationOf(operation).members)
+  const names = Object.keys(operationRow(operation).members)
     .filter((name) => !HOSTS.has(name))
     .map(snakeCase);
   const formOf: z.ZodRawShape = { ...MEMBERS, ...forms };

@@ -1,7 +1,7 @@
 /** A route: one operation on the wire. Its members follow the table of operations. */
 
 import { z } from "zod";
-import { declarationOf, type OperationName } from "../../operationTable.js";
+import { type OperationName, operationRow } from "../../operationTable.js";
 import { type WireForms, type WireMember, wireMembers } from "./members.js";
 import * as shape from "./shapes.js";
 
@@ -84,7 +84,7 @@ export function route(
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const omitted: readonly string[] = [...without, ...inPath.filter((name) => !Object.hasOwn(forms, name))];
   const members = Object.entries(wireMembers(operation, forms)).filter(([name]) => !omitted.includes(name));
-  const { takesRows } = declarationOf(operation);
+  const { takesRows } = operationRow(operation);
   if (takesRows || body !== undefined || methods === GET) {
     const query = Object.fromEntries(members.filter(([name]) => name !== body?.member));
     return makeRoute(operation, methods, path, { ...options, query, body: takesRows ? "arrow" : body });

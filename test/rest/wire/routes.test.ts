@@ -3,7 +3,7 @@
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { declarationOf } from "../../../src/operationTable.js";
+import { operationRow } from "../../../src/operationTable.js";
 import { POST, route } from "../../../src/rest/wire/route.js";
 import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
 import { ROUTES } from "../../../src/rest/wire/routes.js";
@@ -59,7 +59,7 @@ describe("routes", () => {
       const bodyMembers = body === "arrow" ? [] : "member" in body ? [body.member] : Object.keys(body.shape);
       const names = [...Object.keys(query.shape), ...bodyMembers, ...namesIn(path)];
       const taken = new Set(names.map(camelCase).filter((name) => !COMMON.includes(name)));
-      const declared = Object.keys(declarationOf(operation).members).filter((name) => !others.includes(name));
+      const declared = Object.keys(operationRow(operation).members).filter((name) => !others.includes(name));
       const expected =
         operation === "mergeInsertIntoTable" ? declared.filter((name) => name !== "params") : declared;
       expect([...taken].sort(), operation).toEqual(expected.sort());
