@@ -5,6 +5,7 @@
 
 import type { Column, Layout } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
+import { codesIn } from "../arrow/columns/lazyColumn.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
@@ -349,7 +350,7 @@ export class BatchAssembler {
 }
 
 /** Bytes that a column takes at most: codes are not decoded for that. */
-const mostBytes = (column: Column): number =>
-  column.kind === "variable" && column.coded !== undefined
-    ? column.coded.codes.length * MAX_SYMBOL_BYTES
-    : columnBytes(column);
+function mostBytes(column: Column): number {
+  const coded = column.kind === "variable" ? codesIn(column) : null;
+  return coded === null ? columnBytes(column) : coded.codes.length * MAX_SYMBOL_BYTES;
+}

@@ -79,7 +79,7 @@ it("are found where their items lie in the chunks of a page, in parts of it too"
       if (all.length === 0) return;
       const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
       const page = stored(column);
-      if (page.kind === "list" && page.items.kind === "fixed" && page.items.chunks !== undefined) inPlace++;
+      if (page.kind === "list" && page.items.kind === "fixed" && page.items.lazy !== undefined) inPlace++;
       const start = from % all.length;
       const length = 1 + (count % (all.length - start));
       for (const call of [`array_has(list, ${wanted})`, `array_has_any(list, [${wanted}, 3])`]) {

@@ -103,7 +103,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
           const values = laneOf(name, count, seed);
           const column = columnOf(values, nulls);
           const chunked = stored(column, isPlain);
-          if (chunked.chunks !== undefined) inPlace++;
+          if (chunked.lazy !== undefined) inPlace++;
           const one = (Lane as { of(value: unknown): Lane }).of(values[picked % count]);
           if (Number.isNaN(Number(one[0]))) return;
           const number = { column: columnOf(one, false), step: 0 } as const;
@@ -134,7 +134,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
     const chunked = stored(column, false);
     expect(chunked.validity?.nullCount).toBe(column.validity?.nullCount);
     const part = sliceColumn(chunked, 1000, 1500);
-    expect(part.chunks).toBeUndefined();
+    expect(part.lazy).toBeUndefined();
     expect(valuesOf(part)).toEqual(valuesOf(sliceColumn(column, 1000, 1500)));
     const number = { column: columnOf(values.slice(5, 6), false), step: 0 } as const;
     const ask = (side: FixedColumn) =>

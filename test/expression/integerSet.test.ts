@@ -65,7 +65,7 @@ it.each([
           Math.min(most, (values[index % count] ?? from) + (index % 3 === 0 ? aside : 0)),
         );
         const page = stored(column, isPlain);
-        if (page.chunks !== undefined && !isPlain) inPlace++;
+        if (page.lazy !== undefined && !isPlain) inPlace++;
         const wanted = new Set<Scalar>(listed);
         const kernel = runSync(membership(columnOfScalars(type, listed), type, false, false));
         for (const isOn of [true, false]) {

@@ -2,10 +2,9 @@
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import { chunkedTextColumn } from "../../src/arrow/columns/chunkedTextColumn.js";
-import type { ChunkedTexts } from "../../src/arrow/columns/chunkedTexts.js";
-import { codedColumn } from "../../src/arrow/columns/codedColumn.js";
 import type { Validity, VariableColumn } from "../../src/arrow/columns/column.js";
+import { lazyTextColumn } from "../../src/arrow/columns/lazyColumn.js";
+import type { ChunkedTexts } from "../../src/arrow/columns/lazyValues.js";
 import { runSync } from "../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
@@ -47,7 +46,10 @@ function codesOf({ offsets, bytes, validity }: VariableColumn): VariableColumn |
     const decoded = decodeFsst(symbols, own, codes, ORIGIN);
     return { offsets: own, bytes: decoded };
   };
-  return codedColumn({ symbols, offsets: encoded.offsets, codes: encoded.bytes, decode }, validity);
+  return lazyTextColumn(
+    { kind: "codes", symbols, offsets: encoded.offsets, codes: encoded.bytes, decode },
+    validity,
+  );
 }
 
 const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;
@@ -233,17 +235,21 @@ it("texts of many chunks are asked where they lie", () => {
   const all = Array.from({ length: 5003 }, (_, row) => `name ${(row * 7919) % 5003} of row`);
   for (const compression of ["none", "fsst"] as const) {
     const column = chunksOf(columnOf(all), compression);
-    const counts = column.texts?.counts ?? [];
-    expect(counts.length).toBeGreaterThan(1);
-    expect(column.texts?.symbols === null).toBe(compression === "none");
-    const chunked = { ...column.texts, gather: () => expect.unreachable("gathered") };
-    const left = chunkedTextColumn(chunked as ChunkedTexts, column.length, null);
+    const texts = chunkedTexts(column);
+    expect(texts.counts.length).toBeGreaterThan(1);
+    expect(texts.symbols === null).toBe(compression === "none");
+    const left = lazyTextColumn({ ...texts, gather: () => expect.unreachable("gathered") }, null);
     const found = answers(runSync(likeKernel("%77%", "", false, false)), [], left);
     expect(found).toEqual(all.map((text) => text.includes("77")));
     // What was asked in place is still there.
     expect(textsOf(column)).toEqual(all);
   }
 });
+
+function chunkedTexts({ lazy }: VariableColumn): ChunkedTexts {
+  if (lazy?.kind !== "chunks") throw new Error("no chunks");
+  return lazy;
+}
 
 const textsOf = ({ offsets, bytes, length }: VariableColumn): string[] =>
   Array.from({ length }, (_, row) =>
@@ -259,8 +265,7 @@ it.each([
   fc.assert(
     fc.property(fc.nat({ max: 2047 }), fc.boolean(), (index, isFar) => {
       const column = chunksOf(columnOf(all), "none");
-      const { texts } = column;
-      if (texts === undefined) throw new Error("no chunks");
+      const texts = chunkedTexts(column);
       let chunk = 0;
       let position = index;
       while (position > texts.counts[chunk]) position -= texts.counts[chunk++] + 1;
@@ -280,17 +285,18 @@ it.each([
 it.each([true, false])("codes that mean nothing are refused (kernel: %s)", (isOn) => {
   textKernelUse.isOn = isOn;
   const column = codesOf(columnOf(Array.from({ length: ROWS }, (_, row) => `name ${row % 50} of row`)));
-  if (column?.coded === undefined) throw new Error("no codes");
-  const { symbols, offsets } = column.coded;
-  const codes = column.coded.codes.slice();
+  const coded = column?.lazy;
+  if (coded?.kind !== "codes") throw new Error("no codes");
+  const { symbols, offsets } = coded;
+  const codes = coded.codes.slice();
   codes[offsets[700]] = symbols.count;
-  const damaged = codedColumn({ ...column.coded, codes }, null);
+  const damaged = lazyTextColumn({ ...coded, codes }, null);
   expect(() => answers(runSync(likeKernel("%of r%", "", false, false)), [], damaged)).toThrow(
     CorruptFileError,
   );
-  const cut = column.coded.codes.slice();
+  const cut = coded.codes.slice();
   cut[offsets[700] - 1] = 255;
-  const split = codedColumn({ ...column.coded, codes: cut }, null);
+  const split = lazyTextColumn({ ...coded, codes: cut }, null);
   expect(() => answers(runSync(likeKernel("%of row there%", "", false, false)), [], split)).toThrow(
     CorruptFileError,
   );

@@ -102,8 +102,8 @@ it.each([
   const { pool, asked, givenBack } = slowPool((task) => (task === 0 ? decoded : sleep(2)));
   const kinds: ("codes" | "values")[] = [];
   const found = await readTexts(pool, async (batch) => {
-    kinds.push(batch.coded === undefined ? "values" : "codes");
-    if (batch.coded === undefined) expect(isSharedMemory(batch.bytes.buffer)).toBe(true);
+    kinds.push(batch.lazy === undefined ? "values" : "codes");
+    if (batch.lazy === undefined) expect(isSharedMemory(batch.bytes.buffer)).toBe(true);
     if (kinds.length === batches) isDecoded();
     // Rows behind the first ones wait for the thread.
     if (kinds.length === 1) setTimeout(isDecoded, 300);

@@ -4,9 +4,7 @@
  * Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
-import type { ChunkedTexts } from "./chunkedTexts.js";
-import type { ChunkedValues } from "./chunkedValues.js";
-import type { CodedValues } from "./codedValues.js";
+import type { LazyFixedValues, LazyTexts } from "./lazyValues.js";
 
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
 export type Layout = LeafLayout | ListLayout | SizedListLayout | StructLayout;
@@ -134,10 +132,8 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
-  /** Set where values are made only when they are looked at: makes those of some rows. Not copied with the others. */
-  readonly make?: (rows: Uint32Array) => Uint8Array;
-  /** Set where values are made only when they are looked at: how they lie until then. Not copied with the others. */
-  readonly chunks?: ChunkedValues;
+  /** Form of values that are made when somebody reads `values`; absent if they are there. Not copied by a spread. */
+  readonly lazy?: LazyFixedValues;
 }
 
 export interface BitsColumn extends ColumnBase {
@@ -152,10 +148,8 @@ export interface VariableColumn extends ColumnBase {
   /** `length + 1` ascending positions into `bytes`; need not start at 0. Slots of nulls may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
-  /** Set where the values are decoded only when one of the others is looked at. Not copied with these. */
-  readonly coded?: CodedValues;
-  /** Set where the values are gathered only when one of the others is looked at. Not copied with these. */
-  readonly texts?: ChunkedTexts;
+  /** Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. Not copied by a spread. */
+  readonly lazy?: LazyTexts;
 }
 
 export interface FixedSizeListColumn extends ColumnBase {

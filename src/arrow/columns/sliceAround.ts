@@ -1,8 +1,8 @@
 /** Slices of columns whose values lie in chunks, which stay where they are. */
 
-import { chunkedColumn } from "./chunkedColumn.js";
-import type { ChunkedValues } from "./chunkedValues.js";
 import type { Column, FixedColumn } from "./column.js";
+import { lazyFixedColumn } from "./lazyColumn.js";
+import type { ChunkedValues } from "./lazyValues.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { validityFrom } from "./validity.js";
 
@@ -15,8 +15,8 @@ export interface ColumnPart {
 
 /** The values from `start` up to `end − 1`, and others before and behind them that come with them at no cost. */
 export function sliceAround(column: Column, start: number, end: number): ColumnPart {
-  if (column.kind === "fixed" && column.chunks !== undefined) {
-    return chunksAround(column, column.chunks, start, end);
+  if (column.kind === "fixed" && column.lazy?.kind === "chunks") {
+    return chunksAround(column, column.lazy, start, end);
   }
   const first = start - (start % 8);
   return { column: sliceColumn(column, first, end - first), first };
@@ -42,5 +42,5 @@ function chunksAround(column: FixedColumn, chunks: ChunkedValues, start: number,
   };
   const { validity } = column;
   const valid = validity && validityFrom(validity.bytes, validity.bitOffset + first, length);
-  return { column: chunkedColumn(own, byteWidth, length, valid), first };
+  return { column: lazyFixedColumn(own, byteWidth, length, valid), first };
 }

@@ -1,7 +1,7 @@
 /** Slices a range of a column's rows, as a view. */
 
-import { codedColumn, sliceCoded } from "./codedColumn.js";
 import type { Column } from "./column.js";
+import { codesIn, lazyTextColumn, sliceCoded } from "./lazyColumn.js";
 import { validityFrom } from "./validity.js";
 
 /** The values from `start` on, `length` of them, over the same memory. Both must lie inside the column. */
@@ -26,7 +26,8 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
     case "bits":
       return { kind: "bits", length, validity, bits: column.bits, bitOffset: column.bitOffset + start };
     case "variable": {
-      if (column.coded !== undefined) return codedColumn(sliceCoded(column.coded, start, length), validity);
+      const codes = codesIn(column);
+      if (codes !== null) return lazyTextColumn(sliceCoded(codes, start, length), validity);
       const offsets = column.offsets.subarray(start, start + length + 1);
       return { kind: "variable", length, validity, offsets, bytes: column.bytes };
     }

@@ -21,11 +21,11 @@ import type {
   StructLayout,
   Validity,
 } from "./column.js";
+import { withValidity } from "./lazyColumn.js";
 import { nullColumn } from "./nullColumn.js";
 import { areNarrow } from "./offsets.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
-import { withValidity } from "./withValidity.js";
 
 /**
  * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed struct,

@@ -1,6 +1,7 @@
 /** Picks rows of a column by their indices. */
-import { takeCoded } from "./codedColumn.js";
+
 import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
+import { codesIn, takeCoded } from "./lazyColumn.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
@@ -22,10 +23,7 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
         length,
         validity,
         byteWidth,
-        values:
-          column.make?.(indices) ??
-          column.chunks?.pick(indices) ??
-          takeFixed(column.values, byteWidth, indices),
+        values: column.lazy?.pick(indices) ?? takeFixed(column.values, byteWidth, indices),
       };
     }
     case "bits": {
@@ -163,9 +161,12 @@ export function takeVariable(
   indices: Uint32Array,
   skipped: Validity | null,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
-  const picked = skipped === null ? column.texts?.pick(indices) : undefined;
-  if (picked !== undefined && picked !== null) return picked;
-  if (column.coded !== undefined && skipped === null) return takeCoded(column.coded, indices);
+  if (skipped === null && column.lazy !== undefined) {
+    const picked = column.lazy.kind === "chunks" ? column.lazy.pick(indices) : null;
+    if (picked !== null) return picked;
+    const codes = codesIn(column);
+    if (codes !== null) return takeCoded(codes, indices);
+  }
   const { offsets, bytes } = column;
   return areNarrow(offsets)
     ? takeVariable32(offsets, bytes, indices, skipped)

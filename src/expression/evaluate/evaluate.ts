@@ -279,8 +279,7 @@ function* callPerValue(
   const values = operands.map(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
-  const ofAll =
-    column.indices.chunks === undefined ? null : yield* callOnAll(node, values, dictionary.length);
+  const ofAll = column.indices.lazy === undefined ? null : yield* callOnAll(node, values, dictionary.length);
   const found = ofAll === null ? null : lookUpTruth(ofAll, column);
   if (found !== null) return found;
   const indices = readIndices(column);

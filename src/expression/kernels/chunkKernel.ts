@@ -12,7 +12,7 @@
  *     packed     {@link PIECE_BYTES} of chunks, and one more row of lanes, whose content is ignored
  */
 
-import type { ChunkedValues } from "../../arrow/columns/chunkedValues.js";
+import type { ChunkedValues } from "../../arrow/columns/lazyValues.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import {
   Integer,

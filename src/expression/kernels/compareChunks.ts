@@ -3,8 +3,8 @@
  * ones in the kernels of chunkKernel.ts, plain ones in those of compareKernel.ts.
  */
 
-import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { DictionaryColumn } from "../../arrow/columns/column.js";
+import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/lazyValues.js";
 import { countOnes } from "../../bytes/bits.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { LaneRelation, LaneShape } from "../../bytes/wasm/values.js";
@@ -29,11 +29,11 @@ export function relateChunksToOne(
   const isRight = right.step === 0;
   const { column } = isRight ? left : right;
   const one = (isRight ? right : left).column;
-  if (column.kind !== "fixed" || column.chunks === undefined || one.kind !== "fixed") return null;
+  if (column.kind !== "fixed" || column.lazy?.kind !== "chunks" || one.kind !== "fixed") return null;
+  const chunks = column.lazy;
   const shape = chunkShape(type, relation);
   if (shape === null || (type.kind === "float" && Number.isNaN(numbersOf({ column: one, step: 0 }, type)[0])))
     return null;
-  const { chunks } = column;
   const number = one.values.subarray(0, laneBytes(shape));
   return beside(relation, isRight, (own) => compareChunks(shape, own, chunks, number, length));
 }
@@ -49,11 +49,11 @@ const MAX_COMPARED = 4;
  * and many have none
  */
 export function lookUpInChunks(
-  { indices: { chunks, byteWidth }, dictionary, length }: DictionaryColumn,
+  { indices: { lazy: chunks, byteWidth }, dictionary, length }: DictionaryColumn,
   ofValues: Uint8Array,
 ): Uint8Array | null {
   const size = dictionary.length;
-  if (chunks === undefined || byteWidth !== 4) return null;
+  if (chunks?.kind !== "chunks" || byteWidth !== 4) return null;
   const ones = countOnes(ofValues, 0, size);
   const areFew = ones <= size - ones;
   if (Math.min(ones, size - ones) > MAX_COMPARED || !lieBelow(chunks, size, length)) return null;

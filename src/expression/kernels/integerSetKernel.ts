@@ -13,7 +13,7 @@
  *     set        the set
  */
 
-import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
+import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/lazyValues.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import { Integer, type Vector } from "../../bytes/wasm/values.js";
 import { BIT_BYTES, LANES_BYTES, rowOffsets, UNIT } from "./chunkKernel.js";

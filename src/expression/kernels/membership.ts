@@ -207,8 +207,8 @@ function* numberFinder(items: Column, type: ValueType): Steps<Find> {
 const closeFinder =
   (close: CloseSet, type: ValueType): Find =>
   (column, length, target) => {
-    const chunks = column.kind === "fixed" && column.byteWidth === 4 ? column.chunks : undefined;
-    if (chunks !== undefined && length === column.length) {
+    const chunks = column.kind === "fixed" && column.byteWidth === 4 ? column.lazy : undefined;
+    if (chunks?.kind === "chunks" && length === column.length) {
       if (integerSetKernel.get()?.lookUp(close, chunks, target) === true) return undefined;
     }
     close.look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);

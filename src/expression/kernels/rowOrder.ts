@@ -4,6 +4,7 @@
  */
 
 import type { Column, ListColumn } from "../../arrow/columns/column.js";
+import { codesIn } from "../../arrow/columns/lazyColumn.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -79,7 +80,7 @@ const MAX_SMALL_ITEMS = 16;
 function isSmall(column: Column): boolean {
   switch (column.kind) {
     case "variable": {
-      if (column.coded !== undefined || !areNarrow(column.offsets)) return false;
+      if (codesIn(column) !== null || !areNarrow(column.offsets)) return false;
       const { offsets, length } = column;
       for (let row = 0; row < length; row++) if (offsets[row + 1] - offsets[row] > MAX_SMALL) return false;
       return true;

@@ -6,7 +6,7 @@
  * A question that takes more states is asked of a part of its text, and is open for texts that pass.
  */
 
-import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import type { NumberRelation } from "./compareNumber.js";
 
 export const STATES = 16;

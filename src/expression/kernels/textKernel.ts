@@ -17,7 +17,7 @@
  *     texts      codes or bytes; they follow the positions directly if both come from a chunk of a page
  */
 
-import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import type { KernelCode } from "../../bytes/wasm/kernelCode.js";
 import { Integer, Vector } from "../../bytes/wasm/values.js";

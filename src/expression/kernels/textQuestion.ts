@@ -4,10 +4,10 @@
  * is looked at.
  */
 
-import type { ChunkedTexts } from "../../arrow/columns/chunkedTexts.js";
-import { takeCoded } from "../../arrow/columns/codedColumn.js";
-import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import type { Column, Validity, VariableColumn } from "../../arrow/columns/column.js";
+import { codesIn, takeCoded } from "../../arrow/columns/lazyColumn.js";
+import type { ChunkedTexts } from "../../arrow/columns/lazyValues.js";
+import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -57,9 +57,9 @@ export class TextQuestion {
     if (column.kind !== "variable" || length < MIN_TEXTS) return null;
     const bytes = (length + 7) >>> 3;
     const answers = { yes: new Uint8Array(bytes), open: new Uint8Array(bytes) };
-    const { texts } = column;
+    const { lazy } = column;
     const isAsked =
-      texts !== undefined && column.length === length && (yield* this.#askChunks(texts, answers));
+      lazy?.kind === "chunks" && column.length === length && (yield* this.#askChunks(lazy, answers));
     if (!isAsked && !(yield* this.#askGathered(column, length, answers))) return null;
     yield* this.#askOpen(column, rowsOf(answers.open, length, valid), answers.yes);
     return answers.yes;
@@ -89,7 +89,7 @@ export class TextQuestion {
   }
 
   *#askGathered(column: VariableColumn, length: number, answers: TextAnswers): Steps<boolean> {
-    const { coded } = column;
+    const coded = codesIn(column);
     const offsets = coded?.offsets ?? column.offsets;
     if (!areNarrow(offsets)) return false;
     const asked = { texts: coded?.codes ?? column.bytes, offsets };
@@ -100,12 +100,12 @@ export class TextQuestion {
   /** Looks at the texts of which the automaton can't tell. */
   *#askOpen(column: VariableColumn, rows: Uint32Array, yes: Uint8Array): Steps<void> {
     if (rows.length === 0) return;
-    const { coded } = column;
-    const { bytes, offsets } = coded === undefined ? column : takeCoded(coded, rows);
+    const coded = codesIn(column);
+    const { bytes, offsets } = coded === null ? column : takeCoded(coded, rows);
     const places = narrowOffsets(offsets);
     const pace = new Pace(STEP_BYTES);
     for (const [index, row] of rows.entries()) {
-      const position = coded === undefined ? row : index;
+      const position = coded === null ? row : index;
       const [start, end] = [places[position], places[position + 1]];
       const isFit = this.#test.fits(bytes, start, end) ?? (yield* this.#test.inSteps(bytes, start, end));
       if (isFit) yes[row >>> 3] |= 1 << (row & 7);

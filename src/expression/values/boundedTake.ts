@@ -4,6 +4,7 @@
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { codesIn } from "../../arrow/columns/lazyColumn.js";
 import { areNarrow, checkOffsetRange } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { takeBits, validityFrom } from "../../arrow/columns/validity.js";
@@ -36,7 +37,7 @@ function* takenBytes(column: Column, indices: Uint32Array): Steps<number> {
   const { length } = indices;
   let byteLength = 0;
   const offsets =
-    column.kind === "variable" && column.coded === undefined && areNarrow(column.offsets)
+    column.kind === "variable" && codesIn(column) === null && areNarrow(column.offsets)
       ? column.offsets
       : null;
   const bytesBefore = bytesBeforeValue(column);
@@ -190,8 +191,8 @@ export function bytesBeforeValue(column: Column): (index: number) => number {
     case "bits":
       return (index) => index / 8;
     case "variable": {
-      const { coded } = column;
-      if (coded !== undefined) return (index) => CODED_BYTES * coded.offsets[index];
+      const coded = codesIn(column);
+      if (coded !== null) return (index) => CODED_BYTES * coded.offsets[index];
       return (index) => Number(column.offsets[index]);
     }
     case "list": {
@@ -220,9 +221,9 @@ const CODED_BYTES = 3;
 
 /** Bytes of the values of a column, about: those that are not decoded yet stay so. */
 export function estimatedBytes(column: Column): number {
-  if (column.kind === "variable" && column.texts !== undefined) {
-    const byteLength = column.texts.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    return column.texts.symbols === null ? byteLength : CODED_BYTES * byteLength;
+  if (column.kind === "variable" && column.lazy?.kind === "chunks") {
+    const byteLength = column.lazy.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return column.lazy.symbols === null ? byteLength : CODED_BYTES * byteLength;
   }
   const before = bytesBeforeValue(column);
   return before(column.length) - before(0);

@@ -5,8 +5,8 @@
  * Widths: 1 bit (bitmaps, least significant bit first) or a whole number of bytes, little-endian.
  */
 
-import { PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { FixedColumn } from "../../arrow/columns/column.js";
+import { PLAIN_CHUNK } from "../../arrow/columns/lazyValues.js";
 import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";

@@ -8,7 +8,7 @@
  * With the "encoded" bit clear, values are stored as they are.
  */
 
-import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { HASH_PRIME } from "../../bytes/hash.js";

@@ -15,7 +15,7 @@
  * bytes.
  */
 
-import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import { phaseOf } from "../../bytes/aligned.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import type { Label } from "../../bytes/wasm/kernelCode.js";

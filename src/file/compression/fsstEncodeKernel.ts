@@ -14,7 +14,7 @@
  *                 second after twice as many bytes as the first run has
  */
 
-import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import { phaseOf } from "../../bytes/aligned.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";

@@ -12,9 +12,9 @@
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
-import { codedColumn } from "../../arrow/columns/codedColumn.js";
-import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
+import { lazyTextColumn } from "../../arrow/columns/lazyColumn.js";
+import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/lazyValues.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -79,7 +79,7 @@ export function codesOf(
     const { offsets, bytes } = finishVariable(layout, symbols, own, codes, origin, allocate);
     return { offsets, bytes };
   };
-  return codedColumn({ symbols, offsets, codes, decode }, null);
+  return lazyTextColumn({ kind: "codes", symbols, offsets, codes, decode }, null);
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The values of variable width of a page, which lie in its chunks (variable.ts): all of them gathered, or a few picked. */
 
-import { chunkedTextColumn } from "../../arrow/columns/chunkedTextColumn.js";
-import type { CodeSymbols, DecodedValues } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
+import { lazyTextColumn } from "../../arrow/columns/lazyColumn.js";
+import type { CodeSymbols, DecodedValues } from "../../arrow/columns/lazyValues.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { decodeFsstPieces } from "./fsst.js";
@@ -56,10 +56,16 @@ export class VariableChunks {
     if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
     const { buffers, counts } = this;
     const { symbols, offsetBits } = this.encoding;
-    const gather = () => this.gather(layout, allocate);
-    if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) return gather();
+    if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) {
+      return this.gather(layout, allocate);
+    }
+    let gathered: VariableColumn | null = null;
+    const gather = (): VariableColumn => {
+      gathered ??= this.gather(layout, allocate);
+      return gathered;
+    };
     const pick = (rows: Uint32Array) => this.pick(layout, rows);
-    return chunkedTextColumn({ chunks: buffers, counts, symbols, gather, pick }, this.valueCount, null);
+    return lazyTextColumn({ kind: "chunks", chunks: buffers, counts, symbols, gather, pick }, null);
   }
 
   private pick(layout: VariableLayout, rows: Uint32Array): DecodedValues | null {

@@ -10,8 +10,8 @@ import type {
   StructLayout,
   Validity,
 } from "../../arrow/columns/column.js";
+import { withValidity } from "../../arrow/columns/lazyColumn.js";
 import { eventsPerValue } from "../../arrow/columns/spine.js";
-import { withValidity } from "../../arrow/columns/withValidity.js";
 import { RepDefLayer } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import {

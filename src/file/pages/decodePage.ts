@@ -11,8 +11,8 @@
  */
 
 import { type Column, isEmptyStruct, type Layout, type LeafLayout } from "../../arrow/columns/column.js";
+import { withValidity } from "../../arrow/columns/lazyColumn.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
-import { withValidity } from "../../arrow/columns/withValidity.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";

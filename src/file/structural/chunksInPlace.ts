@@ -3,9 +3,9 @@
  * are made when they are first looked at.
  */
 
-import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
-import { CHUNK_GRAIN, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { FixedColumn, LeafLayout } from "../../arrow/columns/column.js";
+import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
+import { CHUNK_GRAIN, type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/lazyValues.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder, ValuesInPlace } from "../compression/fixedDecoder.js";
@@ -86,7 +86,8 @@ export class ChunksInPlace {
   }
 
   finish(): FixedColumn {
-    const chunks = {
+    const chunks: ChunkedValues = {
+      kind: "chunks",
       bytes: this.#bytes,
       starts: this.#starts,
       counts: this.#counts,
@@ -94,7 +95,7 @@ export class ChunksInPlace {
       decode: () => this.#decode(),
       pick: (rows: Uint32Array) => this.#pick(rows),
     };
-    return chunkedColumn(chunks, this.#decoder.bitsPerValue / 8, this.#count, null);
+    return lazyFixedColumn(chunks, this.#decoder.bitsPerValue / 8, this.#count, null);
   }
 
   #pick(rows: Uint32Array): Uint8Array | null {

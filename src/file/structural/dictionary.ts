@@ -3,8 +3,6 @@
  * block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
-import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
-import type { ChunkedValues } from "../../arrow/columns/chunkedValues.js";
 import type {
   Column,
   DictionaryLayout,
@@ -12,6 +10,8 @@ import type {
   LeafLayout,
   VariableColumn,
 } from "../../arrow/columns/column.js";
+import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
+import type { ChunkedValues } from "../../arrow/columns/lazyValues.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { type IndexNumbers, indexNumbers } from "../compression/dictionaryIndices.js";
@@ -70,8 +70,8 @@ export function resolveDictionary(
   isKept: boolean,
   origin: PageOrigin,
 ): Column {
-  if (isKept && layout.kind !== "dictionary" && indices.chunks !== undefined) {
-    return dictionaryInPlace(indices, indices.chunks, dictionary, definition, origin);
+  if (isKept && layout.kind !== "dictionary" && indices.lazy?.kind === "chunks") {
+    return dictionaryInPlace(indices, indices.lazy, dictionary, definition, origin);
   }
   const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
   checkIndices(numbers, dictionary.length, definition, origin);
@@ -101,7 +101,7 @@ function dictionaryInPlace(
     checkIndices(indexNumbers(values, byteWidth, rows.length), dictionary.length, levels, origin);
     return values;
   };
-  const indices = chunkedColumn({ ...chunks, decode, pick }, byteWidth, length, null);
+  const indices = lazyFixedColumn({ ...chunks, decode, pick }, byteWidth, length, null);
   return { kind: "dictionary", length, validity: null, indices, dictionary };
 }
 

@@ -6,8 +6,8 @@
  *     fixedSizeBinary    an array of bytes of values that are all equally long
  */
 
-import type { CodeSymbols } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
+import type { CodeSymbols } from "../../arrow/columns/lazyValues.js";
 import type { ArrayEncoding, Binary, FixedSizeBinary } from "../../format/encodings20.js";
 import { decodeFsstSymbols } from "../compression/fsst.js";
 import type { Compressor } from "../compression/general.js";

@@ -4,6 +4,7 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
@@ -130,8 +131,7 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
  * first looked at: most filters never do.
  */
 export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
-  let values: Uint8Array | null = null;
-  const make = (rows: Uint32Array | null): Uint8Array => {
+  const pick = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
     const offsets =
       rows === null ? offsetsOfRows(places, rowCount) : rows.map((row) => physicalRow(places, row));
@@ -142,17 +142,8 @@ export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
     }
     return new Uint8Array(words.buffer);
   };
-  const column: FixedColumn = {
-    kind: "fixed",
-    length: rowCount,
-    validity: null,
-    byteWidth: ADDRESS_BYTES,
-    get values() {
-      values ??= make(null);
-      return values;
-    },
-  };
-  return Object.defineProperty(column, "make", { value: make });
+  const lazy = { kind: "computed", decode: () => pick(null), pick } as const;
+  return lazyFixedColumn(lazy, ADDRESS_BYTES, rowCount, null);
 }
 
 /**

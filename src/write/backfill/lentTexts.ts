@@ -13,6 +13,7 @@
 
 import type { Data } from "apache-arrow";
 import type { Column, VariableColumn } from "../../arrow/columns/column.js";
+import { codesIn } from "../../arrow/columns/lazyColumn.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isSharedMemory } from "../../bytes/sharedCopy.js";
 import { trimmedColumn } from "../../file/writing/heldColumns.js";
@@ -78,7 +79,7 @@ export class LentTexts {
    * @param reads of the vector
    */
   hideMemory({ data: [data] }: { readonly data: readonly Data[] }, column: Column, reads: DirectReads): void {
-    if (column.kind !== "variable" || column.coded !== undefined) return;
+    if (column.kind !== "variable" || column.lazy !== undefined) return;
     const { bytes } = column;
     if (sharedPageOf(column) === null && !this.#decoded.has(bytes.buffer as ArrayBuffer)) return;
     const become = (value: unknown): void => {
@@ -173,7 +174,7 @@ export class TextPages {
     // Rows that were picked, or that lie in two pages, are in a copy: it doesn't tell whether more will be
     // cut of a page.
     const mayBeCopies = columns.some(
-      (column) => column.kind === "variable" && column.coded === undefined && sharedPageOf(column) === null,
+      (column) => column.kind === "variable" && column.lazy === undefined && sharedPageOf(column) === null,
     );
     for (const [page, users] of this.#users) {
       if (current.has(page)) continue;
@@ -217,7 +218,7 @@ export class TextPages {
 
 /** The memory of a page that a thread decoded, if a column lies in one. */
 const sharedPageOf = (column: Column): SharedArrayBuffer | null =>
-  column.kind === "variable" && column.coded === undefined && isSharedMemory(column.bytes.buffer)
+  column.kind === "variable" && column.lazy === undefined && isSharedMemory(column.bytes.buffer)
     ? column.bytes.buffer
     : null;
 
@@ -232,8 +233,9 @@ export function decodedColumn(
   allocate: (byteLength: number) => Uint8Array<ArrayBuffer> = (byteLength) => new Uint8Array(byteLength),
 ): Column {
   if (sharedPageOf(column) !== null) return trimmedColumn(column, unshared);
-  if (column.kind !== "variable" || column.coded === undefined) return column;
-  const { length, validity, coded } = column;
+  const coded = column.kind === "variable" ? codesIn(column) : null;
+  if (column.kind !== "variable" || coded === null) return column;
+  const { length, validity } = column;
   const decoded = coded.decode(coded.offsets.slice(), coded.codes, allocate);
   return { kind: "variable", length, validity, ...decoded } satisfies VariableColumn;
 }

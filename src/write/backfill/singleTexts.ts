@@ -31,7 +31,7 @@ export class SingleTexts {
 
   /** Null where the column is read best by a vector. */
   static of(type: DataType, column: Column): SingleTexts | null {
-    if (asciiTexts === null || column.kind !== "variable" || column.coded !== undefined) return null;
+    if (asciiTexts === null || column.kind !== "variable" || column.lazy !== undefined) return null;
     const { offsets, bytes, validity, length } = column;
     if (!DataType.isUtf8(type) || !areNarrow(offsets)) return null;
     const start = offsets[0];

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CodeSymbols } from "../../../src/arrow/columns/codedValues.js";
+import type { CodeSymbols } from "../../../src/arrow/columns/lazyValues.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import { decodeFsst, decodeFsstPieces, decodeFsstPlainly } from "../../../src/file/compression/fsst.js";
 import { BLOCK_CODES, fsstDecoder } from "../../../src/file/compression/fsstDecodeKernel.js";

@@ -140,7 +140,8 @@ const codedColumn = (text: string): VariableColumn => {
     ...{ kind: "variable", length: 1, validity: null },
     offsets: Int32Array.of(0, codes.length),
     bytes: codes,
-    coded: {
+    lazy: {
+      kind: "codes",
       codes,
       offsets: Int32Array.of(0, codes.length),
       decode: (offsets: Int32Array, given: Uint8Array, allocate: (byteLength: number) => Uint8Array) => {
