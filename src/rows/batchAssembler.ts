@@ -291,7 +291,6 @@ export class BatchAssembler {
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
       ...(codes && { allocateCodes: (byteLength) => codes.take(byteLength) }),
-      isTransient: this.#reused !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
   }

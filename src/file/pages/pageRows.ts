@@ -129,17 +129,13 @@ export async function readPageRows<T>(
   );
 }
 
-/** Whether nothing of the bytes of a page outlives its decoding. */
-const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
-  layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
-
-/** Whether the bytes of a page are of no use behind the rows that were cut of it, if its dictionary is copied. */
+/** True if every column that is cut from a page has memory of its own, or ends with the rows of the page. */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
-/** Whether the bytes of a page are of no use once it was decoded. Values of variable width are moved together in a copy. */
+/** True if the decoded values of a page are never views of its bytes. */
 export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean =>
-  layout.fullZip?.bitsPerOffset !== undefined || isCopiedOut({ layout });
+  layout.fullZip?.bitsPerOffset !== undefined || layout.miniBlock !== undefined;
 
 /**
  * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
@@ -151,7 +147,7 @@ function pageOf(
   content: Uint8Array,
 ): EncodedRows {
   const page = file.columns[columnIndex].pages[pageIndex];
-  const isCopy = file.sharesContent && !isCopiedOut(page);
+  const isCopy = file.sharesContent && page.layout.miniBlock === undefined;
   const buffers = page.bufferRanges.map(({ byteOffset, length }, buffer) => {
     const bytes = content.subarray(byteOffset, byteOffset + length);
     file.checksums?.verify(columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
@@ -312,14 +308,13 @@ function fetchPage(
     (byteLength) => scratch.lend(byteLength),
   );
   const finish = (lent: Uint8Array<ArrayBuffer>): FetchedBuffers => {
-    const buffers = wanted.map(({ byteOffset, length }, index) => {
+    const buffers = wanted.map(({ byteOffset, length }) => {
       const start = byteOffset - span.byteOffset;
       const end = start + length;
-      // A dictionary, which lies after the chunks, is handed out with the rows.
-      return index > CHUNK_BUFFER ? lent.slice(start, end) : lent.subarray(start, end);
+      return lent.subarray(start, end);
     });
     if (map === null) return { buffers, lent };
-    const dictionary = map.dictionary === null ? [] : [map.dictionary.slice()];
+    const dictionary = map.dictionary === null ? [] : [map.dictionary];
     return { buffers: [map.words, ...buffers, ...dictionary], lent };
   };
   return isPending(bytes) ? bytes.then(finish) : finish(bytes);

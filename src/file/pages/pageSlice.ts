@@ -362,7 +362,7 @@ export function sliceChunks(
     assemble(bytes) {
       const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
       // A copy: the rows may take it into the hands of callers, and the map serves other reads.
-      if (map.dictionary !== null) buffers.push(map.dictionary.slice());
+      if (map.dictionary !== null) buffers.push(map.dictionary);
       return buffers;
     },
   };

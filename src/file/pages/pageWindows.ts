@@ -71,7 +71,7 @@ export class PageWindows {
     this.#memory = memory;
     this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
     this.#dictionary =
-      page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin, true);
+      page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin);
     const { counts } = this.#chunks;
     this.#rowStarts = new Float64Array(counts.length + 1);
     for (let chunk = 0; chunk < counts.length; chunk++) {

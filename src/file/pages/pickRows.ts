@@ -14,7 +14,8 @@ import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, isListLayer, levelDecoder, validityOfLevels } from "../events/levels.js";
-import { decodeDictionaryValues, resolveDictionary } from "../structural/dictionary.js";
+import { resolveDictionary } from "../structural/dictionary.js";
+import { decodePageDictionary } from "../structural/miniBlock.js";
 import { type ChunkPlace, ChunkWalk } from "./chunkWalk.js";
 import { pickEvents } from "./pickEvents.js";
 import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js";
@@ -52,7 +53,7 @@ export function pickable(
 }
 
 /**
- * The rows at ascending `positions` of a {@link pickable} page. Except for the dictionary, they own their memory.
+ * The rows at ascending `positions` of a {@link pickable} page, in memory of their own.
  * @param rowCount of the page
  * @param positions in the page; each once
  */
@@ -141,8 +142,7 @@ function pickValues(
   values.reserve(places.length);
   const definition = pickChunks(page, buffers, places, values, known, origin);
   if (page.dictionary === undefined) return { values: values.finish(), definition };
-  const { dictionary: encoding, dictionaryItemCount } = page;
-  const dictionary = decodeDictionaryValues(layout, encoding, buffers[2], dictionaryItemCount, origin);
+  const dictionary = decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish() as FixedColumn;
   const resolved = resolveDictionary(layout, indices, dictionary, definition, false, origin);
   return { values: resolved as LeafColumn, definition };

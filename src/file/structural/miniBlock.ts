@@ -51,8 +51,6 @@ export interface DecodeOptions {
   readonly allocateCodes?: AllocateValues;
   /** Makes the memory of texts in full-zip pages that are decoded from codes. Default: fresh memory. */
   readonly allocateTexts?: (byteLength: number) => Uint8Array;
-  /** Whether the memory of the page's bytes is read into again: a dictionary is then copied out of them. Default false. */
-  readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */
   readonly chunks?: ChunkPlan;
   /** Chunks whose first event begins a row, whatever its repetition level is. Default: none. */
@@ -80,7 +78,7 @@ export function decodeMiniBlock(
   origin: PageOrigin,
   options: DecodeOptions = {},
 ): PageEvents {
-  const { allocate, chunks: planned, keepsDictionary = false, isTransient = false } = options;
+  const { allocate, chunks: planned, keepsDictionary = false } = options;
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
   if (buffers.length < bufferCount) {
@@ -98,7 +96,7 @@ export function decodeMiniBlock(
   const lists = isPlain && listCount !== null ? new RowStarts(listCount, allocate) : null;
   const levels = decodeChunks(page, chunks, data, layers, lists, values, origin, options.withinRow);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
-  const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin, isTransient);
+  const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish();
   if (indices.kind !== "fixed") throw corruptPage(origin, "dictionary indices of variable width");
   const { definition } = levels;
@@ -109,20 +107,19 @@ export function decodeMiniBlock(
 }
 
 /**
- * The values of the dictionary of a page that has one, all of whose buffers are given.
- * @param isOwn whether the values have memory of their own
+ * Returns the values of a page's dictionary, in memory of their own: columns that have the dictionary may outlive the page.
+ * @param buffers all buffers of the page
  */
 export function decodePageDictionary(
   layout: LeafLayout,
   { dictionary, dictionaryItemCount }: MiniBlockLayout,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  isOwn: boolean,
 ): DictionaryValues {
   if (dictionary === undefined) throw corruptPage(origin, "missing dictionary");
   const values = decodeDictionaryValues(layout, dictionary, buffers[2], dictionaryItemCount, origin);
   const isView = values.kind === "variable" && values.bytes.buffer === buffers[2].buffer;
-  return isOwn && isView ? { ...values, bytes: values.bytes.slice() } : values;
+  return isView ? { ...values, bytes: values.bytes.slice() } : values;
 }
 
 function valuesOf(
