@@ -26,12 +26,12 @@ import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { type Confinement, ConfirmedDirectories, confinedTo } from "../io/disk/confinement.js";
-import type { AllocateTail } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { Places } from "../io/disk/places.js";
 import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
+import type { Arena } from "../io/memory/arena.js";
 import { LruCache } from "../io/memory/cache.js";
 import type { ScratchMemory } from "../io/memory/scratch.js";
 import { takeScratch } from "../io/memory/spareScratch.js";
@@ -123,7 +123,7 @@ export interface OperationContext extends CatalogEnvironment {
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
-  openDataFileOnce(path: string, isScanned?: boolean, allocate?: AllocateTail): Promise<DataFileMetadata>;
+  openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
 
@@ -169,11 +169,9 @@ export function openContext(options: ContextOptions): OperationContext {
     dataFiles.delete(path);
     return null;
   };
-  const readDataFile = async (
-    path: string,
-    isScanned = false,
-    allocate?: AllocateTail,
-  ): Promise<DataFileMetadata> => {
+  const readDataFile = async (path: string, isScanned = false, arena?: Arena): Promise<DataFileMetadata> => {
+    const allocate =
+      isScanned && arena !== undefined ? (byteLength: number) => arena.lend(byteLength) : undefined;
     const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
     // An open file of that name may be the one that was there before.
     handles.evict(path);

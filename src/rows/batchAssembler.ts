@@ -17,7 +17,8 @@ import { decodePage } from "../file/pages/decodePage.js";
 import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
 import { headOf } from "../file/pages/pageHead.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
-import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
+import { PageWindows } from "../file/pages/pageWindows.js";
+import type { Arena } from "../io/memory/arena.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
@@ -109,19 +110,19 @@ export class BatchAssembler {
   readonly #copies: readonly number[];
   /** One of the files, for errors. */
   readonly #path: string;
-  /** By leaf: where its values are put, those of each batch over those of the one before; null for memory of their own. */
-  readonly #reused: readonly ReusedMemory[] | null;
-  /** By leaf: where the codes of its current page lie, if they may stay codes. */
-  readonly #codes: readonly ReusedMemory[] | null;
+  /** By leaf: holds the values of its current batch or page; null if these have memory of their own. */
+  readonly #reused: readonly Arena[] | null;
+  /** By leaf: holds the codes of its current page; null if texts are decoded at once. */
+  readonly #codes: readonly Arena[] | null;
   #row: number;
 
   constructor(
     plan: LeafPlan,
     span: RowSpan,
     bounds: BatchBounds,
-    reused: readonly ReusedMemory[] | null = null,
+    reused: readonly Arena[] | null = null,
     pool?: WorkerPool,
-    codes: readonly ReusedMemory[] | null = null,
+    codes: readonly Arena[] | null = null,
   ) {
     // Threads decode whole pages, which is of no use where pages are decoded window by window.
     if (reused !== null && pool !== undefined) throw new InternalError("reused memory and threads at once");
@@ -286,12 +287,12 @@ export class BatchAssembler {
     const own = this.#plan.leaves[leaf];
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
     const codes = isLazy && this.#mayBeCodes(own.layout) ? this.#codes?.[leaf] : undefined;
-    reused?.begin();
-    codes?.begin();
+    reused?.recycle();
+    codes?.recycle();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
-      ...(codes && { allocateCodes: (byteLength) => codes.take(byteLength) }),
-      ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
+      ...(codes && { allocateCodes: (byteLength) => codes.lend(byteLength).fill(0) }),
+      ...(reused && { allocate: (byteLength) => reused.lend(byteLength).fill(0) }),
     });
   }
 

@@ -3,6 +3,7 @@
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { countedByRows, type DataFileMetadata, type DataPage } from "../file/container/reader.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
+import type { Arena } from "../io/memory/arena.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
 import type { ReadLeaf } from "./leafPlan.js";
 
@@ -33,6 +34,8 @@ export interface RowSpan {
   readonly end: number;
   /** Sorted positions; null for none. */
   readonly skipped: Uint32Array | null;
+  /** Holds the content of small files; the reader releases it after the rows. Absent if files outlive the reading. */
+  readonly arena?: Arena | undefined;
 }
 
 /**

@@ -10,7 +10,6 @@ import type { WorkerPool } from "../async/workerPool.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { isForThread } from "../file/pages/pageDecoding.js";
 import {
-  type Allocate,
   type EncodedRows,
   endsWithDecoding,
   endsWithItsRows,
@@ -18,9 +17,8 @@ import {
   readPageRows,
 } from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
-import { ReusedMemory } from "../file/pages/pageWindows.js";
 import type { ByteRange } from "../io/disk/ranges.js";
-import { Loan } from "../io/memory/scratch.js";
+import { Arena } from "../io/memory/arena.js";
 import type { MemoryShare } from "../memory.js";
 import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
 import { readBlobBatches } from "./blobValues.js";
@@ -79,10 +77,9 @@ export async function* readColumns<Span extends RowSpan>(
   const { memory, signal } = options;
   const readAhead =
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
-  const reused =
-    options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
+  const reused = options.isTransient === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const pool = threadsFor(source, options);
-  const codes = options.keepsCodes === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
+  const codes = options.keepsCodes === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
     (group) => fetchGroup(source, plan, group, options),
@@ -91,14 +88,14 @@ export async function* readColumns<Span extends RowSpan>(
   let assembler: BatchAssembler | undefined;
   let lent: LentPages[] = [];
   try {
-    for await (const { span, tasks, rows, lent: own } of groups) {
+    for await (const { span, tasks, rows, arena } of groups) {
       if (assembler?.span !== span) {
         assembler = new BatchAssembler(plan, span, options, reused, pool, codes);
-        if (reused !== null && source.release !== undefined) lent.push(filesOf(source, span));
+        if (span.arena !== undefined) lent.push({ span, rowEnd: span.end, arena: span.arena });
       }
       const { row } = assembler;
-      lent = lent.filter((pages) => !giveBack(pages, span, row));
-      lent.push({ span, rowEnd: endOf(tasks), lent: own });
+      lent = lent.filter((pages) => !isReleased(pages, span, row));
+      lent.push({ span, rowEnd: endOf(tasks), arena });
       for (const [index, { leaf, page }] of tasks.entries()) assembler.add({ leaf, page, rows: rows[index] });
       while (await assembler.advance(memory)) {
         const batch = assembler.next();
@@ -118,8 +115,9 @@ export async function* readColumns<Span extends RowSpan>(
         }
       }
     }
-    for (const pages of lent) pages.lent.giveBack();
-    for (const memory of [...(reused ?? []), ...(codes ?? [])]) memory.giveBack();
+    // The consumer has ended with the last batch. If it ends the reading before that, the garbage collector frees the memory.
+    for (const { arena } of lent) arena.release();
+    for (const arena of [...(reused ?? []), ...(codes ?? [])]) arena.release();
   } finally {
     memory?.note(PAGES, 0);
   }
@@ -180,39 +178,22 @@ interface PageGroup<Span> {
 interface FetchedGroup<Span> extends PageGroup<Span> {
   /** The rows of each task. */
   readonly rows: readonly EncodedRows[];
-  /** Where they lie, if it has to be given back. */
-  readonly lent: PageLoan;
+  /** Holds the pages. */
+  readonly arena: Arena;
 }
 
-type PageLoan = Loan<ArrayBuffer> | Loan<SharedArrayBuffer>;
-
-/** Pages in lent memory, of which batches may still be cut. */
+/** Pages that batches may still be cut from. */
 interface LentPages {
   readonly span: RowSpan;
-  /** Where the last of them ends. */
+  /** Row of the span's files after the last page. */
   readonly rowEnd: number;
-  readonly lent: { giveBack(): void };
+  readonly arena: Arena;
 }
 
-/** The files of a span, which are taken back behind it. */
-const filesOf = (source: PageSource, span: RowSpan): LentPages => ({
-  span,
-  rowEnd: span.end,
-  lent: {
-    giveBack() {
-      const files = new Set(span.stored.map((stored) => stored?.file));
-      for (const file of files) if (file !== undefined) source.release?.(file);
-    },
-  },
-});
-
-/**
- * Gives memory back whose pages all lie before a row of a span; whether it did. Of a reading that is ended before its end,
- * none is: the garbage collector has it.
- */
-function giveBack({ span, rowEnd, lent }: LentPages, current: RowSpan, row: number): boolean {
+/** Releases pages that lie before a row of a span. Returns true if it did. */
+function isReleased({ span, rowEnd, arena }: LentPages, current: RowSpan, row: number): boolean {
   if (span === current && rowEnd > row) return false;
-  lent.giveBack();
+  arena.release();
   return true;
 }
 
@@ -273,15 +254,15 @@ async function fetchGroup<Span>(
       isForThread(plan.leaves[leaf].layout, layout, countRanges(bufferRanges)),
     );
   const { scratch } = source;
-  const lent: PageLoan = isShared ? new Loan(scratch.shared) : new Loan(scratch);
-  const allocate: Allocate | undefined = mayLend ? (byteLength) => lent.lend(byteLength) : undefined;
+  const arena = new Arena<ArrayBufferLike>(isShared ? scratch.shared : scratch);
+  const memory = mayLend ? arena : "own";
   const [only] = group.tasks;
   if (group.tasks.every(({ file }) => file === only.file)) {
     const rows =
       group.tasks.length === 0
         ? []
-        : await readPageRows(source, only.file, group.tasks, (fetched) => fetched, allocate);
-    return { ...group, rows, lent };
+        : await readPageRows(source, only.file, group.tasks, (fetched) => fetched, memory);
+    return { ...group, rows, arena };
   }
   const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
@@ -296,10 +277,10 @@ async function fetchGroup<Span>(
       const use = (fetched: EncodedRows, position: number) => {
         rows[indexes[position]] = fetched;
       };
-      await readPageRows(source, file, requests, use, allocate);
+      await readPageRows(source, file, requests, use, memory);
     }),
   );
-  return { ...group, rows, lent };
+  return { ...group, rows, arena };
 }
 
 const countRanges = (ranges: readonly ByteRange[]): number =>

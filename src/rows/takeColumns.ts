@@ -73,8 +73,6 @@ interface TakeTask {
   readonly rows: RowRuns;
   /** Whether the rows are picked out of the page instead of decoding the page. */
   readonly picks: boolean;
-  /** Whether the rows are copied out of what is read of the page. */
-  readonly borrow: boolean;
   readonly expectedBytes: number;
 }
 
@@ -99,9 +97,8 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
       const picks =
         pickable(leaves[leaf].layout, layout, rowCount, bufferRanges.length) &&
         worthPicking(wanted.length, rowCount);
-      const borrow = picks || (layout.fullZip !== undefined && wanted.length < rowCount);
       const expectedBytes = countExpectedBytes(page, wanted.length, rows);
-      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, picks, borrow, expectedBytes });
+      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, picks, expectedBytes });
       next = end;
     }
     if (next < positions.length) {
@@ -140,10 +137,16 @@ async function fetchRound(
   const decoded = new Map<TakeTask, Column>();
   await Promise.all(
     Array.from(byFile, ([file, ofFile]) =>
-      readPageRows(source, file, ofFile, (rows, index) => {
-        const task = ofFile[index];
-        decoded.set(task, decodeRows(leaves[task.leaf].layout, rows, task));
-      }),
+      readPageRows(
+        source,
+        file,
+        ofFile,
+        (rows, index) => {
+          const task = ofFile[index];
+          decoded.set(task, decodeRows(leaves[task.leaf].layout, rows, task));
+        },
+        "untilUsed",
+      ),
     ),
   );
   return tasks.map((task) => decoded.get(task) as Column);

@@ -1,19 +1,30 @@
 /**
- * Memory that was given back is overwritten before anybody borrows it again, so that a view somebody kept of it shows
- * other values in every test, and not just where two reads happen to share the memory. That of threads is, too.
+ * Gives each lending of memory a generation, in every test: memory that goes back to a pool moves to another buffer
+ * before anybody borrows it again. A view of the old generation is then detached: it has no bytes, and its methods throw.
+ * Memory that threads share cannot move, nor can a piece of a block: they are overwritten.
  */
 
-import { LendableMemory } from "../../src/io/memory/scratch.js";
+import { MemoryPool } from "../../src/io/memory/scratch.js";
+import { Slabs } from "../../src/io/memory/slabs.js";
 
 const PATCHED = Symbol.for("tiltyard.test.poisonScratch");
-const prototype = LendableMemory.prototype as LendableMemory<ArrayBuffer> & { [PATCHED]?: true };
+const POISON = 0xa5;
+const pool = MemoryPool.prototype as MemoryPool<ArrayBuffer> & { [PATCHED]?: true };
 
-// A process may run several files, each of which comes by here.
-if (prototype[PATCHED] !== true) {
-  const { giveBack } = prototype;
-  prototype[PATCHED] = true;
-  prototype.giveBack = function (lent) {
-    new Uint8Array(lent.buffer).fill(0xa5);
-    giveBack.call(this, lent);
+// A process may run several files, each of which loads this one.
+if (pool[PATCHED] !== true) {
+  pool[PATCHED] = true;
+  const { giveBack } = pool;
+  pool.giveBack = function (bytes) {
+    const { buffer } = bytes;
+    new Uint8Array(buffer).fill(POISON);
+    const moved = buffer instanceof ArrayBuffer ? structuredClone(buffer, { transfer: [buffer] }) : buffer;
+    giveBack.call(this, new Uint8Array(moved));
+  };
+  const blocks = Slabs.prototype;
+  const giveBackPiece = blocks.giveBack;
+  blocks.giveBack = function (piece) {
+    piece.fill(POISON);
+    giveBackPiece.call(this, piece);
   };
 }

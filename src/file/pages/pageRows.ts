@@ -20,6 +20,7 @@ import {
   readAtOnce,
   readRanges,
 } from "../../io/disk/ranges.js";
+import { Arena } from "../../io/memory/arena.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { SMALL_PAGE_BYTES } from "../container/blockChecksums.js";
@@ -63,12 +64,17 @@ export interface RowsRequest {
   readonly pageIndex: number;
   /** The wanted rows of the page; null for all of them. */
   readonly rows: RowRuns | null;
-  /**
-   * True if the user of the rows keeps nothing of the buffers of a mini-block page, or of a full-zip page of which more
-   * rows were read than wanted. These may then be in lent memory. Default false.
-   */
-  readonly borrow?: boolean;
 }
+
+/**
+ * Memory for the buffers of pages:
+ *
+ * - `own`: memory of their own.
+ * - `untilUsed`: lent memory that goes back when `use` has returned. `use` decodes the rows, and copies the wanted ones if
+ *   more were read. Buffers that decoded values may be views of have memory of their own all the same.
+ * - An arena: its memory if all rows of a page are wanted, else memory of their own. The caller releases the arena.
+ */
+export type BufferMemory = "own" | "untilUsed" | Arena;
 
 /** Rows of a page as they lie in the file, to be decoded as a page. */
 export interface EncodedRows {
@@ -89,18 +95,12 @@ export interface PageSource {
   readonly scratch: ScratchMemory;
   /** Threads that decode large pages; absent where they are decoded in line. */
   readonly workers?: WorkerPool;
-  /**
-   * Takes a file back of which only batches were read that were good for a while, once nobody looks at these. Its content, and
-   * all of its metadata, which may have views of that, are of no use from then on. Absent where files are kept.
-   */
-  release?(file: DataFileMetadata): void;
 }
 
 /**
  * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in memory are
  * handled one after the other, so the next one may be read into the memory of the last.
  * @param use is given the rows and the index of their request, in any order
- * @param allocate makes memory for pages of which all rows are read. Default: memory of their own
  * @returns what `use` returned, in the order of the requests
  * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error that `use`
  *   throws
@@ -110,22 +110,34 @@ export async function readPageRows<T>(
   file: DataFileMetadata,
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
-  allocate?: Allocate,
+  memory: BufferMemory,
 ): Promise<T[]> {
   const { content } = file;
   if (content !== null && requests.every(({ rows }) => rows === null)) {
     return requests.map((request, index) => use(pageOf(file, request, content), index));
   }
-  if (content !== null) return read(source, file, requests, use, contentFetch(content, file.sharesContent));
+  const isLent = memory === "untilUsed";
+  if (content !== null) {
+    return read(source, file, requests, use, contentFetch(content, file.sharesContent), isLent);
+  }
+  const allocate =
+    memory === "own" || memory === "untilUsed" ? undefined : (byteLength: number) => memory.lend(byteLength);
   return source.handles.withHandle(file.path, (handle) =>
-    read(source, file, requests, use, {
-      ranges: (ranges) => readRanges(handle, ranges),
-      pages: (ranges) =>
-        allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
-          ? readAtOnce(handle, ranges, allocate)
-          : readRanges(handle, ranges, { allocate }),
-      gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
-    }),
+    read(
+      source,
+      file,
+      requests,
+      use,
+      {
+        ranges: (ranges) => readRanges(handle, ranges),
+        pages: (ranges) =>
+          allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
+            ? readAtOnce(handle, ranges, allocate)
+            : readRanges(handle, ranges, { allocate }),
+        gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
+      },
+      isLent,
+    ),
   );
 }
 
@@ -171,8 +183,6 @@ interface Fetch {
 
 /** Makes memory of so many bytes. */
 type AllocateOwn = (byteLength: number) => Uint8Array<ArrayBuffer>;
-/** The same, of its own or shared with threads. */
-export type Allocate = (byteLength: number) => Uint8Array;
 
 /** Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach callers. */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
@@ -203,6 +213,7 @@ async function read<T>(
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
   fetch: Fetch,
+  isLent: boolean,
 ): Promise<T[]> {
   const plans = requests.map((request) => planRequest(source, file, request));
   await locateRows(source, file, plans, fetch);
@@ -217,13 +228,14 @@ async function read<T>(
         await yieldToEventLoop();
         return use(wholePage(file, plan, buffers), index);
       }
+      const arena = isLent && mayLend(plan) ? new Arena(source.scratch) : null;
       const fetching =
-        slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, file, plan, slice, fetch);
-      // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.
-      const { buffers, lent } = isPending(fetching) ? await fetching : fetching;
+        slice === null ? fetchPage(plan, fetch, arena) : fetchSlice(source, file, plan, slice, fetch, arena);
+      // Bytes that are there already are not awaited: else other pages would be read before this one is released.
+      const buffers = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
       const used = use(rows, index);
-      if (lent !== null) source.scratch.giveBack(lent);
+      arena?.release();
       return used;
     }),
   );
@@ -244,16 +256,17 @@ function isReadAhead({ slice, page, request }: RequestPlan): boolean {
 }
 
 /** Buffers of a page or slice. */
-interface FetchedBuffers {
-  readonly buffers: readonly Uint8Array[];
-  /** Lent memory that must be given back; null if the buffers own all of theirs. */
-  readonly lent: Uint8Array<ArrayBuffer> | null;
-}
+type FetchedBuffers = readonly Uint8Array[];
 
-/** A slice of a full-zip page may hold the wanted rows alone, which are then handed out as they lie. */
-const mayBorrow = ({ request, page, slice }: RequestPlan): boolean =>
-  request.borrow === true &&
-  (page.layout.miniBlock !== undefined || (page.layout.fullZip !== undefined && slice === null));
+/**
+ * True if the wanted rows of a page are copied out of its buffers: mini-block pages are decoded to copies, and so are some
+ * rows of a full-zip page that was read whole. A slice of a full-zip page may hold the wanted rows alone, as they are.
+ */
+function mayLend({ request: { rows }, page, slice }: RequestPlan): boolean {
+  const { miniBlock, fullZip } = page.layout;
+  if (miniBlock !== undefined) return true;
+  return fullZip !== undefined && slice === null && rows !== null && countRows(rows) < page.rowCount;
+}
 
 function fetchSlice(
   source: PageSource,
@@ -261,15 +274,11 @@ function fetchSlice(
   plan: RequestPlan,
   { ranges, assemble }: PageSlice,
   fetch: Fetch,
+  arena: Arena<ArrayBuffer> | null,
 ): FetchedBuffers | Promise<FetchedBuffers> {
-  const borrows = mayBorrow(plan);
-  const allocate = borrows ? (byteLength: number) => source.scratch.lend(byteLength) : undefined;
+  const allocate = arena === null ? undefined : (byteLength: number) => arena.lend(byteLength);
   const bytes = fetchParts(source, file, plan, ranges, plan.sliceChecks, fetch, allocate);
-  const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => ({
-    buffers: assemble(bytes),
-    lent: borrows ? bytes : null,
-  });
-  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
+  return isPending(bytes) ? bytes.then(assemble) : assemble(bytes);
 }
 
 /** Parts of a page, one behind the other. @param checked how they are verified; null where there is nothing to verify */
@@ -293,29 +302,29 @@ function fetchParts(
 }
 
 function fetchPage(
-  { scratch }: PageSource,
   plan: RequestPlan,
   fetch: Fetch,
+  arena: Arena<ArrayBuffer> | null,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const { bufferRanges } = plan.page;
   // Of lists, the repetition index is wanted along with the chunks.
   const map = plan.map?.rowEnds === null ? plan.map : null;
   const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
-  const span = mayBorrow(plan) ? spanOf(wanted) : null;
-  if (span === null) return fetchBuffers(bufferRanges, fetch);
+  const span = arena === null ? null : spanOf(wanted);
+  if (span === null || arena === null) return fetchBuffers(bufferRanges, fetch);
   const bytes = fetch.gathered(
     { byteOffsets: Float64Array.of(span.byteOffset), lengths: Float64Array.of(span.length) },
-    (byteLength) => scratch.lend(byteLength),
+    (byteLength) => arena.lend(byteLength),
   );
-  const finish = (lent: Uint8Array<ArrayBuffer>): FetchedBuffers => {
+  const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => {
     const buffers = wanted.map(({ byteOffset, length }) => {
       const start = byteOffset - span.byteOffset;
       const end = start + length;
-      return lent.subarray(start, end);
+      return bytes.subarray(start, end);
     });
-    if (map === null) return { buffers, lent };
+    if (map === null) return buffers;
     const dictionary = map.dictionary === null ? [] : [map.dictionary];
-    return { buffers: [map.words, ...buffers, ...dictionary], lent };
+    return [map.words, ...buffers, ...dictionary];
   };
   return isPending(bytes) ? bytes.then(finish) : finish(bytes);
 }
@@ -335,14 +344,12 @@ function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
     : null;
 }
 
-async function fetchBuffers(ranges: readonly ByteRange[], fetch: Fetch): Promise<FetchedBuffers> {
-  const buffers = await Promise.all(
+const fetchBuffers = (ranges: readonly ByteRange[], fetch: Fetch): Promise<FetchedBuffers> =>
+  Promise.all(
     ranges.map(({ byteOffset, length }) =>
       fetch.gathered({ byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) }),
     ),
   );
-  return { buffers, lent: null };
-}
 
 const slicedPage = (
   { origin }: RequestPlan,

@@ -7,7 +7,7 @@ import type { Column, Layout } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
-import type { ScratchMemory } from "../../io/memory/scratch.js";
+import type { Arena } from "../../io/memory/arena.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
 import { type ChunkPlan, decodePageDictionary, planChunks } from "../structural/miniBlock.js";
 import { decodePage } from "./decodePage.js";
@@ -18,41 +18,6 @@ const WINDOW_ROWS = 32_768;
 /** Pages of fewer rows are decoded whole. */
 const MIN_ROWS = 2 * WINDOW_ROWS;
 
-/** Memory for what is made of a column, which whoever begins anew overwrites. */
-export class ReusedMemory {
-  readonly #scratch: ScratchMemory;
-  readonly #lent: Uint8Array<ArrayBuffer>[] = [];
-  /** How many of the pieces have been taken since it was begun. */
-  #taken = 0;
-
-  constructor(scratch: ScratchMemory) {
-    this.#scratch = scratch;
-  }
-
-  /** What was taken so far may be taken again: nobody looks at it any more. */
-  begin(): void {
-    this.#taken = 0;
-  }
-
-  /** Zeros. */
-  take(byteLength: number): Uint8Array {
-    const piece = this.#taken++;
-    if (this.#lent.length === piece) this.#lent.push(this.#scratch.lend(byteLength));
-    else if (byteLength > this.#lent[piece].buffer.byteLength) {
-      this.#scratch.giveBack(this.#lent[piece]);
-      this.#lent[piece] = this.#scratch.lend(byteLength);
-    }
-    return new Uint8Array(this.#lent[piece].buffer, 0, byteLength).fill(0);
-  }
-
-  /** Once nobody looks at what was made there. */
-  giveBack(): void {
-    for (const memory of this.#lent) this.#scratch.giveBack(memory);
-    this.#lent.length = 0;
-    this.#taken = 0;
-  }
-}
-
 export class PageWindows {
   readonly #layout: Layout;
   readonly #encoded: EncodedRows;
@@ -60,15 +25,15 @@ export class PageWindows {
   readonly #chunks: ChunkPlan;
   /** First row of each chunk, and the end of the last. */
   readonly #rowStarts: Float64Array;
-  readonly #memory: ReusedMemory;
+  readonly #arena: Arena;
   readonly #dictionary: DictionaryValues | undefined;
   #window: { readonly start: number; readonly end: number; readonly column: Column } | null = null;
 
-  private constructor(layout: Layout, encoded: EncodedRows, page: MiniBlockLayout, memory: ReusedMemory) {
+  private constructor(layout: Layout, encoded: EncodedRows, page: MiniBlockLayout, arena: Arena) {
     this.#layout = layout;
     this.#encoded = encoded;
     this.#page = page;
-    this.#memory = memory;
+    this.#arena = arena;
     this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
     this.#dictionary =
       page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin);
@@ -81,13 +46,14 @@ export class PageWindows {
 
   /**
    * Null for a page that is to be decoded whole.
+   * @param arena of this column alone; holds the rows that were decoded last
    * @param keepsDictionary whether columns may be dictionaries though the layout has none
    * @throws CorruptFileError where the chunks don't lie in the page
    */
   static of(
     layout: Layout,
     encoded: EncodedRows,
-    memory: ReusedMemory,
+    arena: Arena,
     keepsDictionary: boolean,
   ): PageWindows | null {
     const page = encoded.layout.miniBlock;
@@ -96,7 +62,7 @@ export class PageWindows {
     const isDictionary = page.dictionary !== undefined;
     if (isDictionary && !keepsDictionary) return null;
     if (page.itemCount !== encoded.rowCount || encoded.buffers.length < (isDictionary ? 3 : 2)) return null;
-    return new PageWindows(layout, encoded, page, memory);
+    return new PageWindows(layout, encoded, page, arena);
   }
 
   /**
@@ -124,7 +90,7 @@ export class PageWindows {
       // Without lists, each value has one level at most.
       levelCount: rowCount,
     };
-    this.#memory.begin();
+    this.#arena.recycle();
     const column = decodePage(
       this.#layout,
       { miniBlock: { ...this.#page, itemCount: rowCount } },
@@ -132,7 +98,7 @@ export class PageWindows {
       this.#encoded.buffers,
       this.#encoded.origin,
       {
-        allocate: (byteLength) => this.#memory.take(byteLength),
+        allocate: (byteLength) => this.#arena.lend(byteLength).fill(0),
         chunks,
         keepsDictionary: this.#dictionary !== undefined,
         dictionary: this.#dictionary,

@@ -330,7 +330,10 @@ export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: Pa
   const streams = repetition === null && definition === null ? [] : levelBuffers(repetition, definition);
   if (layout.kind === "variable")
     return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
-  if (value.length <= MAXIMUM_INLINE_BYTES) return constantPage(levels, { inlineValue: value }, streams);
+  if (value.length <= MAXIMUM_INLINE_BYTES) {
+    // A copy: the description is written last, when the memory of the rows may have gone back.
+    return constantPage(levels, { inlineValue: value.slice() }, streams);
+  }
   return constantPage(levels, {}, [[encodeFixedScalar(value)], ...streams]);
 }
 

@@ -6,6 +6,7 @@ import { runSync, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
 import { hasMemory, hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { Arena } from "../../io/memory/arena.js";
 import { type BufferChecksum, checksumsOfPage } from "../container/blockChecksums.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
@@ -90,10 +91,10 @@ export const isForThreads = ({ column, parts }: PageInput, byteCount: number): b
 
 const isVectors = ({ layout }: FileColumn): boolean => layout.kind === "fixedSizeList";
 
-/** Pages in memory that was lent for them. */
+/** Pages in lent memory. */
 export interface LentOutput extends PageOutput {
-  /** To be called once the pages are written. */
-  giveBack(): void;
+  /** Holds the memory of the pages, and of the values that they were made from. */
+  readonly arena: Arena;
 }
 
 /**
@@ -101,22 +102,12 @@ export interface LentOutput extends PageOutput {
  * @param input of memory that stays as it is until the page is written
  */
 export async function encodeInThread(pool: WorkerPool, input: PageInput): Promise<LentOutput> {
-  const lent: Uint8Array<SharedArrayBuffer>[] = [];
-  const lend = (byteLength: number): Uint8Array<SharedArrayBuffer> => {
-    const memory = pool.memory.lend(byteLength);
-    lent.push(memory);
-    return memory;
-  };
+  const arena = new Arena(pool.memory);
   const parts = input.parts.map((part) => trimmedColumn(part));
-  const copy = sharedCopy({ ...input, parts }, lend);
-  const room = isVectors(input.column) ? null : lend(Math.ceil(valueBytes(input.parts) * ROOM_SHARE));
+  const copy = sharedCopy({ ...input, parts }, (byteLength) => arena.lend(byteLength));
+  const room = isVectors(input.column) ? null : arena.lend(Math.ceil(valueBytes(input.parts) * ROOM_SHARE));
   const output = await pool.run(ENCODE_PAGES, { ...copy, room });
-  // Pages of one value may name it in their encoding, which is written at the end of the file.
-  const lasts = hasSharedMemory(output.pages.map(({ encoding }) => encoding));
-  const giveBack = (): void => {
-    if (!lasts) for (const memory of lent.splice(0)) pool.memory.giveBack(memory);
-  };
-  return { ...output, giveBack };
+  return { ...output, arena };
 }
 
 /** Pages none of whose pieces is a small part of memory that holds something else, too. */

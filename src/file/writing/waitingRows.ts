@@ -9,8 +9,8 @@ import { columnBytes, itemsWithin, spanOf, valueBytes } from "../../arrow/column
 import type { ColumnGatherer } from "../../arrow/columns/columnGatherer.js";
 import { leafColumn, mapLeaf } from "../../arrow/columns/spine.js";
 import { bytesOf } from "../../bytes/view.js";
+import type { Arena } from "../../io/memory/arena.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
-import type { PageMemory } from "./pageMemory.js";
 
 /** Rows of one column that wait to become a page. */
 export interface WaitingRows {
@@ -22,8 +22,8 @@ export interface WaitingRows {
   heldBytes: number;
   /** The last of the rows, behind those of the parts, where they are being copied. */
   copies: ColumnGatherer | null;
-  /** Where copies lie; null if there are none. */
-  memory: PageMemory | null;
+  /** Holds the copies; null if there are none. */
+  arena: Arena | null;
 }
 
 export const nothingWaiting = (): WaitingRows => ({
@@ -32,7 +32,7 @@ export const nothingWaiting = (): WaitingRows => ({
   byteCount: 0,
   heldBytes: 0,
   copies: null,
-  memory: null,
+  arena: null,
 });
 
 /** Makes rows that were copied a part of those that wait: others come behind them, or a page is cut. */

@@ -19,6 +19,7 @@ import { InternalError } from "../../errors.js";
 import type { Schema } from "../../format/file.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
+import { Arena, type Lender } from "../../io/memory/arena.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import type { MemoryShare } from "../../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescriptors.js";
@@ -38,7 +39,6 @@ import {
   type PageOutput,
   ROOM_SHARE,
 } from "./pageEncoding.js";
-import { PageMemory } from "./pageMemory.js";
 import {
   endCopies,
   nothingWaiting,
@@ -68,6 +68,8 @@ const MIN_WAITING_BYTES = 128 * 1024;
 const IN_LINE_BYTES = 1024 * 1024;
 /** Bytes of values from which on a page is encoded in steps. */
 const IN_STEPS_BYTES = 256 * 1024;
+/** Minimum bytes of a piece of memory that is lent for copies: pools have no smaller pieces. */
+const MIN_LENT_BYTES = 64 * 1024;
 /** Names of these uses of memory. */
 const WAITING = "waiting";
 const IN_THREADS = "in threads";
@@ -97,8 +99,8 @@ interface EncodingPage {
   isEncoded: boolean;
   /** Of its values. */
   readonly byteCount: number;
-  /** Where copies of its rows lie; null if there are none. */
-  readonly memory: PageMemory | null;
+  /** Holds copies of its rows; null if there are none. */
+  readonly copies: Arena | null;
 }
 
 export class DataFileWriter {
@@ -243,18 +245,32 @@ export class DataFileWriter {
     return rowsLeft > 0 && rowsLeft <= rowCount;
   }
 
+  /** Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are made anew. */
+  #lenderOfCopies(): Lender {
+    const pool = this.#pool !== undefined && this.#pool.size > 0 ? this.#pool.memory : this.#scratch;
+    return {
+      lend: (byteLength) =>
+        pool === undefined || byteLength < MIN_LENT_BYTES
+          ? new Uint8Array(byteLength)
+          : pool.lend(byteLength),
+      giveBack: (bytes) => {
+        if (bytes.length >= MIN_LENT_BYTES) pool?.giveBack(bytes as never);
+      },
+    };
+  }
+
   /** Has rows wait in memory of their own. */
   #copy(index: number, column: Column): void {
     const waiting = this.#waiting[index];
     const { length } = column;
     const byteCount = columnBytes(column);
     if (waiting.copies === null) {
-      waiting.memory ??= new PageMemory(this.#pool, this.#scratch);
+      waiting.arena ??= new Arena(this.#lenderOfCopies());
       const share = Math.min(MIN_PAGE_BYTES, MAX_WAITING_BYTES / (2 * this.#columns.length));
       const pageRows = byteCount === 0 ? length : Math.ceil(share / (byteCount / length)) + length;
       // The rows of the batch are counted already.
       const left = length + (this.#expectedRows ?? Number.POSITIVE_INFINITY) - this.#rowCount;
-      waiting.copies = new ColumnGatherer(column, Math.min(pageRows, left), waiting.memory);
+      waiting.copies = new ColumnGatherer(column, Math.min(pageRows, left), waiting.arena);
       waiting.heldBytes += waiting.copies.heldBytes;
     }
     const heldBefore = waiting.copies.heldBytes;
@@ -367,8 +383,7 @@ export class DataFileWriter {
     if (waiting.rowCount === 0) return;
     this.#waiting[index] = nothingWaiting();
     endCopies(waiting);
-    const { memory } = waiting;
-    memory?.use();
+    const { arena } = waiting;
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
     // One row more than the average: without it, rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
@@ -389,37 +404,36 @@ export class DataFileWriter {
           start += count;
         }
         if (count < rest) {
-          await this.#writePage(index, parts, rowCount, memory);
+          await this.#writePage(index, parts, rowCount, arena);
           parts = [];
           rowCount = 0;
           room = pageBytes;
         }
       }
     }
-    if (rowCount > 0) await this.#writePage(index, parts, rowCount, memory);
-    // Until the last page has begun.
-    memory?.release();
+    if (rowCount > 0) await this.#writePage(index, parts, rowCount, arena);
+    arena?.release();
   }
 
   /**
    * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are threads, they
    * encode some pages ahead; the file is the same.
-   * @param memory where copies of rows lie, which may be some of these
+   * @param copies holds copies of rows, maybe of these
    */
   async #writePage(
     index: number,
     parts: readonly Column[],
     rowCount: number,
-    memory: PageMemory | null,
+    copies: Arena | null,
   ): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const pool = this.#pool;
     const ahead = pool?.size ?? 0;
     const byteCount = valueBytes(parts);
-    memory?.use();
+    copies?.share();
     if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
       const output = encodeInThread(pool, input);
-      const page: EncodingPage = { index, output, isEncoded: false, byteCount, memory };
+      const page: EncodingPage = { index, output, isEncoded: false, byteCount, copies };
       const end = (): void => {
         page.isEncoded = true;
       };
@@ -430,9 +444,9 @@ export class DataFileWriter {
       const steps = encodePageInput(input);
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? runSync(steps) : await runAsync(steps);
-      if (this.#encoding.length === 0) return this.#append({ index, output, memory });
+      if (this.#encoding.length === 0) return this.#append({ index, output, copies });
       // Behind those that threads are at.
-      this.#encoding.push({ index, output, isEncoded: true, byteCount, memory });
+      this.#encoding.push({ index, output, isEncoded: true, byteCount, copies });
     }
     this.#noteInThreads();
     await yieldToEventLoop();
@@ -466,21 +480,19 @@ export class DataFileWriter {
   async #appendFirst(): Promise<void> {
     const first = this.#encoding.shift();
     if (first === undefined) return;
-    await this.#append({ index: first.index, output: await first.output, memory: first.memory });
+    await this.#append({ index: first.index, output: await first.output, copies: first.copies });
     this.#noteInThreads();
   }
 
   async #append({
     index,
     output,
-    memory,
+    copies,
   }: {
     readonly index: number;
     readonly output: PageOutput | LentOutput;
-    readonly memory: PageMemory | null;
+    readonly copies: Arena | null;
   }): Promise<void> {
-    // Pages of one value may name it in their encoding, which is written at the end of the file.
-    for (const { encoding } of memory === null ? [] : output.pages) memory?.keepFor(encoding);
     for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
@@ -495,8 +507,8 @@ export class DataFileWriter {
       // A batch may be many pages.
       await yieldToEventLoop();
     }
-    if ("giveBack" in output) this.#file.whenWritten(() => output.giveBack());
-    if (memory !== null) this.#file.whenWritten(() => memory.release());
+    if ("arena" in output) this.#file.whenWritten(() => output.arena.release());
+    if (copies !== null) this.#file.whenWritten(() => copies.release());
   }
 }
 

@@ -1,35 +1,33 @@
 /**
- * Memory for bytes that are looked at and dropped. Memory used for the first time costs the system as much as
- * copying the bytes into it, so used memory is kept, up to a bound, and lent again. What always holds:
+ * Pools of memory for bytes that are dropped soon. The system takes as long to provide new memory as a copy into it
+ * takes, so a pool keeps used memory, up to a bound, and lends it again. Most borrowers use an arena (arena.ts); a
+ * function that gives back what it borrowed before it returns needs none.
  *
- * - Lent memory belongs to its borrower alone until it is given back; its content is arbitrary.
- * - Nobody keeps a view of memory that was given back. A borrower that is not sure does not give it back.
- *
- * What threads look at is lent in shared memory, which they see without a copy. It never reaches callers of
- * the package.
+ * Threads get shared memory, which they read without a copy. It never reaches callers of the package.
  */
+
+import type { Lender } from "./arena.js";
 
 const GRAIN_BYTES = 64 * 1024;
 
-/** Memory of one kind. */
-export class LendableMemory<Memory extends ArrayBuffer | SharedArrayBuffer> {
+/** A pool of one kind of memory. */
+export class MemoryPool<Memory extends ArrayBufferLike> implements Lender<Memory> {
   readonly #maxKept: number;
   readonly #make: (byteLength: number) => Memory;
   readonly #free: Memory[] = [];
   #kept = 0;
 
-  /** @param maxKept Bytes kept for the next borrowers */
+  /** @param maxKept maximum bytes that wait to be lent again */
   constructor(maxKept: number, make: (byteLength: number) => Memory) {
     this.#maxKept = maxKept;
     this.#make = make;
   }
 
-  /** Bytes kept at the moment. */
+  /** Bytes that wait to be lent again. */
   get weight(): number {
     return this.#kept;
   }
 
-  /** Lends `byteLength` bytes, 8-byte aligned. */
   lend(byteLength: number): Uint8Array<Memory> {
     let best = -1;
     for (let index = 0; index < this.#free.length; index++) {
@@ -44,12 +42,10 @@ export class LendableMemory<Memory extends ArrayBuffer | SharedArrayBuffer> {
     return new Uint8Array(memory, 0, byteLength);
   }
 
-  /** Gives back what `lend` returned. */
-  giveBack(lent: Uint8Array<Memory>): void {
-    const memory = lent.buffer;
+  giveBack({ buffer: memory }: Uint8Array<Memory>): void {
     if (memory.byteLength > this.#maxKept) return;
     while (this.#kept + memory.byteLength > this.#maxKept) {
-      // Smaller pieces serve fewer borrowers.
+      // A smaller piece serves fewer borrowers.
       let smallest = -1;
       for (let index = 0; index < this.#free.length; index++) {
         const size = this.#free[index].byteLength;
@@ -69,34 +65,14 @@ export class LendableMemory<Memory extends ArrayBuffer | SharedArrayBuffer> {
   }
 }
 
-/** Pieces that one borrower is lent one by one, and gives back together. */
-export class Loan<Memory extends ArrayBuffer | SharedArrayBuffer = ArrayBuffer | SharedArrayBuffer> {
-  readonly #memory: LendableMemory<Memory>;
-  readonly #lent: Uint8Array<Memory>[] = [];
+export class ScratchMemory extends MemoryPool<ArrayBuffer> {
+  /** Used only if there are threads: some hosts have no shared memory. */
+  readonly shared: MemoryPool<SharedArrayBuffer>;
 
-  constructor(memory: LendableMemory<Memory>) {
-    this.#memory = memory;
-  }
-
-  lend(byteLength: number): Uint8Array<Memory> {
-    const lent = this.#memory.lend(byteLength);
-    this.#lent.push(lent);
-    return lent;
-  }
-
-  giveBack(): void {
-    for (const lent of this.#lent.splice(0)) this.#memory.giveBack(lent);
-  }
-}
-
-export class ScratchMemory extends LendableMemory<ArrayBuffer> {
-  /** Asked only where there are threads: other hosts may have no such memory. */
-  readonly shared: LendableMemory<SharedArrayBuffer>;
-
-  /** @param maxKept Bytes of each kind kept for the next borrowers */
+  /** @param maxKept maximum bytes of each kind that wait to be lent again */
   constructor(maxKept: number) {
     super(maxKept, (byteLength) => new ArrayBuffer(byteLength));
-    this.shared = new LendableMemory(maxKept, (byteLength) => new SharedArrayBuffer(byteLength));
+    this.shared = new MemoryPool(maxKept, (byteLength) => new SharedArrayBuffer(byteLength));
   }
 
   override clear(): void {

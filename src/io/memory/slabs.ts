@@ -1,113 +1,93 @@
 /**
- * Memory for what comes piece by piece and lasts about as long: cut from a few larger blocks, one piece
- * behind the other. What threads are handed of it is then a few blocks, each of which costs them more than
- * all pieces in it.
+ * Lends small pieces of a few large blocks, for values that come piece by piece and last about as long. A thread then
+ * gets few blocks, each of which costs it more than all pieces in it.
  */
 
 import { InternalError } from "../../errors.js";
-import type { LendableMemory } from "./scratch.js";
+import type { Lender } from "./arena.js";
 
 /**
- * A block is twice as large as the one before it, up to so many bytes. Pieces of more don't lie in blocks: of
- * sizes that differ much, few are lent again, and what threads have seen is collected late.
+ * A block is twice as large as the one before it, up to this size. Larger pieces get memory of their own size: memory of
+ * many sizes is seldom lent again, and threads free what they have seen late.
  */
 const MAX_SLAB_BYTES = 4 * 1024 * 1024;
-/** Pieces begin at multiples of so many bytes: that of the widest numbers. */
+/** Pieces begin at multiples of this: the width of the widest numbers. */
 const ALIGNMENT = 8;
 
 interface Slab {
   readonly bytes: Uint8Array;
-  giveBack(): void;
-  /** Bytes that were cut from it. */
+  readonly lender: Lender;
+  /** Bytes that are cut off. */
   used: number;
-  /** Pieces of it that nobody gave back. */
+  /** Number of pieces that are still lent. */
   pieces: number;
 }
 
-/** Pieces that one borrower gives back together. */
-export interface Pieces {
-  /** Cuts a piece of so many bytes, 8-byte aligned; its content is arbitrary. */
-  lend(byteLength: number): Uint8Array;
-  /** Notes that another looks at them, who gives them back as well. */
-  share(): void;
-  /** Once one of those who look at them no longer does. */
-  giveBack(): void;
-}
-
-export class Slabs {
-  readonly #memory: LendableMemory<ArrayBuffer | SharedArrayBuffer>;
-  readonly #large: LendableMemory<ArrayBuffer>;
-  /** The block that pieces are cut from; null before the first, and when no more are cut. */
+export class Slabs implements Lender {
+  readonly #lender: Lender;
+  readonly #largeLender: Lender;
+  readonly #slabs = new Map<ArrayBufferLike, Slab>();
+  /** The block that pieces are cut from; null before the first piece and after the end. */
   #current: Slab | null = null;
   #slabBytes = 0;
 
   /**
-   * @param memory of the blocks
-   * @param large of pieces that are larger than a block
+   * @param lender lends the blocks
+   * @param largeLender lends the pieces that are larger than a block
    */
-  constructor(memory: LendableMemory<ArrayBuffer | SharedArrayBuffer>, large: LendableMemory<ArrayBuffer>) {
-    this.#memory = memory;
-    this.#large = large;
+  constructor(lender: Lender, largeLender: Lender) {
+    this.#lender = lender;
+    this.#largeLender = largeLender;
   }
 
-  pieces(): Pieces {
-    const slabs: Slab[] = [];
-    let borrowers = 1;
-    return {
-      lend: (byteLength) => {
-        const slab =
-          byteLength > MAX_SLAB_BYTES ? slabOf(this.#large, byteLength) : this.#withRoomFor(byteLength);
-        const start = slab.used;
-        slab.used = alignedEnd(start + byteLength);
-        slab.pieces++;
-        slabs.push(slab);
-        return slab.bytes.subarray(start, start + byteLength);
-      },
-      share: () => {
-        borrowers++;
-      },
-      giveBack: () => {
-        if (--borrowers > 0) return;
-        // Whoever looks at them now would see what others write.
-        if (borrowers < 0) throw new InternalError("memory was given back by more than it was lent to");
-        for (const slab of slabs.splice(0)) {
-          slab.pieces--;
-          this.#giveBackUnused(slab);
-        }
-      },
-    };
+  lend(byteLength: number): Uint8Array {
+    const slab =
+      byteLength > MAX_SLAB_BYTES ? this.#open(this.#largeLender, byteLength) : this.#withRoomFor(byteLength);
+    const start = slab.used;
+    slab.used = alignedEnd(start + byteLength);
+    slab.pieces++;
+    return slab.bytes.subarray(start, start + byteLength);
   }
 
-  /** Ends the cutting: the last block, too, is given back with the last of its pieces. */
+  giveBack({ buffer }: Uint8Array): void {
+    const slab = this.#slabs.get(buffer);
+    if (slab === undefined) throw new InternalError("memory was given back to blocks that did not lend it");
+    slab.pieces--;
+    this.#closeUnused(slab);
+  }
+
+  /** Lets the current block go back to its lender with the last of its pieces. */
   end(): void {
     const last = this.#current;
     this.#current = null;
-    if (last !== null) this.#giveBackUnused(last);
+    if (last !== null) this.#closeUnused(last);
   }
 
   #withRoomFor(byteLength: number): Slab {
     const before = this.#current;
     if (before !== null && before.used + byteLength <= before.bytes.length) return before;
     this.#slabBytes = Math.max(alignedEnd(byteLength), Math.min(MAX_SLAB_BYTES, this.#slabBytes * 2));
-    const slab = slabOf(this.#memory, this.#slabBytes);
+    const slab = this.#open(this.#lender, this.#slabBytes);
     this.#current = slab;
-    if (before !== null) this.#giveBackUnused(before);
+    if (before !== null) this.#closeUnused(before);
     return slab;
   }
 
-  #giveBackUnused(slab: Slab): void {
-    if (slab.pieces > 0) return;
-    if (slab === this.#current) slab.used = 0;
-    else slab.giveBack();
+  #open(lender: Lender, byteLength: number): Slab {
+    const slab = { bytes: lender.lend(byteLength), lender, used: 0, pieces: 0 };
+    this.#slabs.set(slab.bytes.buffer, slab);
+    return slab;
   }
-}
 
-function slabOf<Memory extends ArrayBuffer | SharedArrayBuffer>(
-  memory: LendableMemory<Memory>,
-  byteLength: number,
-): Slab {
-  const bytes = memory.lend(byteLength);
-  return { bytes, used: 0, pieces: 0, giveBack: () => memory.giveBack(bytes) };
+  #closeUnused(slab: Slab): void {
+    if (slab.pieces > 0) return;
+    if (slab === this.#current) {
+      slab.used = 0;
+      return;
+    }
+    this.#slabs.delete(slab.bytes.buffer);
+    slab.lender.giveBack(slab.bytes);
+  }
 }
 
 const alignedEnd = (end: number): number => Math.ceil(end / ALIGNMENT) * ALIGNMENT;

@@ -6,16 +6,18 @@ import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { PageSource } from "../../file/pages/pageRows.js";
 import type { DataFragment } from "../../format/table.js";
 import type { SketchStore } from "../../indexes/vector/sketches/sketchStore.js";
+import type { Arena } from "../../io/memory/arena.js";
 import type { ReadLeaf } from "../../rows/leafPlan.js";
 import { type OpenColumns, openColumns } from "../../rows/openColumns.js";
 
 /** Gives access to the files of a version's fragments. */
 export interface FragmentSource extends PageSource {
   /**
-   * The metadata of a data file of a fragment; cached.
-   * @param isScanned whether most of the file will be read
+   * Returns the metadata of a data file of a fragment.
+   * @param isScanned true if most of the file will be read
+   * @param arena may hold the content of a small file; its owner does not use the metadata after it
    */
-  openDataFile(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  openDataFile(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
@@ -27,17 +29,19 @@ export interface FragmentSource extends PageSource {
 /**
  * The place of each leaf in the fragment, or null if the fragment lacks it: all its values are then null.
  * @param isScanned whether most of the fragment will be read
- * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in
- *   files of 2.0; CorruptFileError
+ * @param arena may hold the content of small files, until the caller releases it
+ * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
+ *   2.0; CorruptFileError
  */
 export function openFragment(
   source: FragmentSource,
   { files, physicalRows }: DataFragment,
   leaves: readonly ReadLeaf[],
   isScanned = false,
+  arena?: Arena,
 ): Promise<OpenColumns> {
   const open = async (stored: DataFragment["files"][number]): Promise<DataFileMetadata> => {
-    const file = await source.openDataFile(await source.resolve(stored), isScanned);
+    const file = await source.openDataFile(await source.resolve(stored), isScanned, arena);
     if (file.rowCount === physicalRows) return file;
     const reason = `holds ${file.rowCount} rows, its manifest says ${physicalRows}`;
     throw new CorruptFileError(file.path, 0, reason);

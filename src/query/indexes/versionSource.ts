@@ -3,7 +3,7 @@
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
-import type { AllocateTail } from "../../io/disk/disk.js";
+import type { Arena } from "../../io/memory/arena.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import { type KeptDeletions, readDeletions, readKeptDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile } from "../../table/fragments/fileLookup.js";
@@ -25,29 +25,22 @@ export interface ReaderEnvironment
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /**
    * The same as `openDataFile`, for files that are read once and not kept in memory.
-   * @param allocate makes memory for the content of one that is small, which may be used or not
+   * @param arena may hold the content of a small file that is scanned
    */
-  openDataFileOnce(path: string, isScanned?: boolean, allocate?: AllocateTail): Promise<DataFileMetadata>;
+  openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   /** Deleted rows of fragments, by the paths of their files; absent where they are read anew each time. */
   readonly deletions?: LruCache<KeptDeletions>;
   /** Threads for long work; absent where it is done in line. */
   readonly workers?: WorkerPool;
 }
 
-/** Of fragments that are about to be removed, files are not kept in memory. */
-type ReadOnce =
-  /** Read in any way. */
-  | "once"
-  /** Read by transient scans alone: the content of small files lies in memory that is lent until it is taken back. */
-  | "transiently";
-
 /**
- * @param readOnce set where the fragments are read once; see {@link ReadOnce}
+ * @param isReadOnce true if the fragments are about to be removed: caches then keep none of their files
  * @throws UnsupportedError for a table of a data format version that is not read
  */
 export function versionSource(
   { table, file }: Pick<OpenVersion<ReaderEnvironment>, "table" | "file">,
-  readOnce?: ReadOnce,
+  isReadOnce = false,
 ): FragmentSource {
   const { dataFormat, fragments } = file.manifest;
   const version = dataFormat?.version;
@@ -62,41 +55,14 @@ export function versionSource(
     scratch: readers.scratch,
     ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
-    ...(readOnce === "transiently"
-      ? lentFiles(readers)
-      : {
-          openDataFile: (path, isScanned) =>
-            readOnce === undefined
-              ? readers.openDataFile(path, isScanned, file)
-              : readers.openDataFileOnce(path, isScanned),
-        }),
+    openDataFile: (path, isScanned, arena) =>
+      isReadOnce
+        ? readers.openDataFileOnce(path, isScanned, arena)
+        : readers.openDataFile(path, isScanned, file),
     resolve: (dataFile) => resolveDataFile(table, file.manifest, dataFile),
     readDeletions: (fragment) =>
-      readers.deletions === undefined || readOnce !== undefined
+      readers.deletions === undefined || isReadOnce
         ? readDeletions(table, file.manifest, fragment)
         : readKeptDeletions(table, file.manifest, fragment, readers.deletions),
-  };
-}
-
-/** Files of which the content of small ones lies in lent memory. */
-function lentFiles({
-  openDataFileOnce,
-  scratch,
-}: ReaderEnvironment): Pick<FragmentSource, "openDataFile" | "release"> {
-  const lent = new WeakMap<ArrayBufferLike, Uint8Array<ArrayBuffer>>();
-  const lend = (byteLength: number): Uint8Array<ArrayBuffer> => {
-    const memory = scratch.lend(byteLength);
-    lent.set(memory.buffer, memory);
-    return memory;
-  };
-  return {
-    openDataFile: (path, isScanned) =>
-      openDataFileOnce(path, isScanned, isScanned === true ? lend : undefined),
-    release({ content }) {
-      const memory = content === null ? undefined : lent.get(content.buffer);
-      if (memory === undefined) return;
-      lent.delete(memory.buffer);
-      scratch.giveBack(memory);
-    },
   };
 }

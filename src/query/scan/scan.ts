@@ -8,6 +8,7 @@ import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
+import { Arena } from "../../io/memory/arena.js";
 import type { RowSpan } from "../../rows/openColumns.js";
 import { type ReadOptions, readColumns } from "../../rows/readColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
@@ -77,8 +78,9 @@ export async function* scanColumns(
   const spans = mapAhead(
     wantedFragments(source, request),
     async ({ fragment, start, end, skipped }): Promise<FragmentSpan> => {
-      const stored = await openFragment(source, fragment, projection.leaves, isScanned);
-      return { fragmentId: fragment.id, stored, start, end, skipped };
+      const arena = isTransient === true && isScanned ? new Arena(source.scratch) : undefined;
+      const stored = await openFragment(source, fragment, projection.leaves, isScanned, arena);
+      return { fragmentId: fragment.id, stored, start, end, skipped, arena };
     },
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );

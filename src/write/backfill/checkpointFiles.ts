@@ -245,10 +245,10 @@ export class CheckpointFiles {
 }
 
 async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch, void, undefined> {
-  for (const { offsets, column, lent } of rows) {
+  for (const { offsets, column, arena } of rows) {
     const values = bytesOf(offsets);
     const length = offsets.length;
     const offset: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
-    yield { columns: [offset, column], rowCount: length, lent: lent && "written" };
+    yield { columns: [offset, column], rowCount: length, lent: arena && "written" };
   }
 }

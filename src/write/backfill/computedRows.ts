@@ -1,15 +1,15 @@
 /** Values that a backfill has computed, wherever they are, and parts of a fragment that have them. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import type { Pieces } from "../../io/memory/slabs.js";
+import type { Arena } from "../../io/memory/arena.js";
 
 /** Values of some rows of a fragment. */
 export interface ComputedRows {
   /** Physical offsets, ascending. */
   readonly offsets: Uint32Array;
   readonly column: Column;
-  /** Memory that was lent for the values, to be given back once they are not looked at any more. */
-  readonly lent?: Pick<Pieces, "share" | "giveBack">;
+  /** Holds the values; its owners release it after their last use of them. */
+  readonly arena?: Pick<Arena, "share" | "release">;
 }
 
 /** Computed rows that lie together; no other part of the fragment has rows between its first and its last. */
@@ -30,7 +30,7 @@ export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
   },
 });
 
-/** Gives back the memory of rows that nobody looks at any more. */
+/** Releases rows after the last use by one owner. */
 export function releaseAll(rows: readonly ComputedRows[]): void {
-  for (const { lent } of rows) lent?.giveBack();
+  for (const { arena } of rows) arena?.release();
 }

@@ -84,9 +84,9 @@ export class EarlyFile {
    * @param rows whose memory was shared with this
    */
   async add(rows: ComputedRows): Promise<void> {
-    const { column, offsets, lent } = rows;
+    const { column, offsets, arena } = rows;
     if (this.#state !== "open") {
-      lent?.giveBack();
+      arena?.release();
       return;
     }
     const byteCount = columnBytes(column);
@@ -100,7 +100,7 @@ export class EarlyFile {
     if (this.#areCopied && !isGatherable(column)) {
       this.#state = "givenUp";
       this.#wake();
-      lent?.giveBack();
+      arena?.release();
       return;
     }
     this.#waiting.push(rows);
@@ -171,7 +171,7 @@ export class EarlyFile {
       throw error;
     } finally {
       this.#waitingBytes = 0;
-      for (const { lent } of [...this.#held.splice(0), ...this.#waiting.splice(0)]) lent?.giveBack();
+      for (const { arena } of [...this.#held.splice(0), ...this.#waiting.splice(0)]) arena?.release();
       this.#makeRoom();
     }
   }
@@ -181,15 +181,15 @@ export class EarlyFile {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
       const [next] = this.#waiting;
       if (next !== undefined) {
-        const { offsets, column, lent } = next;
+        const { offsets, column, arena } = next;
         if (this.#areCopied) {
           yield* copied(column);
           this.#waiting.shift();
-          lent?.giveBack();
+          arena?.release();
         } else {
           this.#waiting.shift();
           this.#held.push(next);
-          yield { columns: [column], rowCount: offsets.length, lent: lent && "written" };
+          yield { columns: [column], rowCount: offsets.length, lent: arena && "written" };
         }
         this.#waitingBytes -= columnBytes(column);
         this.#makeRoom();

@@ -67,14 +67,14 @@ export async function* filledRows(
 /** The rows of parts that have all rows of a fragment. */
 async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch, void, undefined> {
   let next = 0;
-  for await (const { offsets, column, lent } of rowsOf(parts)) {
+  for await (const { offsets, column, arena } of rowsOf(parts)) {
     const { length } = offsets;
     // Of a file that is another by now than when its part was found.
     if (length === 0 || offsets[0] !== next || offsets[length - 1] !== next + length - 1) {
       throw new CheckpointGoneError(`values for row ${next} are gone from the checkpoints`);
     }
     next += length;
-    yield { columns: [column], rowCount: length, lent: lent && "written" };
+    yield { columns: [column], rowCount: length, lent: arena && "written" };
     await yieldToEventLoop();
   }
 }

@@ -14,6 +14,7 @@ import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
+import { Arena } from "../../io/memory/arena.js";
 import { Slabs } from "../../io/memory/slabs.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
@@ -182,8 +183,8 @@ async function computeTask(
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
       const computed = await computeTimed(memory, resolved, rows, options);
-      // First: once they are saved, their memory is given back, unless the file has its share of it.
-      if (task.early !== null) computed.lent?.share();
+      // First: saving them releases their memory, unless the file owns it too.
+      if (task.early !== null) computed.arena?.share();
       // At once, though calls before this one may still be under way.
       await values.add(computed);
       return computed;
@@ -263,9 +264,10 @@ async function computeTimed(
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
-  const lent = memory.pieces();
-  const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
+  const arena = new Arena(memory);
+  const lend = (byteLength: number): Uint8Array => arena.lend(byteLength);
+  const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
   const column = await resolved.compute(rows, calls);
   batchSize.note(rows.offsets.length, performance.now() - startMs);
-  return { offsets: rows.offsets, column, lent };
+  return { offsets: rows.offsets, column, arena };
 }

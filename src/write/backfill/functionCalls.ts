@@ -78,7 +78,7 @@ export async function callFunction(
   if (call.kind === "row") {
     const results = await callForRows(owner, call.row, schema, rows, options);
     const column = columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, lend });
-    texts.giveBack();
+    texts.release();
     return column;
   }
   const columns: Record<string, Vector> = {};
@@ -105,7 +105,7 @@ export async function callFunction(
   const column = made === null ? columnOf(result) : made();
   // A vector may lie in the memory of the inputs.
   if (isVector(result)) texts.keep();
-  else texts.giveBack();
+  else texts.release();
   return column;
 }
 

@@ -16,8 +16,9 @@ import type { Column, VariableColumn } from "../../arrow/columns/column.js";
 import { codesIn } from "../../arrow/columns/lazyColumn.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isSharedMemory } from "../../bytes/sharedCopy.js";
+import { InternalError } from "../../errors.js";
 import { trimmedColumn } from "../../file/writing/heldColumns.js";
-import type { ScratchMemory } from "../../io/memory/scratch.js";
+import { Arena, type Lender } from "../../io/memory/arena.js";
 
 /**
  * True if single texts of a vector may be read where its column has them: it is the vector's memory, and
@@ -29,29 +30,34 @@ export interface DirectReads {
 
 /** The texts of one call. */
 export class LentTexts {
-  readonly #scratch: ScratchMemory;
   readonly #pages: TextPages;
-  /** Memory of texts that were decoded for the call, which no function sees. */
-  readonly #decoded = new Set<ArrayBuffer>();
-  /** Memory of copies for functions. */
-  readonly #lent: ArrayBuffer[] = [];
-  readonly #used: ArrayBufferLike[] = [];
+  /** Holds texts that were decoded for the call, which no function sees. */
+  readonly #decoded: Arena<ArrayBuffer>;
+  /** Holds copies for functions. */
+  readonly #copies: Arena<ArrayBuffer>;
+  /** Pages in which texts of the call lie, with the arenas that hold them. */
+  readonly #used: { readonly page: ArrayBufferLike; readonly arena: Arena | null }[] = [];
   /** The values of vectors whose bytes lie in pages; each call returns the same. */
-  readonly #copies: (() => Uint8Array)[] = [];
+  readonly #copyValues: (() => Uint8Array)[] = [];
   readonly #reads: DirectReads[] = [];
   #isOver = false;
 
-  constructor(scratch: ScratchMemory, pages: TextPages) {
-    this.#scratch = scratch;
+  constructor(scratch: Lender<ArrayBuffer>, pages: TextPages) {
+    this.#decoded = new Arena(scratch);
+    this.#copies = new Arena({
+      lend: (byteLength) => scratch.lend(byteLength),
+      // Moved: a function that keeps a copy beyond the call finds it empty.
+      giveBack: ({ buffer }) =>
+        scratch.giveBack(new Uint8Array(structuredClone(buffer, { transfer: [buffer] }))),
+    });
     this.#pages = pages;
   }
 
   /** The column, with its texts decoded where it has them as codes. Those in pages stay there. */
   decode(column: Column): Column {
     const page = sharedPageOf(column);
-    if (page === null) return decodedColumn(column, (byteLength) => this.#lendForTexts(byteLength));
-    this.#used.push(page);
-    this.#pages.use(page);
+    if (page === null) return decodedColumn(column, (byteLength) => this.#decoded.lend(byteLength));
+    this.#used.push({ page, arena: this.#pages.use(page) });
     return column;
   }
 
@@ -81,7 +87,7 @@ export class LentTexts {
   hideMemory({ data: [data] }: { readonly data: readonly Data[] }, column: Column, reads: DirectReads): void {
     if (column.kind !== "variable" || column.lazy !== undefined) return;
     const { bytes } = column;
-    if (sharedPageOf(column) === null && !this.#decoded.has(bytes.buffer as ArrayBuffer)) return;
+    if (sharedPageOf(column) === null && !this.#decoded.holds(bytes.buffer)) return;
     const become = (value: unknown): void => {
       reads.mayBe = false;
       Object.defineProperty(data, "values", { value, writable: true, enumerable: true, configurable: true });
@@ -97,7 +103,7 @@ export class LentTexts {
       become(copy);
       return copy;
     };
-    this.#copies.push(copied);
+    this.#copyValues.push(copied);
     Object.defineProperty(data, "values", {
       get: copied,
       set: become,
@@ -108,35 +114,26 @@ export class LentTexts {
 
   /** What vectors show stays as it is, as long as somebody looks at it. */
   keep(): void {
-    for (const copyOf of this.#copies) copyOf();
-    this.#lent.length = 0;
+    for (const copyOf of this.#copyValues) copyOf();
+    this.#copies.abandon();
     this.#endUse();
   }
 
-  /** Once nothing that is needed lies in the memory. */
-  giveBack(): void {
-    for (const memory of this.#lent.splice(0)) {
-      this.#scratch.giveBack(new Uint8Array(structuredClone(memory, { transfer: [memory] })));
-    }
+  /** Ends the call. Nothing that is needed lies in its memory. */
+  release(): void {
+    this.#copies.release();
     this.#endUse();
   }
 
-  /** Leaves all as it is, pages too, to those who look at it. */
-  leave(): void {
-    this.#lent.length = 0;
-    this.#decoded.clear();
-    for (const page of this.#used.splice(0)) this.#pages.leave(page);
-  }
-
-  #lendForTexts(byteLength: number): Uint8Array<ArrayBuffer> {
-    const memory = this.#scratch.lend(byteLength);
-    this.#decoded.add(memory.buffer);
-    return memory;
+  /** Ends the call. All its memory, pages too, may be in use for longer. */
+  abandon(): void {
+    this.#copies.abandon();
+    this.#decoded.abandon();
+    for (const { page } of this.#used.splice(0)) this.#pages.abandon(page);
   }
 
   #lendForCopy(byteLength: number): Uint8Array<ArrayBuffer> {
-    const memory = this.#scratch.lend(byteLength);
-    this.#lent.push(memory.buffer);
+    const memory = this.#copies.lend(byteLength);
     // Behind the texts of this call lie those of others.
     new Uint8Array(memory.buffer, byteLength).fill(0);
     return memory;
@@ -145,9 +142,8 @@ export class LentTexts {
   #endUse(): void {
     this.#isOver = true;
     for (const reads of this.#reads) reads.mayBe = false;
-    for (const memory of this.#decoded) this.#scratch.giveBack(new Uint8Array(memory));
-    this.#decoded.clear();
-    for (const page of this.#used.splice(0)) this.#pages.endUse(page);
+    this.#decoded.release();
+    for (const { arena } of this.#used.splice(0)) arena?.release();
   }
 }
 
@@ -156,63 +152,53 @@ export class LentTexts {
  * ended, threads get it again.
  */
 export class TextPages {
-  readonly #workers: Pick<WorkerPool, "giveBack"> | undefined;
-  /** By the memory of a page of which rows are cut, or were: calls that look at it. */
-  readonly #users = new Map<ArrayBufferLike, number>();
-  /** Pages of which no more rows will be cut. */
-  readonly #cut = new Set<ArrayBufferLike>();
-  /** Pages of which nobody knows when the last rows are cut: they stay as they are. */
+  readonly #lender: Lender;
+  /** By the memory of a page of which rows are cut: its arena, which the calls with these rows share. */
+  readonly #arenas = new Map<ArrayBufferLike, Arena>();
+  /** Pages whose memory may be in use for longer than any call. */
   readonly #kept = new WeakSet<ArrayBufferLike>();
 
   constructor(workers: Pick<WorkerPool, "giveBack"> | undefined) {
-    this.#workers = workers;
+    this.#lender = {
+      lend: () => {
+        throw new InternalError("threads make the memory of pages");
+      },
+      giveBack: ({ buffer }) => workers?.giveBack(buffer),
+    };
   }
 
-  /** @param columns that rows are cut of from now on: of all other pages, no more will be */
+  /** @param columns that rows are cut from now on; no more rows are cut from other pages */
   goOn(columns: readonly Column[]): void {
     const current = new Set<ArrayBufferLike | null>(columns.map(sharedPageOf));
-    // Rows that were picked, or that lie in two pages, are in a copy: it doesn't tell whether more will be
-    // cut of a page.
+    // Picked rows, and rows of two pages, are copies. They do not tell whether more rows will be cut from a page.
     const mayBeCopies = columns.some(
       (column) => column.kind === "variable" && column.lazy === undefined && sharedPageOf(column) === null,
     );
-    for (const [page, users] of this.#users) {
+    for (const [page, arena] of this.#arenas) {
       if (current.has(page)) continue;
-      if (mayBeCopies) {
-        this.leave(page);
-        continue;
-      }
-      this.#cut.add(page);
-      if (users === 0) this.#giveBack(page);
+      if (mayBeCopies) this.abandon(page);
+      this.#arenas.delete(page);
+      arena.release();
     }
     for (const page of current) {
-      if (page !== null && !this.#users.has(page) && !this.#kept.has(page)) this.#users.set(page, 0);
+      if (page === null || this.#arenas.has(page) || this.#kept.has(page)) continue;
+      const arena = new Arena(this.#lender);
+      arena.adopt(new Uint8Array(page));
+      this.#arenas.set(page, arena);
     }
   }
 
-  use(page: ArrayBufferLike): void {
-    const users = this.#users.get(page);
-    if (users !== undefined) this.#users.set(page, users + 1);
+  /** Returns the arena of a page, with the caller as a further owner; null if the page stays as it is. */
+  use(page: ArrayBufferLike): Arena | null {
+    const arena = this.#arenas.get(page);
+    arena?.share();
+    return arena ?? null;
   }
 
-  /** It is never used for another page: nobody knows until when it is looked at. */
-  leave(page: ArrayBufferLike): void {
-    this.#users.delete(page);
-    this.#cut.delete(page);
+  /** Lets nobody use the memory of a page again: it may be in use for longer than any call. */
+  abandon(page: ArrayBufferLike): void {
+    this.#arenas.get(page)?.abandon();
     this.#kept.add(page);
-  }
-
-  endUse(page: ArrayBufferLike): void {
-    const users = this.#users.get(page);
-    if (users === undefined) return;
-    this.#users.set(page, users - 1);
-    if (users === 1 && this.#cut.has(page)) this.#giveBack(page);
-  }
-
-  #giveBack(page: ArrayBufferLike): void {
-    this.#users.delete(page);
-    this.#cut.delete(page);
-    this.#workers?.giveBack(page);
   }
 }
 

@@ -193,7 +193,7 @@ async function bySql(
         runAsync(computeColumn(computed, columns, offsets.length), signal),
       );
       // The values may lie where those of the columns do.
-      texts.leave();
+      texts.abandon();
       return column;
     },
   };

@@ -103,8 +103,7 @@ export class FragmentCopies {
     const fields = schema.filter((field) => !absent.has(field));
     const plan = planCopy(schema, fields);
     checkVersion(plan, version);
-    const source = versionSource(base, "once");
-    const transientSource = versionSource(base, "transiently");
+    const source = versionSource(base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const projection = storedProjection(fields);
     const mayBeTransient = plan.columns.every(({ target }) => isCopied(target));
@@ -113,7 +112,7 @@ export class FragmentCopies {
         const isTransient = isSmall && mayBeTransient;
         const wanted = { fragments, projection, offset: 0, limit: Number.POSITIVE_INFINITY };
         const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
-        const scanned = scanColumns(isTransient ? transientSource : source, { ...wanted, ...how });
+        const scanned = scanColumns(source, { ...wanted, ...how });
         for await (const { columns, rowCount } of scanned) {
           yield { columns, rowCount, lent: isTransient ? "nextBatch" : undefined };
         }

@@ -77,7 +77,7 @@ async function* pickedBatches(
   wanted: Uint8Array,
 ): AsyncGenerator<InputBatch, void, undefined> {
   const projection = storedProjection(source.given);
-  const batches = scanColumns(versionSource(base, "once"), {
+  const batches = scanColumns(versionSource(base, true), {
     fragments,
     projection,
     offset: 0,
@@ -136,7 +136,7 @@ async function* replacementBatches(
   kept: readonly TableField[],
   { sourceRows, fragmentIds, targetRows }: RowPairs,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  const files = versionSource(base, "once");
+  const files = versionSource(base, true);
   const ofSource = new RowTaker(files, source.fragments, storedProjection(source.given), signal);
   const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
   for (let start = 0; start < sourceRows.length; start += MERGED_ROWS) {

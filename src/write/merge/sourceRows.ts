@@ -156,7 +156,7 @@ export class SourceRows {
   ): AsyncGenerator<SourceKeys, void, undefined> {
     const paths = [...new Set([...key.map(({ path }) => path), ...carried])];
     const read: KeyRead = {
-      source: versionSource(base, "once"),
+      source: versionSource(base, true),
       projection: resolveProjection(this.given, new Map(), paths),
       keyPlaces: key.map(({ path }) => paths.indexOf(path)),
       carriedPlaces: carried.map((path) => paths.indexOf(path)),

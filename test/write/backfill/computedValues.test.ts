@@ -20,9 +20,9 @@ function computed(offsets: Uint32Array, byteCount = offsets.length): ComputedRow
   const column: FixedColumn = { kind: "fixed", length: offsets.length, validity: null, byteWidth, values };
   const rows = {
     ...{ offsets, column, isGivenBack: false },
-    lent: {
+    arena: {
       share: () => undefined,
-      giveBack: () => {
+      release: () => {
         rows.isGivenBack = true;
       },
     },
@@ -38,7 +38,7 @@ class Files {
   async save(_: string, rows: readonly ComputedRows[]): Promise<ComputedPart> {
     await this.before();
     this.saved.push(rows);
-    for (const { lent } of rows) lent?.giveBack();
+    for (const { arena } of rows) arena?.release();
     const offsets = rows.flatMap((each) => [...each.offsets]);
     return {
       ...{ first: offsets[0], last: offsets[offsets.length - 1], rowCount: offsets.length },

@@ -38,7 +38,7 @@ function computed(column: VariableColumn): void {
   pages.goOn([column]);
   const texts = lentTexts();
   texts.decode(column);
-  texts.giveBack();
+  texts.release();
 }
 
 it("after the last of its rows", () => {
@@ -65,7 +65,7 @@ it("not while a call reads single texts of it", () => {
   expect(givenBack).toEqual([]);
   const reads = texts.directReads();
   expect(reads.mayBe).toBe(true);
-  texts.giveBack();
+  texts.release();
   expect(reads.mayBe).toBe(false);
   expect(givenBack).toEqual([pageA]);
 });
@@ -80,8 +80,8 @@ it("and what a call sees of them are copies of its own rows, which end with the 
   expect(values.buffer).toBeInstanceOf(ArrayBuffer);
   expect(seen.slice(0, 1).get(0)).toBe("abcd");
   expect(seen.data[0].values).toBe(values);
-  texts.giveBack();
-  others.giveBack();
+  texts.release();
+  others.release();
   expect(values).toHaveLength(0);
   expect(() => seen.get(0)).toThrow(TypeError);
   expect(() => unseen.get(0)).toThrow(TypeError);
@@ -127,7 +127,7 @@ it("never where values may lie in it", () => {
   const texts = lentTexts();
   pages.goOn([textsIn(pageA)]);
   texts.decode(textsIn(pageA));
-  texts.leave();
+  texts.abandon();
   computed(textsIn(pageA));
   computed(textsIn(pageB));
   expect(givenBack).toEqual([]);
@@ -153,26 +153,41 @@ const codedColumn = (text: string): VariableColumn => {
   } as unknown as VariableColumn;
 };
 
-it("texts decoded for a call stay out of sight, and their memory goes back without being detached", () => {
-  const scratch = new ScratchMemory(2 ** 20);
-  const [texts, others] = [new LentTexts(scratch, pages), new LentTexts(scratch, pages)];
-  const vectorIn = (lent: LentTexts) => {
-    const column = lent.rowsOf(lent.decode(codedColumn("abcd"))) as VariableColumn;
+/** Memory that tells what came back, and what of it was moved since it was lent. */
+function watchedMemory() {
+  const lent: ArrayBuffer[] = [];
+  const back: ArrayBuffer[] = [];
+  const lender = {
+    lend: (byteLength: number) => {
+      const bytes = new Uint8Array(byteLength);
+      lent.push(bytes.buffer);
+      return bytes;
+    },
+    giveBack: ({ buffer }: Uint8Array<ArrayBuffer>) => void back.push(buffer),
+  };
+  return { lender, lent, back };
+}
+
+it("texts decoded for a call stay out of sight, and their memory goes back without being moved", () => {
+  const { lender, lent, back } = watchedMemory();
+  const [texts, others] = [new LentTexts(lender, pages), new LentTexts(lender, pages)];
+  const vectorIn = (call: LentTexts) => {
+    const column = call.rowsOf(call.decode(codedColumn("abcd"))) as VariableColumn;
     const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
-    lent.hideMemory(vector, column, lent.directReads());
-    return { vector, memory: column.bytes.buffer };
+    call.hideMemory(vector, column, call.directReads());
+    return vector;
   };
   const unseen = vectorIn(texts);
-  texts.giveBack();
-  expect(unseen.memory.byteLength).toBe(2 ** 16);
-  expect(scratch.weight).toBe(2 ** 16);
-  expect(() => unseen.vector.get(0)).toThrow("gone once the call has ended");
+  texts.release();
+  expect(back).toEqual(lent);
+  expect(() => unseen.get(0)).toThrow("gone once the call has ended");
   const seen = vectorIn(others);
-  expect(seen.memory).toBe(unseen.memory);
-  const { values } = seen.vector.data[0];
-  expect(values.buffer).not.toBe(seen.memory);
-  expect(seen.vector.get(0)).toBe("abcd");
-  others.giveBack();
+  const { values } = seen.data[0];
+  expect(values.buffer).not.toBe(lent[1]);
+  expect(seen.get(0)).toBe("abcd");
+  others.release();
   expect(values).toHaveLength(0);
-  expect(scratch.weight).toBe(2 ** 17);
+  expect(back).toHaveLength(3);
+  expect(back).toContain(lent[1]);
+  expect(back).not.toContain(lent[2]);
 });
