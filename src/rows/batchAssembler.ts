@@ -45,17 +45,15 @@ export interface BatchBounds {
   /** Approximate bytes of a batch. Default: as much as pages have. */
   readonly batchBytes?: number;
   /**
-   * Which columns that are no dictionaries are dictionaries all the same where pages store each value once: those of single
-   * values at the top, or also items of lists at the top that are single values. Default: none.
+   * Encoded form that columns may keep. Default: none, all values are decoded.
+   *
+   * - `dictionaries`: a column of single values may be a dictionary if its pages store each value once.
+   * - `itemDictionaries`: so may the items of a list of single values.
+   * - `codes`: long texts may stay codes until somebody reads them, before the next batch is asked for. A part of the
+   *   column that is cut out is decoded by itself, in little memory. Texts that threads decode are in shared memory, which
+   *   the reader of the batch gives back to the threads. Ignored if memory is accounted for.
    */
-  readonly keepsDictionaries?: "values" | "items";
-  /**
-   * Whether long texts may stay the codes that files hold until they are looked at, which must be before the next batch is
-   * asked for. Each part that is cut out is then decoded by itself, in little memory. Texts that threads have decoded lie in
-   * shared memory then, which whoever reads them gives back to the threads. Default false; without effect where memory is
-   * accounted for.
-   */
-  readonly keepsCodes?: boolean;
+  readonly keeps?: "dictionaries" | "itemDictionaries" | "codes" | undefined;
   /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
   readonly returned?: readonly number[];
 }
@@ -98,7 +96,7 @@ export class BatchAssembler {
   readonly #plan: LeafPlan;
   readonly #batchRows: number;
   readonly #batchBytes: number | undefined;
-  readonly #keepsDictionaries: BatchBounds["keepsDictionaries"];
+  readonly #keeps: BatchBounds["keeps"];
   readonly #returned: readonly number[];
   readonly #queues: WaitingPage[][];
   /** Threads that decode pages ahead of their turn; absent where they are decoded in line. */
@@ -133,7 +131,7 @@ export class BatchAssembler {
     this.#plan = plan;
     this.#batchRows = Math.min(bounds.batchRows, MAX_BATCH_ROWS);
     this.#batchBytes = bounds.batchBytes;
-    this.#keepsDictionaries = bounds.keepsDictionaries;
+    this.#keeps = bounds.keeps;
     this.#queues = span.stored.map(() => []);
     this.#current = span.stored.map(() => null);
     this.#path = span.stored.find((stored) => stored !== null)?.file.path ?? "";
@@ -309,11 +307,11 @@ export class BatchAssembler {
   }
 
   #keepsDictionary(leaf: number): boolean {
-    const keepsDictionaries = this.#keepsDictionaries;
+    const keeps = this.#keeps;
     const { layout, storage } = this.#plan.leaves[leaf];
-    if (keepsDictionaries === undefined || storage !== "values") return false;
+    if ((keeps !== "dictionaries" && keeps !== "itemDictionaries") || storage !== "values") return false;
     if (!isNested(layout)) return true;
-    return keepsDictionaries === "items" && layout.kind === "list" && !isNested(layout.item);
+    return keeps === "itemDictionaries" && layout.kind === "list" && !isNested(layout.item);
   }
 
   #batchEnd(): number {

@@ -79,7 +79,7 @@ export async function* readColumns<Span extends RowSpan>(
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused = options.isTransient === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const pool = threadsFor(source, options);
-  const codes = options.keepsCodes === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
+  const codes = options.keeps === "codes" ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
     (group) => fetchGroup(source, plan, group, options),
@@ -126,9 +126,9 @@ export async function* readColumns<Span extends RowSpan>(
 /** Threads that may decode pages: those of which columns of their own are made, without account of their memory. */
 function threadsFor(
   { workers }: PageSource,
-  { isTransient, keepsDictionaries, memory }: ReadOptions,
+  { isTransient, keeps, memory }: ReadOptions,
 ): WorkerPool | undefined {
-  const isPlain = isTransient !== true && keepsDictionaries === undefined && memory === undefined;
+  const isPlain = isTransient !== true && (keeps === undefined || keeps === "codes") && memory === undefined;
   return isPlain && workers !== undefined && workers.size > 0 ? workers : undefined;
 }
 

@@ -76,7 +76,7 @@ async function readTexts(
   const { fields, file: columns } = columnsOfFile(file);
   const plan = planLeaves([[fields[0]!]]);
   const span = { stored: await openColumns([columns], plan.leaves), start, end, skipped: null };
-  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED, keepsCodes: true };
+  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED, keeps: "codes" as const };
   const decoder = new TextDecoder();
   const found: (string | null)[] = [];
   for await (const batch of readColumns(source, plan, [span], options)) {

@@ -183,8 +183,8 @@ export function finishVariable(
 }
 
 export interface EachOptions {
-  /** Whether codes stay what they are until somebody looks at them. */
-  readonly keepsCodes: boolean;
+  /** True if codes are decoded when somebody first reads them. */
+  readonly isLazy: boolean;
   /** Makes the memory of texts that are decoded from codes. */
   readonly allocateTexts?: (byteLength: number) => Uint8Array;
 }
@@ -199,10 +199,10 @@ export function finishEach(
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
-  { keepsCodes, allocateTexts }: EachOptions = { keepsCodes: false },
+  { isLazy, allocateTexts }: EachOptions = { isLazy: false },
 ): VariableColumn {
   const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
-  return keepsCodes && symbols !== null
+  return isLazy && symbols !== null
     ? codesOf(layout, symbols, offsets, plain, origin)
     : finishVariable(layout, symbols, offsets, plain, origin, allocateTexts);
 }

@@ -56,12 +56,11 @@ export function decodeFullZip(
     // A column of bytes gets the rows of a packed struct as they are: these are descriptors of blobs.
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
-    const keepsCodes =
-      encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
-    const allocate = keepsCodes ? allocateCodes : undefined;
+    const isLazy = encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
+    const allocate = isLazy ? allocateCodes : undefined;
     const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin, allocate);
     return {
-      values: finishEach(layout, encoding, offsets, bytes, origin, { keepsCodes, allocateTexts }),
+      values: finishEach(layout, encoding, offsets, bytes, origin, { isLazy, allocateTexts }),
       levels,
     };
   }

@@ -237,7 +237,7 @@ async function* scanSelected(
     readAhead,
     isTransient,
     // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
-    ...(isTransient && { keepsDictionaries: "values" as const }),
+    ...(isTransient && { keeps: "dictionaries" as const }),
     memory,
     signal,
   });

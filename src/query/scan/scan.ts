@@ -72,7 +72,7 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<ScannedRows, void, undefined> {
-  const { projection, batchRows, batchBytes, keepsDictionaries, keepsCodes } = request;
+  const { projection, batchRows, batchBytes, keeps } = request;
   const { readAhead, memory, isTransient, signal } = request;
   const isScanned = request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
@@ -88,8 +88,7 @@ export async function* scanColumns(
   const options: ReadOptions = {
     batchRows,
     batchBytes,
-    keepsDictionaries,
-    keepsCodes,
+    keeps,
     returned: projection.measured,
     readAhead,
     memory,

@@ -232,7 +232,7 @@ async function* inputBatches(
   /** Rows that were read, and are too few for a batch. */
   let rest: BatchRows | null = null;
   const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
-  const reading = { scannedRows, keepsCodes: true };
+  const reading = { scannedRows, keeps: "codes" as const };
   for await (const read of readRows(source, projection, selection, signal, reading)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;

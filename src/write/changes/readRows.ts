@@ -7,7 +7,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
 import type { Projection } from "../../query/columns/projection.js";
 import { isDense, type Selection } from "../../query/filter/filteredRows.js";
-import { type BatchRows, pickScanned, scanColumns } from "../../query/scan/scan.js";
+import { type BatchRows, pickScanned, type ScanRequest, scanColumns } from "../../query/scan/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
@@ -22,11 +22,8 @@ const FIRST_ROWS = 1024;
 export interface ReadRowsOptions {
   /** Maximum rows of a batch where all rows are read. Default: 16,384. */
   readonly scannedRows?: number;
-  /**
-   * True if long texts may stay codes until they are looked at, which must be before the next batch is asked
-   * for. Default false.
-   */
-  readonly keepsCodes?: boolean;
+  /** Encoded form that columns may keep. Default: none. */
+  readonly keeps?: ScanRequest["keeps"];
 }
 
 /** @param projection of the columns as they are stored, without addresses */
@@ -48,7 +45,7 @@ function scanSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-  { scannedRows = BATCH_ROWS, keepsCodes = false }: ReadRowsOptions,
+  { scannedRows = BATCH_ROWS, keeps }: ReadRowsOptions,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
@@ -58,7 +55,7 @@ function scanSome(
     batchRows: scannedRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
-    keepsCodes,
+    keeps,
     signal,
   });
   return pickScanned(batches, rows);

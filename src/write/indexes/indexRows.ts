@@ -64,7 +64,7 @@ export async function* indexRows(
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
     isTransient,
-    ...(takesDictionaries && { keepsDictionaries: "items" as const }),
+    ...(takesDictionaries && { keeps: "itemDictionaries" as const }),
     signal,
   });
   const areAddresses = byPlace || !numbers.hasStableIds;
