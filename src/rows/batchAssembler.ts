@@ -1,6 +1,6 @@
 /**
- * Cuts pages that were read into batches, and decodes each when it is its turn, or has threads decode it ahead. A batch never
- * crosses a page of any of its columns, so columns can be views of the bytes read.
+ * Cuts pages that were read into batches, and decodes each when it is its turn, or has threads decode it
+ * ahead. A batch never crosses a page of any of its columns, so columns can be views of the bytes read.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -25,7 +25,9 @@ import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
 import type { RowSpan } from "./openColumns.js";
 import { type RowPositions, unskipped } from "./rowPositions.js";
 
-/** Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes. */
+/**
+ * Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes.
+ */
 const MAX_BATCH_ROWS = 1_048_576;
 /** Bytes of a page whose decoding is a piece of work by itself. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
@@ -49,12 +51,15 @@ export interface BatchBounds {
    *
    * - `dictionaries`: a column of single values may be a dictionary if its pages store each value once.
    * - `itemDictionaries`: so may the items of a list of single values.
-   * - `codes`: long texts may stay codes until somebody reads them, before the next batch is asked for. A part of the
-   *   column that is cut out is decoded by itself, in little memory. Texts that threads decode are in shared memory, which
-   *   the reader of the batch gives back to the threads. Ignored if memory is accounted for.
+   * - `codes`: long texts may stay codes until somebody reads them, before the next batch is asked for. A
+   *   part of the column that is cut out is decoded by itself, in little memory. Texts that threads decode
+   *   are in shared memory, which the reader of the batch gives back to the threads. Ignored if memory is
+   *   accounted for.
    */
   readonly keeps?: "dictionaries" | "itemDictionaries" | "codes" | undefined;
-  /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
+  /**
+   * The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once.
+   */
   readonly returned?: readonly number[];
 }
 
@@ -158,7 +163,9 @@ export class BatchAssembler {
     this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, isLate: false });
   }
 
-  /** Has threads decode the pages that come next: as many as there are threads, and one that waits for them. */
+  /**
+   * Has threads decode the pages that come next: as many as there are threads, and one that waits for them.
+   */
   #decodeAhead(pool: WorkerPool): void {
     const most = pool.size + 1;
     let count = 0;
@@ -199,9 +206,9 @@ export class BatchAssembler {
   }
 
   /**
-   * Makes the page that holds the next row current in every leaf, one leaf after the other: the memory that a page
-   * takes is known only when it was decoded, and the next page has to wait for room then. Returns false if a page has
-   * not been added yet, and at the end of the span.
+   * Makes the page that holds the next row current in every leaf, one leaf after the other: the memory that a
+   * page takes is known only when it was decoded, and the next page has to wait for room then. Returns false
+   * if a page has not been added yet, and at the end of the span.
    */
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
@@ -264,7 +271,9 @@ export class BatchAssembler {
     return true;
   }
 
-  /** Makes the first rows of a page current, and has the page wait behind them; false for one that is not cut. */
+  /**
+   * Makes the first rows of a page current, and has the page wait behind them; false for one that is not cut.
+   */
   #openHead(page: WaitingPage): boolean {
     page.isLate = false;
     const { leaf, rows } = page;
@@ -280,7 +289,10 @@ export class BatchAssembler {
     return true;
   }
 
-  /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
+  /**
+   * @param isLazy whether values may wait until they are looked at, where the bytes that they are made of
+   * last as long
+   */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
@@ -331,8 +343,8 @@ export class BatchAssembler {
     const kept = skipped === null || skipped.length === 0 ? null : unskipped(start, end, skipped);
     const picked = kept === null || kept.length === end - start ? null : kept;
     const rowCount = picked?.length ?? end - start;
-    // Skipped rows are removed before parts of one column from several files are merged: the parts may disagree about
-    // those rows.
+    // Skipped rows are removed before parts of one column from several files are merged: the parts may
+    // disagree about those rows.
     const read = this.#current.map((current) => {
       if (current === null) return null;
       const { values, rowStart } = current;

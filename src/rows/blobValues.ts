@@ -1,6 +1,7 @@
 /**
- * Replaces descriptors of blobs with their values. Pages only say where a value lies; the values are read batch by
- * batch once the wanted rows are known, and batches are cut so small that their values fit in memory.
+ * Replaces descriptors of blobs with their values. Pages only say where a value lies; the values are read
+ * batch by batch once the wanted rows are known, and batches are cut so small that their values fit in
+ * memory.
  */
 
 import type { Column, Validity, VariableColumn } from "../arrow/columns/column.js";
@@ -28,7 +29,10 @@ const NOTHING = new Uint8Array(0);
 /** What reading blobs needs: the open files. */
 export type BlobSource = Pick<PageSource, "handles">;
 
-/** Output columns of some rows. Columns of blobs hold descriptors; if no file has the column, they are all null. */
+/**
+ * Output columns of some rows. Columns of blobs hold descriptors; if no file has the column, they are all
+ * null.
+ */
 export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
@@ -198,8 +202,9 @@ function largeBinaries(values: readonly Uint8Array[], validity: Validity | null)
 }
 
 /**
- * Makes structs of data and URI: blobs in the table have data, blobs outside it a URI. If there are more members, they
- * are the position and size of the blob within what the URI names, null if the blob is all of it.
+ * Makes structs of data and URI: blobs in the table have data, blobs outside it a URI. If there are more
+ * members, they are the position and size of the blob within what the URI names, null if the blob is all of
+ * it.
  */
 function blobStructs(
   locations: Locations,

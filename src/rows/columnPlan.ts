@@ -1,6 +1,6 @@
 /**
- * Plans how columns of incoming rows become columns of data files. The plan is made from the two schemas before a
- * row is read, so rows that cannot fit are refused before anything is written. Pure.
+ * Plans how columns of incoming rows become columns of data files. The plan is made from the two schemas
+ * before a row is read, so rows that cannot fit are refused before anything is written. Pure.
  */
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
@@ -38,9 +38,10 @@ export interface PlannedColumn {
 }
 
 /**
- * The conversion of an incoming leaf to the table's form: `decodeDictionary` if it is dictionary-encoded and the
- * table's is not; `encodeJson` if it is text and the table's is JSON; `checkJson` if it is JSONB from outside, which
- * has to be checked; `wrapBlob` if it is the values of blobs and the table's are structs with those.
+ * The conversion of an incoming leaf to the table's form: `decodeDictionary` if it is dictionary-encoded and
+ * the table's is not; `encodeJson` if it is text and the table's is JSON; `checkJson` if it is JSONB from
+ * outside, which has to be checked; `wrapBlob` if it is the values of blobs and the table's are structs with
+ * those.
  */
 export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson" | "wrapBlob";
 
@@ -104,8 +105,8 @@ interface MatchedLeaf {
 }
 
 /**
- * Matches the leaves of incoming values with a field of the table. Members of structs match by name, in any order;
- * nullable ones may be missing. Items of lists, and keys and values of maps, match under any name.
+ * Matches the leaves of incoming values with a field of the table. Members of structs match by name, in any
+ * order; nullable ones may be missing. Items of lists, and keys and values of maps, match under any name.
  */
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
@@ -182,8 +183,8 @@ function matchPacked(
 }
 
 /**
- * Blobs of version 2 are one leaf. They come either as structs, with or without the extension's name, whose members
- * match by name and may be missing, or as their values alone.
+ * Blobs of version 2 are one leaf. They come either as structs, with or without the extension's name, whose
+ * members match by name and may be missing, or as their values alone.
  */
 function matchBlob(
   incoming: ArrowField,
@@ -218,8 +219,8 @@ function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: 
 }
 
 /**
- * The leaves of a member that the rows lack: all null. They are written because the reference cannot read a file that
- * has only some of the leaves.
+ * The leaves of a member that the rows lack: all null. They are written because the reference cannot read a
+ * file that has only some of the leaves.
  */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   return spinesOf(storedLayoutOf(member, path)).map((spine) => {
@@ -362,7 +363,9 @@ function checkEmptyStruct({ name, metadata }: TableField, inList: boolean, versi
   }
 }
 
-/** Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, text from 2.2 on. */
+/**
+ * Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, text from 2.2 on.
+ */
 function checkPacked(field: TableField, version: FileVersion): void {
   const layout = storedLayoutOf(field, field.name);
   if (layout.kind !== "packedStruct" || version === "2.2") return;

@@ -17,7 +17,9 @@ const MAX_DECODED_BYTES = 2 ** 31 - 1;
 const DECODED = "decoded";
 
 export interface ConversionBounds {
-  /** Maximum decoded bytes of the dictionaries of one batch where the file has plain values. Default: 2 GiB. */
+  /**
+   * Maximum decoded bytes of the dictionaries of one batch where the file has plain values. Default: 2 GiB.
+   */
   readonly maxDecodedBytes?: number;
   /** Accounts for the memory of decoded dictionaries. */
   readonly memory?: MemoryShare;
@@ -26,8 +28,8 @@ export interface ConversionBounds {
 /**
  * The columns to store, one for each of the plan.
  * @param incoming columns of one batch, in the order of the schema that was planned
- * @throws TableSchemaValidationError where a column that is not nullable has nulls, InvalidInputError for JSON that is
- *   none and for dictionaries whose values have too many bytes
+ * @throws TableSchemaValidationError where a column that is not nullable has nulls, InvalidInputError for
+ *   JSON that is none and for dictionaries whose values have too many bytes
  */
 export async function convertColumns(
   plan: ColumnPlan,
@@ -39,7 +41,8 @@ export async function convertColumns(
 }
 
 /**
- * Waits for memory for the values of dictionaries, before any is built: each row may have the same long value.
+ * Waits for memory for the values of dictionaries, before any is built: each row may have the same long
+ * value.
  * @throws InvalidInputError where the values have too many bytes
  */
 async function holdDecoded(

@@ -1,6 +1,6 @@
 /**
- * Adds header columns to a plan. Files of version 2.0 have a column for every list and struct, in front of those of its
- * items or members; a plan knows leaves only. Pure.
+ * Adds header columns to a plan. Files of version 2.0 have a column for every list and struct, in front of
+ * those of its items or members; a plan knows leaves only. Pure.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";

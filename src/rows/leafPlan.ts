@@ -1,6 +1,6 @@
 /**
- * Plans which leaves of stored columns are read, and makes the wanted columns of them. A wanted column is any field of
- * a schema, however deep. Pure.
+ * Plans which leaves of stored columns are read, and makes the wanted columns of them. A wanted column is any
+ * field of a schema, however deep. Pure.
  */
 
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
@@ -33,13 +33,19 @@ export interface ReadLeaf {
   readonly listFieldIds: readonly number[];
   /** Values that its pages count per row: more than one in fixed-size lists of structs. */
   readonly valuesPerRow: number;
-  /** The unsupported type of blobs that the column has, in words: it can't be read. Null for all other columns. */
+  /**
+   * The unsupported type of blobs that the column has, in words: it can't be read. Null for all other
+   * columns.
+   */
   readonly specialStorage: string | null;
   /** Canonical path, for messages. */
   readonly path: string;
   /** How the leaf's values are stored in its pages. */
   readonly storage: FieldStorage;
-  /** Number of members of the struct that a blob leaf's values are; 0 for leaves whose values are no such structs. */
+  /**
+   * Number of members of the struct that a blob leaf's values are; 0 for leaves whose values are no such
+   * structs.
+   */
   readonly blobMembers: number;
   /** A spine from the top-level column down to the leaf, with the leaf as its pages store it. */
   readonly layout: Layout;
@@ -48,8 +54,8 @@ export interface ReadLeaf {
 /** One column to make of the leaves read. */
 export interface OutputColumn {
   /**
-   * The layout from the top-level column on. Structs on the way to the column have one child, except packed ones. Blobs
-   * are descriptors.
+   * The layout from the top-level column on. Structs on the way to the column have one child, except packed
+   * ones. Blobs are descriptors.
    */
   readonly layout: Layout;
   /** The member of each struct around the column that leads to it. The structs are left out of the output. */
@@ -119,7 +125,9 @@ export function assembleOutputs(
 /** Whether the pages of a column hold descriptors of blobs. */
 export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" || storage === "blobStructs";
 
-/** The top-level column, with no other fields than the wanted one except the other members of packed structs. */
+/**
+ * The top-level column, with no other fields than the wanted one except the other members of packed structs.
+ */
 function wantedBranch(chain: FieldChain): {
   readonly branch: TableField;
   readonly members: readonly number[];

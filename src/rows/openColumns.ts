@@ -34,14 +34,17 @@ export interface RowSpan {
   readonly end: number;
   /** Sorted positions; null for none. */
   readonly skipped: Uint32Array | null;
-  /** Holds the content of small files; the reader releases it after the rows. Absent if files outlive the reading. */
+  /**
+   * Holds the content of small files; the reader releases it after the rows. Absent if files outlive the
+   * reading.
+   */
   readonly arena?: Arena | undefined;
 }
 
 /**
  * Opens the files that hold the leaves. Several files may hold different columns of the same rows.
- * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
- *   2.0; CorruptFileError
+ * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in
+ *   files of 2.0; CorruptFileError
  */
 export async function openColumns(
   files: readonly FieldPlaces[],
@@ -151,7 +154,8 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
 }
 
 /**
- * The columns of a file that belongs to no table, such as one of an index: those of the schema in the file itself.
+ * The columns of a file that belongs to no table, such as one of an index: those of the schema in the file
+ * itself.
  * @throws CorruptFileError where the file has not the columns of its schema
  */
 export function columnsOfFile(file: DataFileMetadata): {

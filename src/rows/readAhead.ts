@@ -1,7 +1,7 @@
 /**
- * Limits how far scans read ahead of their consumers. Data read ahead stays in memory until the consumer takes it, and
- * a slow consumer, such as a distant client, is recognised only when it is too late. Scans with unknown consumers
- * therefore share a limit.
+ * Limits how far scans read ahead of their consumers. Data read ahead stays in memory until the consumer
+ * takes it, and a slow consumer, such as a distant client, is recognised only when it is too late. Scans with
+ * unknown consumers therefore share a limit.
  */
 
 export interface ReadAhead {
@@ -17,13 +17,16 @@ export interface ReadAhead {
 export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
 
 /**
- * For consumers that keep every batch: reading ahead only takes their memory a little earlier. The garbage collector
- * marks the whole heap each time some 64 MiB of buffers were allocated: reads of about that size keep it from running
- * between two of them.
+ * For consumers that keep every batch: reading ahead only takes their memory a little earlier. The garbage
+ * collector marks the whole heap each time some 64 MiB of buffers were allocated: reads of about that size
+ * keep it from running between two of them.
  */
 export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
 
-/** Bounds where what was read goes back to be read into again: as much as stays in a processor's caches, about. */
+/**
+ * Bounds where what was read goes back to be read into again: as much as stays in a processor's caches,
+ * about.
+ */
 const TRANSIENT: ReadAhead = { groupBytes: 2 * 1024 * 1024, windowBytes: 12 * 1024 * 1024 };
 
 /** Read-ahead for batches that are looked at only until the next one is asked for. */
@@ -60,13 +63,15 @@ interface Held {
 }
 
 /**
- * Read-ahead of many scans. Each may hold a part of the free bytes, so something is left for the next scan, however
- * many have stopped half-way, and the sum has a bound. A scan alone has the whole window of `STREAMED`.
+ * Read-ahead of many scans. Each may hold a part of the free bytes, so something is left for the next scan,
+ * however many have stopped half-way, and the sum has a bound. A scan alone has the whole window of
+ * `STREAMED`.
  */
 export class SharedReadAhead {
   #heldBytes = 0;
   /**
-   * Consumers that abandon an iterator without closing it leave it, and the bytes it held, to the garbage collector.
+   * Consumers that abandon an iterator without closing it leave it, and the bytes it held, to the garbage
+   * collector.
    */
   readonly #abandoned = new FinalizationRegistry<Held>((held) => {
     this.#heldBytes -= held.byteLength;

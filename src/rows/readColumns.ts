@@ -1,7 +1,8 @@
 /**
- * Reads columns of data files, batch by batch, in the order in which the rows lie on disk. Only pages that hold wanted
- * rows are read; of pages at the ends of a span, only the parts that hold those rows. Reads are few and large, and some
- * run ahead of the consumer. Memory is bounded by the read-ahead window and the size of a page, not by the files.
+ * Reads columns of data files, batch by batch, in the order in which the rows lie on disk. Only pages that
+ * hold wanted rows are read; of pages at the ends of a span, only the parts that hold those rows. Reads are
+ * few and large, and some run ahead of the consumer. Memory is bounded by the read-ahead window and the size
+ * of a page, not by the files.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -28,8 +29,8 @@ import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
 /**
- * Maximum groups of pages read ahead, even if they are small: data that is decoded soon after it was read is still in
- * the processor's caches, and the garbage collector has less to move.
+ * Maximum groups of pages read ahead, even if they are small: data that is decoded soon after it was read is
+ * still in the processor's caches, and the garbage collector has less to move.
  */
 const MAX_GROUPS_AHEAD = 16;
 
@@ -38,8 +39,8 @@ export interface ReadOptions extends BatchBounds {
   /** Accounts for the memory of pages read, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
   /**
-   * Whether each batch is looked at only until the next is asked for: values may then be put where those of the batch
-   * before were. Default false.
+   * Whether each batch is looked at only until the next is asked for: values may then be put where those of
+   * the batch before were. Default false.
    */
   readonly isTransient?: boolean;
   /** Ends the reading: the next batch throws its reason. */
@@ -115,7 +116,8 @@ export async function* readColumns<Span extends RowSpan>(
         }
       }
     }
-    // The consumer has ended with the last batch. If it ends the reading before that, the garbage collector frees the memory.
+    // The consumer has ended with the last batch. If it ends the reading before that, the garbage collector
+    // frees the memory.
     for (const { arena } of lent) arena.release();
     for (const arena of [...(reused ?? []), ...(codes ?? [])]) arena.release();
   } finally {
@@ -123,7 +125,10 @@ export async function* readColumns<Span extends RowSpan>(
   }
 }
 
-/** Threads that may decode pages: those of which columns of their own are made, without account of their memory. */
+/**
+ * Threads that may decode pages: those of which columns of their own are made, without account of their
+ * memory.
+ */
 function threadsFor(
   { workers }: PageSource,
   { isTransient, keeps, memory }: ReadOptions,
@@ -132,7 +137,10 @@ function threadsFor(
   return isPlain && workers !== undefined && workers.size > 0 ? workers : undefined;
 }
 
-/** How many groups are fetched ahead. A class: a getter of an object by itself gives each object a shape of its own. */
+/**
+ * How many groups are fetched ahead. A class: a getter of an object by itself gives each object a shape of
+ * its own.
+ */
 class GroupLimit implements AheadLimit<PageGroup<unknown>> {
   readonly #readAhead: ReadAhead;
   readonly memory: AheadLimit<PageGroup<unknown>>["memory"];

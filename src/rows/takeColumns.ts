@@ -1,6 +1,6 @@
 /**
- * Reads single rows of columns: only the parts of pages that hold the rows are read. Memory is bounded by a round of
- * reads, the size of a page and the result.
+ * Reads single rows of columns: only the parts of pages that hold the rows are read. Memory is bounded by a
+ * round of reads, the size of a page and the result.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -26,8 +26,8 @@ const ROUND_BYTES = 8 * 1024 * 1024;
 const ROW_OVERHEAD_BYTES = 16 * 1024;
 
 /**
- * The rows at the given positions, as the outputs of the plan. Blobs are descriptors, which `readBlobs` (blobValues.ts)
- * replaces with values.
+ * The rows at the given positions, as the outputs of the plan. Blobs are descriptors, which `readBlobs`
+ * (blobValues.ts) replaces with values.
  * @param positions rows of the file, ascending and each once
  * @throws CorruptFileError; UnsupportedError for pages that this release does not read; the signal's reason
  */

@@ -1,6 +1,6 @@
 /**
- * Writes batches of rows to data files, whose columns a plan says. Pages are cut, and blobs placed, as rows come
- * (file/writing). A file that is not complete is removed again on any failure.
+ * Writes batches of rows to data files, whose columns a plan says. Pages are cut, and blobs placed, as rows
+ * come (file/writing). A file that is not complete is removed again on any failure.
  */
 
 import { columnBytes } from "../arrow/columns/columnBytes.js";
@@ -25,8 +25,8 @@ export interface WriteOptions extends ConversionBounds {
 
 export interface SingleFileOptions extends WriteOptions {
   /**
-   * Called once all rows are written. It may add global buffers, and metadata to the schema of the file, whose values
-   * mention their numbers.
+   * Called once all rows are written. It may add global buffers, and metadata to the schema of the file,
+   * whose values mention their numbers.
    */
   readonly beforeEnd?: (file: DataFileWriter) => Promise<void> | void;
 }
@@ -40,8 +40,8 @@ export interface WrittenFile {
 }
 
 /**
- * Writes a file that belongs to no table, such as one of an index. Its bytes then survive a power cut; the caller must
- * sync its name.
+ * Writes a file that belongs to no table, such as one of an index. Its bytes then survive a power cut; the
+ * caller must sync its name.
  *
  *     const plan = planNewColumns(new Schema([new Field("value", new Int64()), new Field("row", new Uint64())]));
  *     await writeColumns(disk, path, plan, batches, {
@@ -51,10 +51,10 @@ export interface WrittenFile {
  *
  * @param path whose name must be free, in a directory that exists
  * @param plan of columns without blobs, if there are global buffers
- * @param batches together {@link MAX_BARE_FILE_ROWS} rows at most; nobody may write into their memory until the file is
- *   finished
- * @throws UnsupportedError for columns that files of the version cannot hold, TableSchemaValidationError where a batch
- *   holds nulls in a column that is not nullable; the signal's reason
+ * @param batches together {@link MAX_BARE_FILE_ROWS} rows at most; nobody may write into their memory until
+ *   the file is finished
+ * @throws UnsupportedError for columns that files of the version cannot hold, TableSchemaValidationError
+ *   where a batch holds nulls in a column that is not nullable; the signal's reason
  */
 export async function writeColumns(
   disk: Disk,
@@ -85,11 +85,14 @@ export async function writeColumns(
 }
 
 export interface FilesOptions extends WriteOptions {
-  /** Creates the next file. What it leaves where that fails is the caller's to remove, like files that are complete. */
+  /**
+   * Creates the next file. What it leaves where that fails is the caller's to remove, like files that are
+   * complete.
+   */
   readonly createFile: (columns: readonly FileColumn[]) => Promise<DataFileWriter>;
   /**
-   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: {@link MAX_BARE_FILE_ROWS} for batches without bytes,
-   * else {@link MAX_FILE_ROWS}.
+   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: {@link MAX_BARE_FILE_ROWS} for batches
+   * without bytes, else {@link MAX_FILE_ROWS}.
    */
   readonly fileRows?: number;
 }
@@ -146,7 +149,9 @@ export async function writeFiles(
   }
 }
 
-/** The error that is thrown is the one that kept the rows out; a file that can't be removed is only an orphan. */
+/**
+ * The error that is thrown is the one that kept the rows out; a file that can't be removed is only an orphan.
+ */
 async function abandon(file: DataFileWriter): Promise<void> {
   await file.abort().catch(() => undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes. All
- * members are views over memory that somebody else may own; a column that was passed in is never written to.
- * Conversions to and from apache-arrow `Data` are in `data.ts`.
+ * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes.
+ * All members are views over memory that somebody else may own; a column that was passed in is never written
+ * to. Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
 import type { LazyFixedValues, LazyTexts } from "./lazyValues.js";
@@ -71,7 +71,9 @@ export interface ListLayout {
   readonly isMap: boolean;
 }
 
-/** `dimension` structs per value, whose members have columns of their own; for other items see fixedSizeList. */
+/**
+ * `dimension` structs per value, whose members have columns of their own; for other items see fixedSizeList.
+ */
 export interface SizedListLayout {
   readonly kind: "sizedList";
   readonly dimension: number;
@@ -81,8 +83,9 @@ export interface SizedListLayout {
 }
 
 /**
- * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it is a
- * struct like any other. A struct without members also has this layout, because it is a column by itself.
+ * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it
+ * is a struct like any other. A struct without members also has this layout, because it is a column by
+ * itself.
  */
 export interface PackedStructLayout {
   readonly kind: "packedStruct";
@@ -132,7 +135,10 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
-  /** Form of values that are made when somebody reads `values`; absent if they are there. Not copied by a spread. */
+  /**
+   * Form of values that are made when somebody reads `values`; absent if they are there. Not copied by a
+   * spread.
+   */
   readonly lazy?: LazyFixedValues;
 }
 
@@ -148,7 +154,10 @@ export interface VariableColumn extends ColumnBase {
   /** `length + 1` ascending positions into `bytes`; need not start at 0. Slots of nulls may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
-  /** Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. Not copied by a spread. */
+  /**
+   * Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. Not
+   * copied by a spread.
+   */
   readonly lazy?: LazyTexts;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Columns as bytes that this process writes to a temporary file and reads back: their buffers as they lie in memory, so
- * that reading makes views of them. Nobody else reads such bytes, and they have no version.
+ * Columns as bytes that this process writes to a temporary file and reads back: their buffers as they lie in
+ * memory, so that reading makes views of them. Nobody else reads such bytes, and they have no version.
  *
  *     f64[n + 1]   little-endian: n, and n numbers that say of each column, parents first, its kind, length and validity,
  *                  and what its kind needs

@@ -1,6 +1,6 @@
 /**
- * Copies of columns of one layout, one behind the other, while they come: of columns that are looked at only for a while, or that
- * are small parts of what they would keep alive.
+ * Copies of columns of one layout, one behind the other, while they come: of columns that are looked at only
+ * for a while, or that are small parts of what they would keep alive.
  */
 
 import { copyBits } from "../../bytes/bits.js";

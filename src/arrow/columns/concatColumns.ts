@@ -23,8 +23,8 @@ import { takeColumn } from "./takeColumn.js";
 import { setBits } from "./validity.js";
 
 /**
- * Concatenates the values of columns into memory of their own. There is at least one column; all have one layout; a
- * single column is returned as it is. Dictionaries that differ are united.
+ * Concatenates the values of columns into memory of their own. There is at least one column; all have one
+ * layout; a single column is returned as it is. Dictionaries that differ are united.
  * @throws UnsupportedError where offsets or dictionary indices would no longer fit their width
  */
 export function concatColumns<C extends Column>(columns: readonly C[]): C;
@@ -199,8 +199,8 @@ function shiftInto(
 // ------------------------------------------------------------------------------------------------- in steps
 
 /**
- * The same as {@link concatColumns}, column by column: for values of a fixed or variable width, of which there may be many
- * megabytes. Others are concatenated at once.
+ * The same as {@link concatColumns}, column by column: for values of a fixed or variable width, of which
+ * there may be many megabytes. Others are concatenated at once.
  */
 export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
   const [first] = columns;

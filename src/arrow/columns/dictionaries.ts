@@ -1,5 +1,6 @@
 /**
- * Dictionary columns: makes them from plain columns, reads and checks their indices, and decodes them to plain columns.
+ * Dictionary columns: makes them from plain columns, reads and checks their indices, and decodes them to
+ * plain columns.
  */
 
 import { alignedBytes } from "../../bytes/aligned.js";
@@ -14,8 +15,8 @@ import { bothValid, isSet, takeValidity } from "./validity.js";
 const FEW_BYTES = 2 ** 20;
 
 /**
- * Encodes a column as a dictionary of its distinct values, in order of appearance, and an index for each row. Nulls
- * stay nulls of the column.
+ * Encodes a column as a dictionary of its distinct values, in order of appearance, and an index for each row.
+ * Nulls stay nulls of the column.
  * @param keyBytes width of an index, of which the highest bit stays clear
  * @returns null if there are more distinct values than indices
  */
@@ -158,8 +159,8 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
 }
 
 /**
- * The validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is null. The values are
- * not built: together they may be far longer than the dictionary.
+ * The validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is null. The
+ * values are not built: together they may be far longer than the dictionary.
  * @throws InvalidInputError on an index outside the dictionary
  */
 export function dictionaryValidity(column: DictionaryColumn): Validity | null {

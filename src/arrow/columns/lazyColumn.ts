@@ -1,6 +1,7 @@
 /**
- * Lazy columns: their values are made when somebody first reads them, which may throw a CorruptFileError. Functions that
- * know the form in which the values wait (`column.lazy`) work on that form; all others read the members as usual.
+ * Lazy columns: their values are made when somebody first reads them, which may throw a CorruptFileError.
+ * Functions that know the form in which the values wait (`column.lazy`) work on that form; all others read
+ * the members as usual.
  */
 
 import type { Column, FixedColumn, Validity, VariableColumn } from "./column.js";
@@ -45,7 +46,9 @@ export function lazyTextColumn(lazy: LazyTexts, validity: Validity | null): Vari
   });
 }
 
-/** Not enumerable: `{ ...column, values }` has other values, and must not keep the lazy form of the old ones. */
+/**
+ * Not enumerable: `{ ...column, values }` has other values, and must not keep the lazy form of the old ones.
+ */
 const withLazy = <C extends Column>(lazy: LazyFixedValues | LazyTexts, column: C): C =>
   Object.defineProperty(column, "lazy", { value: lazy });
 
@@ -63,7 +66,8 @@ export function withValidity(column: Exclude<Column, { kind: "null" }>, validity
 }
 
 /**
- * Returns the codes of a column that is not decoded yet, gathered if they lie in chunks; null for any other column.
+ * Returns the codes of a column that is not decoded yet, gathered if they lie in chunks; null for any other
+ * column.
  * @throws CorruptFileError for damaged chunks
  */
 export function codesIn({ lazy }: VariableColumn): CodedValues | null {

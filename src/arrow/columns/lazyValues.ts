@@ -11,7 +11,10 @@ export type LazyTexts = CodedValues | ChunkedTexts;
 interface LazyBytes {
   /** Makes all values. */
   decode(): Uint8Array;
-  /** Makes the values of a few rows. Null if taking them from all values is better: for many rows, or unsorted ones. */
+  /**
+   * Makes the values of a few rows. Null if taking them from all values is better: for many rows, or unsorted
+   * ones.
+   */
   pick(rows: Uint32Array): Uint8Array | null;
 }
 
@@ -56,8 +59,8 @@ export interface CodeSymbols {
 export const ESCAPE_CODE = 255;
 
 /**
- * Values as FSST codes. A column of codes is decoded when its bytes are first read, and only the rows that it still has:
- * the codes alone decide many questions.
+ * Values as FSST codes. A column of codes is decoded when its bytes are first read, and only the rows that it
+ * still has: the codes alone decide many questions.
  */
 export interface CodedValues {
   readonly kind: "codes";
@@ -89,8 +92,8 @@ export type DecodeCodes = (
 export interface ChunkedTexts {
   readonly kind: "chunks";
   /**
-   * Bytes of each chunk, at a multiple of 4: 32-bit offsets from the chunk's start, one more than it has values, and the
-   * values. Nobody has checked yet that the offsets ascend inside the chunk.
+   * Bytes of each chunk, at a multiple of 4: 32-bit offsets from the chunk's start, one more than it has
+   * values, and the values. Nobody has checked yet that the offsets ascend inside the chunk.
    */
   readonly chunks: readonly Uint8Array[];
   /** Number of values in each chunk. */
@@ -103,7 +106,8 @@ export interface ChunkedTexts {
    */
   gather(): VariableColumn;
   /**
-   * Returns the decoded values of a few rows. Null if taking them from all values is better: for many rows, or unsorted ones.
+   * Returns the decoded values of a few rows. Null if taking them from all values is better: for many rows,
+   * or unsorted ones.
    * @throws CorruptFileError as `gather`, for the offsets of these values
    */
   pick(rows: Uint32Array): DecodedValues | null;

@@ -13,7 +13,9 @@ export interface ColumnPart {
   readonly first: number;
 }
 
-/** The values from `start` up to `end − 1`, and others before and behind them that come with them at no cost. */
+/**
+ * The values from `start` up to `end − 1`, and others before and behind them that come with them at no cost.
+ */
 export function sliceAround(column: Column, start: number, end: number): ColumnPart {
   if (column.kind === "fixed" && column.lazy?.kind === "chunks") {
     return chunksAround(column, column.lazy, start, end);

@@ -1,7 +1,7 @@
 /**
- * Spines: a column tree, leaf by leaf. A file stores each leaf of a nested column by itself, together with the lists
- * and structs around it. The spine of a leaf is the tree with everything else left out. In a spine every struct has
- * exactly one child.
+ * Spines: a column tree, leaf by leaf. A file stores each leaf of a nested column by itself, together with
+ * the lists and structs around it. The spine of a leaf is the tree with everything else left out. In a spine
+ * every struct has exactly one child.
  *
  *     struct { a: list<int32>, b: utf8 }    struct { a: list<int32> }   and   struct { b: utf8 }
  */
@@ -28,12 +28,15 @@ import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
 
 /**
- * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed struct,
- * the numbers of its members may follow if they come in another order.
+ * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed
+ * struct, the numbers of its members may follow if they come in another order.
  */
 export type LeafPath = readonly number[];
 
-/** In a branch, marks a missing child: it ends the branch of a leaf, and stands for a member of a packed struct. */
+/**
+ * In a branch, marks a missing child: it ends the branch of a leaf, and stands for a member of a packed
+ * struct.
+ */
 export const MISSING_CHILD = -1;
 
 export interface Spine {
@@ -66,7 +69,9 @@ export function spinesOf(layout: Layout): Spine[] {
 export const isNested = (layout: Layout): layout is ListLayout | SizedListLayout | StructLayout =>
   layout.kind === "list" || layout.kind === "sizedList" || layout.kind === "struct";
 
-/** Events per value of a spine without lists: fixed-size lists of structs have one per item, other nodes one. */
+/**
+ * Events per value of a spine without lists: fixed-size lists of structs have one per item, other nodes one.
+ */
 export function eventsPerValue(layout: Layout): number {
   let count = 1;
   for (let node = layout; ; ) {
@@ -154,8 +159,8 @@ export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Colu
 }
 
 /**
- * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for a leaf that is absent; its values are
- * null.
+ * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for a leaf that is absent; its
+ * values are null.
  * @param path the file the spines are from, for errors
  * @throws CorruptFileError where spines disagree about the lists around them
  */
@@ -204,8 +209,8 @@ export function mergeSpines(
 }
 
 /**
- * Replaces structs with their members: `members` names the member to follow in each struct, outermost first. A value is
- * null if any of the structs is.
+ * Replaces structs with their members: `members` names the member to follow in each struct, outermost first.
+ * A value is null if any of the structs is.
  */
 export function unwrapStructs(column: Column, members: readonly number[]): Column {
   let node = column;

@@ -6,8 +6,8 @@ import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
 /**
- * The rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index must lie inside the
- * column.
+ * The rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index must lie
+ * inside the column.
  */
 export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
 export function takeColumn(column: Column, indices: Uint32Array): Column {

@@ -1,7 +1,7 @@
 /**
  * What is read of a page in part, verified: each range is widened to the blocks that have checksums
- * (container/blockChecksums.ts), unless these were verified before. Pure: it plans what to read and cuts the ranges out of what
- * was read.
+ * (container/blockChecksums.ts), unless these were verified before. Pure: it plans what to read and cuts the
+ * ranges out of what was read.
  */
 
 import type { RangeList } from "../../io/disk/ranges.js";
@@ -73,7 +73,10 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
   return { wanted, reads, lacking, readOf };
 }
 
-/** Finds the buffers whose tables of checksums have to be read first. @returns null where no range has to be verified */
+/**
+ * Finds the buffers whose tables of checksums have to be read first. @returns null where no range has to be
+ * verified
+ */
 function lackingTables(checks: PageChecks, { byteOffsets, lengths }: RangeList): BlockChecks[] | null {
   const lacking: BlockChecks[] = [];
   let isAny = false;

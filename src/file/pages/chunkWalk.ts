@@ -1,6 +1,6 @@
 /**
- * Walks the chunks of a mini-block page (structural/miniBlock.ts) without decoding them: where each lies, and where its parts
- * are. Checks that these lie in the page.
+ * Walks the chunks of a mini-block page (structural/miniBlock.ts) without decoding them: where each lies, and
+ * where its parts are. Checks that these lie in the page.
  */
 
 import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
@@ -45,7 +45,10 @@ export class ChunkWalk implements ChunkPlace {
   readonly #origin: PageOrigin;
   #start = 0;
   #end = 0;
-  /** Where the levels of an opened chunk begin, and their bytes. Numbers: a chunk is opened for every few values. */
+  /**
+   * Where the levels of an opened chunk begin, and their bytes. Numbers: a chunk is opened for every few
+   * values.
+   */
   #repetitionStart = 0;
   #repetitionSize = 0;
   #definitionStart = 0;

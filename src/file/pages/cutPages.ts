@@ -8,8 +8,8 @@ import { mayZip } from "../structural/fullZip.js";
 import { maximumChunkEvents } from "../structural/miniBlock.js";
 
 /**
- * Cuts into pages of whole rows: one page unless so many events without values lie together that a chunk may not hold
- * them; else pages small enough to hold them.
+ * Cuts into pages of whole rows: one page unless so many events without values lie together that a chunk may
+ * not hold them; else pages small enough to hold them.
  */
 export function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
   const { levels, values } = shredded;
@@ -60,8 +60,8 @@ export function cutPages(shredded: ShreddedColumn, version: StructuralVersion): 
 }
 
 /**
- * Whether a page, which is then one row, has so many events between its values that no chunks could hold them. Where
- * the reference fails on full-zip pages, chunks are used as long as they can hold the events.
+ * Whether a page, which is then one row, has so many events between its values that no chunks could hold
+ * them. Where the reference fails on full-zip pages, chunks are used as long as they can hold the events.
  */
 export function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
   const { definition, eventCount, maximumVisible } = levels;

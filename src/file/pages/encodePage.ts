@@ -13,9 +13,9 @@
  *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
  *     structs without members              constant (emptyStruct.ts)
  *
- * The slots of null rows are written as the value before or as empty values, so equal rows make equal pages. What a
- * column's metadata asks for takes precedence over what a sample suggests (compressionOptions.ts). Compression is
- * decided on a sample: values that don't compress cost next to nothing.
+ * The slots of null rows are written as the value before or as empty values, so equal rows make equal pages.
+ * What a column's metadata asks for takes precedence over what a sample suggests (compressionOptions.ts).
+ * Compression is decided on a sample: values that don't compress cost next to nothing.
  */
 
 import {
@@ -94,11 +94,12 @@ const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
 const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
- * Encodes `rowCount` rows, given as one or more columns of the same layout, as one page; as several pages where lists
- * are null or empty so often that one would not hold them. A page of many megabytes takes some steps.
+ * Encodes `rowCount` rows, given as one or more columns of the same layout, as one page; as several pages
+ * where lists are null or empty so often that one would not hold them. A page of many megabytes takes some
+ * steps.
  * @param layout a spine: one leaf and the lists and structs around it
- * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the layout
- *   allows none
+ * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the
+ *   layout allows none
  */
 export function* encodePages(
   layout: Layout,
@@ -331,8 +332,8 @@ function encodeDictionaryColumn(
   const { byteWidth } = layout.index;
   // A row is null if its slot or its dictionary entry is null.
   const definition = slotLevels({ ...column, validity: dictionaryValidity(column) });
-  // The levels of a leaf by itself are those of its slots. In lists and structs the levels include the dictionary's
-  // nulls.
+  // The levels of a leaf by itself are those of its slots. In lists and structs the levels include the
+  // dictionary's nulls.
   const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
   if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
   const indices = forwardFill(column.indices.values, byteWidth, definition, length);

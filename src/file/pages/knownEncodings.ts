@@ -1,6 +1,6 @@
 /**
- * Whether this release knows how pages are encoded, from what the file's metadata says. A page that it does not know fails when
- * it is read, which is too late for a reader that could do without the file.
+ * Whether this release knows how pages are encoded, from what the file's metadata says. A page that it does
+ * not know fails when it is read, which is too late for a reader that could do without the file.
  */
 
 import { CompressionScheme } from "../../format/encodings.js";

@@ -1,10 +1,14 @@
-/** The first rows of a page that was read whole, as a page of their own: they are there before all others are decoded. */
+/**
+ * The first rows of a page that was read whole, as a page of their own: they are there before all others are
+ * decoded.
+ */
 
 import type { EncodedRows } from "./pageRows.js";
 import { sliceable, sliceVariableRows } from "./pageSlice.js";
 
 /**
- * Null for pages that are not cut: only those of large values of variable width are, where all rows were read.
+ * Null for pages that are not cut: only those of large values of variable width are, where all rows were
+ * read.
  * @param rowCount of the head, at most as many as the page has
  * @throws CorruptFileError where the page says that the rows lie outside of it
  */

@@ -1,10 +1,10 @@
 /**
- * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in at most two rounds of
- * reads, nearby rows in one read. The first round fetches what says where rows lie (chunk words, dictionaries, entries
- * of repetition indexes), the second the rows. Chunk maps are cached for later reads.
+ * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in at most two
+ * rounds of reads, nearby rows in one read. The first round fetches what says where rows lie (chunk words,
+ * dictionaries, entries of repetition indexes), the second the rows. Chunk maps are cached for later reads.
  *
- * A page is read whole, and verified against its checksums, where most of it would be read anyway. What is read in part
- * is verified in blocks, where the file has their checksums (checkedParts.ts).
+ * A page is read whole, and verified against its checksums, where most of it would be read anyway. What is
+ * read in part is verified in blocks, where the file has their checksums (checkedParts.ts).
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -46,12 +46,13 @@ import {
 } from "./pageSlice.js";
 
 /**
- * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache has them.
+ * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache
+ * has them.
  */
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
 /**
- * Whole pages of at most this size together are read the same way into memory that is used again: copying them there costs
- * about as much as the trip to the thread pool.
+ * Whole pages of at most this size together are read the same way into memory that is used again: copying
+ * them there costs about as much as the trip to the thread pool.
  */
 const MAX_AT_ONCE_BYTES = 1024 * 1024;
 /** Index of the buffer of a mini-block page that holds its chunks. */
@@ -70,9 +71,11 @@ export interface RowsRequest {
  * Memory for the buffers of pages:
  *
  * - `own`: memory of their own.
- * - `untilUsed`: lent memory that goes back when `use` has returned. `use` decodes the rows, and copies the wanted ones if
- *   more were read. Buffers that decoded values may be views of have memory of their own all the same.
- * - An arena: its memory if all rows of a page are wanted, else memory of their own. The caller releases the arena.
+ * - `untilUsed`: lent memory that goes back when `use` has returned. `use` decodes the rows, and copies the
+ *   wanted ones if more were read. Buffers that decoded values may be views of have memory of their own all
+ *   the same.
+ * - An arena: its memory if all rows of a page are wanted, else memory of their own. The caller releases the
+ *   arena.
  */
 export type BufferMemory = "own" | "untilUsed" | Arena;
 
@@ -98,12 +101,12 @@ export interface PageSource {
 }
 
 /**
- * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in memory are
- * handled one after the other, so the next one may be read into the memory of the last.
+ * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in
+ * memory are handled one after the other, so the next one may be read into the memory of the last.
  * @param use is given the rows and the index of their request, in any order
  * @returns what `use` returned, in the order of the requests
- * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error that `use`
- *   throws
+ * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error
+ *   that `use` throws
  */
 export async function readPageRows<T>(
   source: PageSource,
@@ -150,8 +153,8 @@ export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean 
   layout.fullZip?.bitsPerOffset !== undefined || layout.miniBlock !== undefined;
 
 /**
- * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
- * reach callers.
+ * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a
+ * view: it may reach callers.
  */
 function pageOf(
   file: DataFileMetadata,
@@ -184,7 +187,10 @@ interface Fetch {
 /** Makes memory of so many bytes. */
 type AllocateOwn = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
-/** Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach callers. */
+/**
+ * Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach
+ * callers.
+ */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   const ranges = async (ranges: readonly ByteRange[]) =>
     ranges.map(({ byteOffset, length }) =>
@@ -231,7 +237,8 @@ async function read<T>(
       const arena = isLent && mayLend(plan) ? new Arena(source.scratch) : null;
       const fetching =
         slice === null ? fetchPage(plan, fetch, arena) : fetchSlice(source, file, plan, slice, fetch, arena);
-      // Bytes that are there already are not awaited: else other pages would be read before this one is released.
+      // Bytes that are there already are not awaited: else other pages would be read before this one is
+      // released.
       const buffers = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
       const used = use(rows, index);
@@ -249,7 +256,10 @@ async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<U
   return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
 }
 
-/** Pages of which all rows are wanted, and large ones read whole, come together, neighbouring ones in one read. */
+/**
+ * Pages of which all rows are wanted, and large ones read whole, come together, neighbouring ones in one
+ * read.
+ */
 function isReadAhead({ slice, page, request }: RequestPlan): boolean {
   if (slice !== null) return false;
   return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;
@@ -259,8 +269,9 @@ function isReadAhead({ slice, page, request }: RequestPlan): boolean {
 type FetchedBuffers = readonly Uint8Array[];
 
 /**
- * True if the wanted rows of a page are copied out of its buffers: mini-block pages are decoded to copies, and so are some
- * rows of a full-zip page that was read whole. A slice of a full-zip page may hold the wanted rows alone, as they are.
+ * True if the wanted rows of a page are copied out of its buffers: mini-block pages are decoded to copies,
+ * and so are some rows of a full-zip page that was read whole. A slice of a full-zip page may hold the wanted
+ * rows alone, as they are.
  */
 function mayLend({ request: { rows }, page, slice }: RequestPlan): boolean {
   const { miniBlock, fullZip } = page.layout;
@@ -281,7 +292,10 @@ function fetchSlice(
   return isPending(bytes) ? bytes.then(assemble) : assemble(bytes);
 }
 
-/** Parts of a page, one behind the other. @param checked how they are verified; null where there is nothing to verify */
+/**
+ * Parts of a page, one behind the other. @param checked how they are verified; null where there is nothing to
+ * verify
+ */
 function fetchParts(
   { scratch }: PageSource,
   { path }: DataFileMetadata,

@@ -1,7 +1,7 @@
 /**
- * Finds which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page. Pure: it
- * plans what to read and assembles the bytes read into a page of their own, which the page codecs decode like any
- * other.
+ * Finds which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page.
+ * Pure: it plans what to read and assembles the bytes read into a page of their own, which the page codecs
+ * decode like any other.
  *
  *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, of lists also the
  *                            repetition index, and a dictionary comes along whole
@@ -11,11 +11,12 @@
  *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
- * Pages whose events are their rows, or have equally many events for each row, are sliced, and mini-block pages of lists.
- * Chunks may begin and end within a row. Where each row has equally many events, enough chunks to make whole rows are
- * included; of lists, which may be long, rows that nobody asked for may be without their beginning or end. Other pages with
- * lists, and constant pages with levels, are read whole. Files of other writers have no checksums, so the structures that say
- * where rows lie are checked here, the rest by the codecs.
+ * Pages whose events are their rows, or have equally many events for each row, are sliced, and mini-block
+ * pages of lists. Chunks may begin and end within a row. Where each row has equally many events, enough
+ * chunks to make whole rows are included; of lists, which may be long, rows that nobody asked for may be
+ * without their beginning or end. Other pages with lists, and constant pages with levels, are read whole.
+ * Files of other writers have no checksums, so the structures that say where rows lie are checked here, the
+ * rest by the codecs.
  */
 
 import { concatBytes } from "../../bytes/concat.js";
@@ -48,7 +49,10 @@ export interface SlicedPage {
 
 /** Some rows of a page, as a page of their own. */
 export interface PageSlice {
-  /** The rows it holds: those asked for, and others that come with them. Of those, lists may be incomplete, or in two runs. */
+  /**
+   * The rows it holds: those asked for, and others that come with them. Of those, lists may be incomplete, or
+   * in two runs.
+   */
   readonly rows: RowRuns;
   readonly rowCount: number;
   readonly layout: PageEncoding;
@@ -80,7 +84,9 @@ export type Sliceable =
   | { readonly kind: "constant"; readonly layout: ConstantLayout }
   | { readonly kind: "arrayRows"; readonly rowBytes: number };
 
-/** Says how a page can be sliced. For a mini-block page, `buffers` are those its {@link ChunkMap} is made of. */
+/**
+ * Says how a page can be sliced. For a mini-block page, `buffers` are those its {@link ChunkMap} is made of.
+ */
 export function sliceable(page: SlicedPage): Sliceable | null {
   const { miniBlock, fullZip, constant, array, blob } = page.layout;
   const { bufferRanges, rowCount, valuesPerRow = 1 } = page;
@@ -296,8 +302,8 @@ export function mapChunks(
 const CHUNK_GAP_BYTES = 16 * 1024;
 
 /**
- * The share of the chunk data that a slice would have about, before it is known where chunks lie: as if all rows were
- * equally large.
+ * The share of the chunk data that a slice would have about, before it is known where chunks lie: as if all
+ * rows were equally large.
  */
 export function expectedShare({ bufferRanges: [, data], rowCount }: SlicedPage, rows: RowRuns): number {
   const gapRows = (CHUNK_GAP_BYTES * rowCount) / data.length;
@@ -369,7 +375,8 @@ export function sliceChunks(
 }
 
 /**
- * Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after its last, in turn.
+ * Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after
+ * its last, in turn.
  */
 function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, rows: RowRuns): Uint32Array {
   const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
@@ -451,7 +458,10 @@ export function runsOf(rows: Uint32Array): RowRuns {
   return { starts: starts.subarray(0, runs), counts: counts.subarray(0, runs) };
 }
 
-/** Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs; may be `rows` itself. */
+/**
+ * Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs; may be `rows`
+ * itself.
+ */
 export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {
   if (runs.starts.length === 1 && runs.starts[0] === 0) return rows;
   const positions = new Uint32Array(rows.length);

@@ -1,6 +1,6 @@
 /**
- * A page of small values of which only some rows are decoded at a time. Its values never lie in memory all at once: what
- * is made of it stays in the processor's caches, and may be put where the last rows were.
+ * A page of small values of which only some rows are decoded at a time. Its values never lie in memory all at
+ * once: what is made of it stays in the processor's caches, and may be put where the last rows were.
  */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";

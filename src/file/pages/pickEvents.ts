@@ -1,7 +1,7 @@
 /**
- * Finds the events (events/nesting.ts) of a few rows of a mini-block page of lists: their levels, and the places of their values
- * in the page. Levels are decoded chunk by chunk. The repetition index tells which chunks hold no wanted row; those that
- * were cut out of a page have none, and there all are looked at.
+ * Finds the events (events/nesting.ts) of a few rows of a mini-block page of lists: their levels, and the
+ * places of their values in the page. Levels are decoded chunk by chunk. The repetition index tells which
+ * chunks hold no wanted row; those that were cut out of a page have none, and there all are looked at.
  */
 
 import { bytesOf } from "../../bytes/view.js";
@@ -136,7 +136,8 @@ function decodeLevels(decoder: FixedDecoder, encoded: Uint8Array, count: number,
 /** Finds the events of the chunk with which rows begin. Returns their number. */
 function findBegins({ repetition, begins }: ChunkLevels, count: number, listDepth: number): number {
   let rows = 0;
-  // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no row.
+  // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no
+  // row.
   for (let event = 0; event < count; event++) {
     begins[rows] = event;
     rows += 1 + ((repetition[event] - listDepth) >> 31);
@@ -207,11 +208,12 @@ class EventList {
   }
 
   /**
-   * Adds the events of the wanted rows that begin in the chunk. A method, because engines compile a short loop that is
-   * entered for each chunk sooner than a long one that is entered once.
+   * Adds the events of the wanted rows that begin in the chunk. A method, because engines compile a short
+   * loop that is entered for each chunk sooner than a long one that is entered once.
    * @param next of `positions`: the first that is not below `firstRow`
    * @param begins number of rows that begin in the chunk
-   * @returns the first position that has not all its events: behind the chunk, or the chunk's last row, which may go on
+   * @returns the first position that has not all its events: behind the chunk, or the chunk's last row, which
+   *   may go on
    */
   addRows(
     levels: ChunkLevels,

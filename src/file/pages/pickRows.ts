@@ -1,7 +1,7 @@
 /**
- * Decodes a few rows of a mini-block page: only the wanted values, and only of the chunks that hold them, so a row does not
- * cost the thousand or more that share its chunk. Of rows in lists or structs, all levels of these chunks are decoded;
- * chunks without wanted rows never are, where the page tells which these are.
+ * Decodes a few rows of a mini-block page: only the wanted values, and only of the chunks that hold them, so
+ * a row does not cost the thousand or more that share its chunk. Of rows in lists or structs, all levels of
+ * these chunks are decoded; chunks without wanted rows never are, where the page tells which these are.
  *
  * Checks what it reads, as the decoder of whole pages does. What it does not read stays unchecked.
  */
@@ -99,7 +99,10 @@ interface PickedLeaves {
   readonly definition: Uint16Array | null;
 }
 
-/** What takes the values of a page. Throws where these are not what the page says; nothing else of it was looked at. */
+/**
+ * What takes the values of a page. Throws where these are not what the page says; nothing else of it was
+ * looked at.
+ */
 function pickerOf(
   layout: LeafLayout,
   page: MiniBlockLayout,

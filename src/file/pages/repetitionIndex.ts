@@ -1,6 +1,6 @@
 /**
- * The repetition index of a mini-block page of lists. For each chunk two u64: the rows that end in it, and its events of a row
- * that goes on in the next chunk.
+ * The repetition index of a mini-block page of lists. For each chunk two u64: the rows that end in it, and
+ * its events of a row that goes on in the next chunk.
  */
 
 import { corruptPage, type PageOrigin } from "../container/page.js";

@@ -1,6 +1,6 @@
 /**
- * Takes single values out of the chunks of a mini-block page: a bit-packed value is read from its place in the unit, a string
- * through its offsets. Where that is not possible, the chunk is decoded.
+ * Takes single values out of the chunks of a mini-block page: a bit-packed value is read from its place in
+ * the unit, a string through its offsets. Where that is not possible, the chunk is decoded.
  */
 
 import type { BitsColumn, FixedColumn, LeafColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -25,7 +25,8 @@ export interface ValuePicker {
   /** Makes room for values at so many positions, over all chunks. Call it once, before the first `pick`. */
   reserve(count: number): void;
   /**
-   * Takes the values at `positions[first]` to `positions[end - 1]` of the page from the chunk that holds them.
+   * Takes the values at `positions[first]` to `positions[end - 1]` of the page from the chunk that holds
+   * them.
    * @param definition levels of the values at all positions, or null where none is null
    */
   pick(

@@ -1,6 +1,6 @@
 /**
- * Stores blob values in their files while a data file is written, and puts descriptors in their place. Values in the
- * data file begin at multiples of 64. Values are handed on as they come: none is copied, none is kept.
+ * Stores blob values in their files while a data file is written, and puts descriptors in their place. Values
+ * in the data file begin at multiples of 64. Values are handed on as they come: none is copied, none is kept.
  */
 
 import type { Column, FixedColumn, LeafColumn, PackedStructColumn } from "../../arrow/columns/column.js";

@@ -1,6 +1,6 @@
 /**
- * The memory that columns need: rows that wait to be written must not keep more of it alive, and no more of it goes to
- * another thread.
+ * The memory that columns need: rows that wait to be written must not keep more of it alive, and no more of
+ * it goes to another thread.
  */
 
 import type { Column, DictionaryColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
@@ -32,7 +32,8 @@ export function holdColumn(column: Column): { column: Column; byteCount: number 
 
 /**
  * A column that reaches no further than its rows: views of its values, and offsets from 0 on.
- * @param hold makes what is to be kept of such a view. Default: the view. Where it is given, offsets are copied
+ * @param hold makes what is to be kept of such a view. Default: the view. Where it is given, offsets are
+ *   copied
  * @param note called for each column in it that has offsets, and for each with a dictionary
  */
 export function trimmedColumn(
@@ -76,7 +77,8 @@ export function trimmedColumn(
         return { ...source, validity, items: visit<Column>(source.items) };
       case "dictionary":
         note(source);
-        // The dictionary itself is not copied: it is compared with the next batch's and shared by all its batches.
+        // The dictionary itself is not copied: it is compared with the next batch's and shared by all its
+        // batches.
         return { ...source, validity, indices: visit(source.indices) };
       case "null":
         return source;

@@ -56,8 +56,8 @@ function* encode({ column, parts, rowCount, version }: PageInput): Steps<Encoded
 
 interface ThreadInput extends PageInput {
   /**
-   * Memory for the pages; null where they are mostly the values themselves. Never that of the values: where a pool is closed,
-   * what a thread had begun with is encoded once more.
+   * Memory for the pages; null where they are mostly the values themselves. Never that of the values: where a
+   * pool is closed, what a thread had begun with is encoded once more.
    */
   readonly room: Uint8Array<SharedArrayBuffer> | null;
 }
@@ -81,8 +81,9 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
 };
 
 /**
- * Whether it pays to have a thread encode rows. Vectors are mostly stored as they are: what there is to do is their checksums,
- * which take less time than a copy for a thread, and more than a message about memory that it sees already.
+ * Whether it pays to have a thread encode rows. Vectors are mostly stored as they are: what there is to do is
+ * their checksums, which take less time than a copy for a thread, and more than a message about memory that
+ * it sees already.
  */
 export const isForThreads = ({ column, parts }: PageInput, byteCount: number): boolean =>
   column.blobs === undefined &&
@@ -124,8 +125,9 @@ const withPieces = (
   pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(change)) }));
 
 /**
- * Pages copied into shared memory: this thread's own is then used for its next pages, and the other thread gets none that it
- * would have to collect. Null where there is no room, or something in them lies in shared memory already.
+ * Pages copied into shared memory: this thread's own is then used for its next pages, and the other thread
+ * gets none that it would have to collect. Null where there is no room, or something in them lies in shared
+ * memory already.
  */
 function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: PageOutput): PageOutput | null {
   if (hasSharedMemory(pages)) return null;

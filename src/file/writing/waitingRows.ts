@@ -1,7 +1,7 @@
 /**
- * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it, else copies,
- * so a few bytes of a narrow column never keep a large batch alive. Rows that are good only for a while are copied one behind
- * the other.
+ * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it,
+ * else copies, so a few bytes of a narrow column never keep a large batch alive. Rows that are good only for
+ * a while are copied one behind the other.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

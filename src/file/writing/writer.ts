@@ -1,6 +1,6 @@
 /**
- * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and handed to the
- * disk while the next one is encoded. Columns cut their pages independently of each other.
+ * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and
+ * handed to the disk while the next one is encoded. Columns cut their pages independently of each other.
  *
  * Memory is bounded by pages, not by the file (waitingRows.ts).
  */
@@ -51,8 +51,8 @@ import {
 /** Rows of a data file; beyond these the caller starts another file. */
 export const MAX_FILE_ROWS = 1_048_576;
 /**
- * Rows of a data file whose rows take no bytes, such as those of columns of nulls only: a page just says how many there
- * are. Readers of 2.0 refuse pages with more rows (v20/rowColumns).
+ * Rows of a data file whose rows take no bytes, such as those of columns of nulls only: a page just says how
+ * many there are. Readers of 2.0 refuse pages with more rows (v20/rowColumns).
  */
 export const MAX_BARE_FILE_ROWS = 2 ** 26;
 
@@ -64,7 +64,10 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
-/** Bytes of a file's values that are encoded here before threads are asked: a thread costs a copy and a message. */
+/**
+ * Bytes of a file's values that are encoded here before threads are asked: a thread costs a copy and a
+ * message.
+ */
 const IN_LINE_BYTES = 1024 * 1024;
 /** Bytes of values from which on a page is encoded in steps. */
 const IN_STEPS_BYTES = 256 * 1024;
@@ -82,8 +85,9 @@ export interface WriterOptions {
   /** Rows that the file is expected to get; it may get others. Default: not known. */
   readonly expectedRows?: number;
   /**
-   * Bytes of values to which the pages of a column get smaller towards its end, where {@link expectedRows} tells it: of rows that
-   * come slowly, little is then left to write behind the last one. Default: all pages are about as large.
+   * Bytes of values to which the pages of a column get smaller towards its end, where {@link expectedRows}
+   * tells it: of rows that come slowly, little is then left to write behind the last one. Default: all pages
+   * are about as large.
    */
   readonly lastPageBytes?: number;
   /** Lends memory for copies of transient rows where there are no threads. Default: it is made anew. */
@@ -160,7 +164,8 @@ export class DataFileWriter {
    * Creates the file, whose name must be free.
    * @param columns the physical columns, in the order they get in the file
    * @param schema content of the file's schema descriptor; only stand-alone readers of the file look at it
-   * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
+   * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is
+   *   made
    */
   static async create(
     disk: Disk,
@@ -176,10 +181,11 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless it is lent for less.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless it is lent for
+   * less.
    * @param columns one per column of the file, each `rowCount` long
-   * @param lent of columns in memory that is lent: "nextBatch" where they are good only until this ends; there are no blobs
-   *   and dictionaries among them then
+   * @param lent of columns in memory that is lent: "nextBatch" where they are good only until this ends;
+   *   there are no blobs and dictionaries among them then
    */
   async write(columns: readonly Column[], rowCount: number, lent?: LentUntil): Promise<void> {
     if (rowCount === 0) return;
@@ -235,8 +241,9 @@ export class DataFileWriter {
   }
 
   /**
-   * Whether rows that wait are enough for a page. Where pages get smaller towards the end, one is cut as soon as it has as many
-   * rows as are still to come: each then has about half of what is left, down to the least size.
+   * Whether rows that wait are enough for a page. Where pages get smaller towards the end, one is cut as soon
+   * as it has as many rows as are still to come: each then has about half of what is left, down to the least
+   * size.
    */
   #arePage({ byteCount, rowCount }: WaitingRows): boolean {
     if (byteCount >= MIN_PAGE_BYTES) return true;
@@ -245,7 +252,9 @@ export class DataFileWriter {
     return rowsLeft > 0 && rowsLeft <= rowCount;
   }
 
-  /** Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are made anew. */
+  /**
+   * Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are made anew.
+   */
   #lenderOfCopies(): Lender {
     const pool = this.#pool !== undefined && this.#pool.size > 0 ? this.#pool.memory : this.#scratch;
     return {
@@ -305,8 +314,8 @@ export class DataFileWriter {
   }
 
   /**
-   * Completes the file. Its bytes then survive a power cut; the caller must sync its name. Its side files and their
-   * names survive too.
+   * Completes the file. Its bytes then survive a power cut; the caller must sync its name. Its side files and
+   * their names survive too.
    */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
@@ -385,7 +394,8 @@ export class DataFileWriter {
     endCopies(waiting);
     const { arena } = waiting;
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
-    // One row more than the average: without it, rounding down would leave a few rows for a page of their own.
+    // One row more than the average: without it, rounding down would leave a few rows for a page of their
+    // own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
     const pageBytes = waiting.byteCount / pageCount + rowBytes;
     let parts: Column[] = [];
@@ -416,8 +426,8 @@ export class DataFileWriter {
   }
 
   /**
-   * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are threads, they
-   * encode some pages ahead; the file is the same.
+   * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are
+   * threads, they encode some pages ahead; the file is the same.
    * @param copies holds copies of rows, maybe of these
    */
   async #writePage(

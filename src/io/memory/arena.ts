@@ -2,11 +2,11 @@
  * Memory with one lifetime: that of a scan, a group of pages, a page to write, or a call. What always holds:
  *
  * - Memory that an arena lends belongs to the arena's owners alone. Its content is arbitrary.
- * - Once the last owner has released the arena, nobody has a view of that memory. An owner that cannot promise this
- *   abandons the arena: the garbage collector then frees the memory.
+ * - Once the last owner has released the arena, nobody has a view of that memory. An owner that cannot
+ *   promise this abandons the arena: the garbage collector then frees the memory.
  *
- * Tests move memory whenever it goes back to the pool (test/support/poisonScratch.ts), so each view belongs to one
- * generation of its memory, and reading it later fails.
+ * Tests move memory whenever it goes back to the pool (test/support/poisonScratch.ts), so each view belongs
+ * to one generation of its memory, and reading it later fails.
  */
 
 import { InternalError } from "../../errors.js";

@@ -1,29 +1,29 @@
 /**
- * A cache bounded in bytes, or in entries that weigh 1 each, that drops entries not used for long. An entry
- * that was used since its turn to go came, or since it was put there, gets a second chance: so a use only
- * leaves a mark, where exact order would have to move the entry each time. Of very many that were used, some
- * go without one, so that no call takes long. What always holds:
+ * A cache that is bounded in bytes, or in entries if each weighs 1. It drops entries that nobody used for
+ * long: an entry goes when its turn comes, unless somebody has used it since its last turn. A use only leaves
+ * a mark; an exact order would have to move the entry each time. What always holds:
  *
- * - Callers who ask for the same key at the same time share one load.
+ * - Callers that ask for one key at the same time share one load.
  * - A failed load is not remembered.
- * - What was deleted stays deleted: a load under way at the time is handed to its callers but not kept.
+ * - A deleted entry stays deleted. If it is being loaded, its callers get the value but the cache does not
+ *   keep it.
  *
- * The cache does not notice changes: keys must name what cannot change, or values must tell what they were
- * made of, so that the caller can compare (files by their identity).
+ * The cache does not notice changes. A key must name something that never changes, or the value must tell
+ * what it was made from (a file by its identity), so that the caller can compare.
  */
 
-/** What a load hands to the cache. */
+/** Result of a load. */
 export interface Weighed<V> {
   readonly value: V;
-  /** Bytes the value keeps alive, about. */
+  /** Approximate bytes that the value keeps alive. */
   readonly weight: number;
 }
 
-/** Most second chances that are given at once. */
+/** Maximum entries that stay on because of a use, per call: no call takes long. */
 const MAX_CHANCES = 256;
 
 interface Entry<V> extends Weighed<V> {
-  /** True if it gets a second chance. */
+  /** True if somebody has used it since its last turn. */
   isUsed: boolean;
 }
 
@@ -33,7 +33,7 @@ interface Load<V> {
 
 export class LruCache<V> {
   readonly #maxWeight: number;
-  /** In the order in which their turns to go come. */
+  /** In the order of their turns. */
   readonly #entries = new Map<string, Entry<V>>();
   readonly #loading = new Map<string, Load<V>>();
   #weight = 0;
@@ -41,16 +41,15 @@ export class LruCache<V> {
   readonly #leastEntries: number;
 
   /**
-   * @param maxWeight Bytes all entries may weigh together; a heavier single value is not kept, unless
-   *   `leastEntries` keeps it
-   * @param leastEntries number of entries that are kept however heavy they are; default none
+   * @param maxWeight maximum weight of all entries together; a single heavier value is not kept either
+   * @param leastEntries number of entries that stay, whatever their weight; default 0
    */
   constructor(maxWeight: number, leastEntries = 0) {
     this.#maxWeight = maxWeight;
     this.#leastEntries = leastEntries;
   }
 
-  /** Bytes all entries weigh together. */
+  /** Weight of all entries together. */
   get weight(): number {
     return this.#weight;
   }
@@ -60,7 +59,7 @@ export class LruCache<V> {
     return this.#entries.size;
   }
 
-  /** The value if it is there, without loading. */
+  /** Returns the value if the cache has it; never loads. */
   peek(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -68,11 +67,11 @@ export class LruCache<V> {
     return entry.value;
   }
 
-  /** The value, loaded if it is not there. Rejects as `load` does. */
+  /** Returns the value, and loads it if the cache does not have it. Rejects as `load` does. */
   async get(key: string, load: () => Promise<Weighed<V>>): Promise<V> {
     if (this.#entries.has(key)) return this.peek(key) as V;
-    const underWay = this.#loading.get(key);
-    if (underWay !== undefined) return underWay.value;
+    const loading = this.#loading.get(key);
+    if (loading !== undefined) return loading.value;
     const slot: Load<V> = { value: load().then((entry) => this.#finish(key, slot, entry)) };
     this.#loading.set(key, slot);
     try {
@@ -87,14 +86,14 @@ export class LruCache<V> {
     return entry.value;
   }
 
-  /** Puts a value in place of what is there or being loaded. */
+  /** Replaces the value of a key, also one that is being loaded. */
   set(key: string, value: V, weight: number): void {
     this.delete(key);
     if (weight > this.#maxWeight && this.#leastEntries === 0) return;
     this.#entries.set(key, { value, weight, isUsed: false });
     this.#weight += weight;
     let chances = 0;
-    // Those that get a second chance come up once more, behind all others.
+    // A used entry gets another turn, after all others.
     for (const [oldestKey, oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight || this.#entries.size <= this.#leastEntries) break;
       if (oldestKey === key) continue;

@@ -1,7 +1,7 @@
 /**
- * Pools of memory for bytes that are dropped soon. The system takes as long to provide new memory as a copy into it
- * takes, so a pool keeps used memory, up to a bound, and lends it again. Most borrowers use an arena (arena.ts); a
- * function that gives back what it borrowed before it returns needs none.
+ * Pools of memory for bytes that are dropped soon. The system takes as long to provide new memory as a copy
+ * into it takes, so a pool keeps used memory, up to a bound, and lends it again. Most borrowers use an arena
+ * (arena.ts); a function that gives back what it borrowed before it returns needs none.
  *
  * Threads get shared memory, which they read without a copy. It never reaches callers of the package.
  */

@@ -1,14 +1,14 @@
 /**
- * Lends small pieces of a few large blocks, for values that come piece by piece and last about as long. A thread then
- * gets few blocks, each of which costs it more than all pieces in it.
+ * Lends small pieces of a few large blocks, for values that come piece by piece and last about as long. A
+ * thread then gets few blocks, each of which costs it more than all pieces in it.
  */
 
 import { InternalError } from "../../errors.js";
 import type { Lender } from "./arena.js";
 
 /**
- * A block is twice as large as the one before it, up to this size. Larger pieces get memory of their own size: memory of
- * many sizes is seldom lent again, and threads free what they have seen late.
+ * A block is twice as large as the one before it, up to this size. Larger pieces get memory of their own
+ * size: memory of many sizes is seldom lent again, and threads free what they have seen late.
  */
 const MAX_SLAB_BYTES = 4 * 1024 * 1024;
 /** Pieces begin at multiples of this: the width of the widest numbers. */

@@ -1,36 +1,32 @@
 /**
- * Memory that a namespace leaves to the next one when it is closed: programs open namespaces again and again,
- * and memory used for the first time costs the system as much as what is done with it. It is dropped after
- * some seconds, and keeps no process alive meanwhile.
+ * Memory that a closed namespace leaves to the next one. Programs open namespaces again and again, and the
+ * system takes as long to provide new memory as the work with it takes. The memory is dropped after some
+ * seconds, and does not keep the process alive.
  */
 
 import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { ScratchMemory } from "./scratch.js";
 
+/** Time for which unused memory stays. */
 const IDLE_MS = 5000;
-/**
- * Bytes of memory of each kind reused for what is dropped soon: bytes that were read, and values that wait to
- * be written.
- */
+/** Maximum bytes of each kind of memory that wait to be lent again. */
 const SCRATCH_BYTES = 64 * 1024 * 1024;
 
-/**
- * The memory of the namespace that was closed last; null where another took it, or nobody did for a while.
- */
+/** Memory of the namespace that was closed last; null if another has taken it, or after some seconds. */
 let spare: { readonly scratch: ScratchMemory; readonly timer: ReturnType<typeof setTimeout> } | null = null;
 
-/** Memory that a namespace has until it is closed. */
+/** Memory of an open namespace. */
 export interface TakenScratch {
   readonly scratch: ScratchMemory;
   /**
-   * Leaves the memory to the next namespace; once, however often it is called. What is still lent of it may
-   * be given back later.
-   * @param isQuiet whether no thread that was ended may still write into it: else nobody gets it
+   * Leaves the memory to the next namespace. Later calls do nothing. Memory that is still lent may go back
+   * later.
+   * @param isQuiet true if no ended thread can still write into the memory; otherwise nobody gets it
    */
   leave(isQuiet: boolean): void;
 }
 
-/** Memory for a namespace: that of another, or new. */
+/** Returns the memory that a closed namespace left, or new memory. */
 export function takeScratch(): TakenScratch {
   const scratch = spareScratch() ?? new ScratchMemory(SCRATCH_BYTES);
   let isLeft = false;
@@ -62,7 +58,6 @@ function keep(scratch: ScratchMemory): void {
     scratch.clear();
     spare = null;
   }, IDLE_MS);
-  // Nobody has to wait for it.
   letProcessEnd(timer);
   spare = { scratch, timer };
 }

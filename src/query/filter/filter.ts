@@ -1,6 +1,6 @@
 /**
- * Filters: which columns a condition needs, and which rows it selects. Rows are looked at batch by batch, in the order in
- * which they lie on disk.
+ * Filters: which columns a condition needs, and which rows it selects. Rows are looked at batch by batch, in
+ * the order in which they lie on disk.
  */
 
 import { runAsync, type Steps } from "../../async/eventLoop.js";
@@ -28,7 +28,10 @@ const EXPRESSION_ROWS = 65_536;
 const QUICK_ROWS = 262_144;
 /** Minimum of the same. */
 const MIN_EXPRESSION_ROWS = 1024;
-/** Rows of a batch times parts of the expression: what is computed before other work on the thread has its turn. */
+/**
+ * Rows of a batch times parts of the expression: what is computed before other work on the thread has its
+ * turn.
+ */
 const EXPRESSION_WORK = 2 ** 22;
 
 /** Rows of a batch times operands of a call that makes texts or lists: these are made at once. */
@@ -110,7 +113,10 @@ export interface FilterRequest
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
-  /** Told, batch by batch, how many rows were looked at, or would have been without an index; may be a fraction. */
+  /**
+   * Told, batch by batch, how many rows were looked at, or would have been without an index; may be a
+   * fraction.
+   */
   readonly onSeen?: (rowCount: number) => void;
 }
 
@@ -138,8 +144,8 @@ export interface SelectedBatch extends ScannedRows {
 }
 
 /**
- * Batches of the filter's columns and addresses, if they were read, with the rows that it selects: from the offset on and up to the limit,
- * which count selected rows. Batches without such rows are left out.
+ * Batches of the filter's columns and addresses, if they were read, with the rows that it selects: from the
+ * offset on and up to the limit, which count selected rows. Batches without such rows are left out.
  */
 export async function* selectedBatches(
   source: FragmentSource,
@@ -151,7 +157,10 @@ export async function* selectedBatches(
 }
 
 interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
-  /** Whether batches are as long as rows are selected of them, and which these are is of no interest. Default false. */
+  /**
+   * Whether batches are as long as rows are selected of them, and which these are is of no interest. Default
+   * false.
+   */
   readonly isCount?: boolean;
 }
 
@@ -236,7 +245,8 @@ async function* scanSelected(
     batchRows: expressionRows(filter.expression.effort),
     readAhead,
     isTransient,
-    // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
+    // The condition is computed once per value then. Who gets transient batches copies what is wanted of
+    // them.
     ...(isTransient && { keeps: "dictionaries" as const }),
     memory,
     signal,

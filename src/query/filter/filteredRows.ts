@@ -1,7 +1,7 @@
 /**
- * Reads the rows that a filter selects. The columns that the filter needs are read first, fragment by fragment, and what is
- * wanted of them is kept where it is little. The others are read for the rows that it selects only, or for all rows of the
- * fragment where that is quicker.
+ * Reads the rows that a filter selects. The columns that the filter needs are read first, fragment by
+ * fragment, and what is wanted of them is kept where it is little. The others are read for the rows that it
+ * selects only, or for all rows of the fragment where that is quicker.
  *
  * Rows come in the order in which they lie on disk. Offset and limit count the rows that the filter selects.
  */
@@ -37,7 +37,10 @@ const DENSE_ROWS = 65_536;
 const TAKEN_ROWS = 32_768;
 /** All rows are read where at least this part of them is wanted. */
 const DENSE_PART = 1 / 8;
-/** Values of the filter's columns are kept up to so many bytes for a fragment; beyond that, they are read again. */
+/**
+ * Values of the filter's columns are kept up to so many bytes for a fragment; beyond that, they are read
+ * again.
+ */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const KEPT = "values of the filter's columns";
@@ -129,8 +132,8 @@ function sharedOutputs(wanted: RowsPlan, own: RowsPlan): SharedOutputs {
 }
 
 /**
- * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does not read all
- * of them.
+ * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does
+ * not read all of them.
  */
 export function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null {
   if (wanted.hasBlobs) return null;
@@ -138,7 +141,9 @@ export function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null
   return found.length === wanted.outputs.length ? [...found, own.outputs.length] : null;
 }
 
-/** Whether an output is made of columns whose type is a dictionary: their values may lie in memory of a batch. */
+/**
+ * Whether an output is made of columns whose type is a dictionary: their values may lie in memory of a batch.
+ */
 const hasDictionary = ({ outputs, leaves }: RowsPlan, output: number): boolean =>
   outputs[output].leaves.some((leaf) => leafOf(leaves[leaf].layout).kind === "dictionary");
 
@@ -218,7 +223,10 @@ async function* selections(
   yield* selected();
 }
 
-/** Collects the values that some of the filter's columns have in the selected rows of a fragment, as long as they are few. */
+/**
+ * Collects the values that some of the filter's columns have in the selected rows of a fragment, as long as
+ * they are few.
+ */
 class KeptValues {
   readonly #outputs: readonly number[];
   readonly #memory: MemoryShare | undefined;

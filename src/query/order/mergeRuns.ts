@@ -1,4 +1,6 @@
-/** Merges sorted rows of several sources into one order. Rows of equal keys keep the order of their sources. */
+/**
+ * Merges sorted rows of several sources into one order. Rows of equal keys keep the order of their sources.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";

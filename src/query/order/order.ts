@@ -14,7 +14,9 @@ export interface OrderKey extends KeyOrder {
   readonly path: readonly string[];
 }
 
-/** How rows are read that are to be sorted: outputs with the columns of the keys among them, and addresses. */
+/**
+ * How rows are read that are to be sorted: outputs with the columns of the keys among them, and addresses.
+ */
 export interface SortedRead {
   readonly projection: RowsPlan;
   /** By key: where its column comes from. */
@@ -32,7 +34,8 @@ export interface Order {
 /**
  * @param reads of the query's projection, complete
  * @returns null for no order
- * @throws InvalidInputError, TableColumnNotFoundError; UnsupportedError for a column by which rows can't be sorted
+ * @throws InvalidInputError, TableColumnNotFoundError; UnsupportedError for a column by which rows can't be
+ *   sorted
  */
 export function planOrder(
   orderBy: QueryTableRequest["orderBy"],

@@ -1,6 +1,6 @@
 /**
- * Sorts rows by their keys, stably. The first two words of the first key are sorted digit by digit, lowest first, without
- * a comparison; rows that are equal in these are then merged by comparing their keys.
+ * Sorts rows by their keys, stably. The first two words of the first key are sorted digit by digit, lowest
+ * first, without a comparison; rows that are equal in these are then merged by comparing their keys.
  */
 
 import { sharedPrefix } from "../../bytes/commonEnds.js";
@@ -32,8 +32,8 @@ const INSERTED_ROWS = 16;
 const YIELD_ROWS = 16_384;
 
 /**
- * The rows in the order of their keys; rows of equal keys stay in theirs. Yields now and then, for whoever shares the
- * thread.
+ * The rows in the order of their keys; rows of equal keys stay in theirs. Yields now and then, for whoever
+ * shares the thread.
  */
 export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const { rowCount, lanes } = keys;
@@ -53,7 +53,8 @@ export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
 }
 
 /**
- * The rows in the order of their keys as pairs: the word of the key, and the row. Rows of equal keys stay in their order.
+ * The rows in the order of their keys as pairs: the word of the key, and the row. Rows of equal keys stay in
+ * their order.
  * @param keys of one key, which is one word of each row; no row is without a value
  */
 export const pairsByWord = ({ lanes: [lane], rowCount }: SortKeys): Generator<void, Uint32Array> =>
@@ -115,15 +116,16 @@ function* commonPrefix(
 }
 
 /**
- * The rows by the first words of a key, as pairs of the first word and the row. What lies where a null stands is taken
- * for 0.
+ * The rows by the first words of a key, as pairs of the first word and the row. What lies where a null stands
+ * is taken for 0.
  */
 function* byDigits(
   { words, stride }: RadixWords,
   ranks: Uint8Array | null,
   rowCount: number,
 ): Generator<void, Uint32Array> {
-  // The word of a row moves along with it, side by side: looking it up would miss the processor's caches in every pass.
+  // The word of a row moves along with it, side by side: looking it up would miss the processor's caches in
+  // every pass.
   let from = new Uint32Array(2 * rowCount);
   let to = new Uint32Array(2 * rowCount);
   for (let start = 0; start < rowCount; start += YIELD_ROWS) {
@@ -169,7 +171,8 @@ function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<v
   return rows;
 }
 
-// The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a yield.
+// The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a
+// yield.
 
 /** Puts the numbers of some rows in their pairs. */
 function numberRows(pairs: Uint32Array, start: number, end: number): void {

@@ -1,7 +1,7 @@
 /**
- * Reads the rows of a query in its order. Where few rows are wanted, only the columns of the keys are read of all rows,
- * and the others of the first rows of the order. Otherwise whole rows are sorted, in bounded memory. Rows with blobs and
- * with dictionaries are also read after their keys were sorted.
+ * Reads the rows of a query in its order. Where few rows are wanted, only the columns of the keys are read of
+ * all rows, and the others of the first rows of the order. Otherwise whole rows are sorted, in bounded
+ * memory. Rows with blobs and with dictionaries are also read after their keys were sorted.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -152,8 +152,8 @@ function placesOf({ sources, projection }: SortedRead): number[] {
 }
 
 /**
- * All rows that the query's filter selects: outputs, addresses, and then the keys that are not stored. Nothing is a
- * dictionary.
+ * All rows that the query's filter selects: outputs, addresses, and then the keys that are not stored.
+ * Nothing is a dictionary.
  */
 async function* keyedRows(
   source: FragmentSource,

@@ -1,6 +1,6 @@
 /**
- * Tells cheaply which rows may come before the last of those that are wanted: by their first key alone, compared as in a
- * filter. Once the first rows were found, hardly any row passes.
+ * Tells cheaply which rows may come before the last of those that are wanted: by their first key alone,
+ * compared as in a filter. Once the first rows were found, hardly any row passes.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

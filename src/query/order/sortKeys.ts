@@ -1,6 +1,7 @@
 /**
- * Compares rows by the keys of an order. Every value of a key becomes unsigned 32-bit words whose order is that of the
- * values, or the reverse of it where a key descends, so that one loop over words compares values of any type:
+ * Compares rows by the keys of an order. Every value of a key becomes unsigned 32-bit words whose order is
+ * that of the values, or the reverse of it where a key descends, so that one loop over words compares values
+ * of any type:
  *
  *     booleans, integers, times    the value, with the sign bit flipped where there is a sign; high word first
  *     floats                       their bits in the total order of IEEE 754: -NaN, -∞ … -0, 0 … ∞, NaN
@@ -78,7 +79,10 @@ export function* makeSortKeys(
   return { lanes, rowCount };
 }
 
-/** Below 0 where row `i` of `a` comes before row `j` of `b`, above 0 where it comes after; 0 where their keys are equal. */
+/**
+ * Below 0 where row `i` of `a` comes before row `j` of `b`, above 0 where it comes after; 0 where their keys
+ * are equal.
+ */
 export function compareRows(a: SortKeys, i: number, b: SortKeys, j: number): number {
   for (let key = 0; key < a.lanes.length; key++) {
     const one = a.lanes[key];
@@ -129,7 +133,10 @@ export const COMPARED_STEP_BYTES = 2 ** 21;
 /** Bytes of long values that were compared since a step ended for them. */
 let comparedBytes = 0;
 
-/** Whether comparisons of long values have gone through so many bytes that a step of work ends; the next one begins. */
+/**
+ * Whether comparisons of long values have gone through so many bytes that a step of work ends; the next one
+ * begins.
+ */
 export function isLongStep(bytes = 0): boolean {
   comparedBytes += bytes;
   if (comparedBytes < COMPARED_STEP_BYTES) return false;
@@ -179,7 +186,9 @@ function* ranksOf(
   return ranks;
 }
 
-/** How values become words: the number of words of a row, and what puts those of some rows in their places. */
+/**
+ * How values become words: the number of words of a row, and what puts those of some rows in their places.
+ */
 interface WordForm {
   readonly stride: number;
   fill(words: Uint32Array, start: number, end: number): void;

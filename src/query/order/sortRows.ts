@@ -1,6 +1,7 @@
 /**
- * Sorts rows in bounded memory. Rows are collected up to a bound and sorted; what is more than that is written to
- * temporary files in sorted runs, which are merged when all rows have come. Rows of equal keys keep their order.
+ * Sorts rows in bounded memory. Rows are collected up to a bound and sorted; what is more than that is
+ * written to temporary files in sorted runs, which are merged when all rows have come. Rows of equal keys
+ * keep their order.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

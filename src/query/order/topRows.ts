@@ -1,7 +1,7 @@
 /**
- * The first rows of an order, found without sorting all rows or keeping them; nothing that was added is kept as it is. Rows that come after the last of those
- * found so far are passed over; the others are kept until there are twice as many as wanted, or they take much memory, and are
- * sorted then.
+ * The first rows of an order, found without sorting all rows or keeping them; nothing that was added is kept
+ * as it is. Rows that come after the last of those found so far are passed over; the others are kept until
+ * there are twice as many as wanted, or they take much memory, and are sorted then.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

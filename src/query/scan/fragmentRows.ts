@@ -1,6 +1,6 @@
 /**
- * Computes which physical rows of which fragments a query's offset and limit select. Pure; deletions are given as
- * sorted physical offsets.
+ * Computes which physical rows of which fragments a query's offset and limit select. Pure; deletions are
+ * given as sorted physical offsets.
  */
 
 /** A range of rows of one fragment, in their order on disk. */
@@ -36,7 +36,8 @@ export function selectSpan(
 
 /** The physical offset of the `live`-th live row: `live` plus the deleted rows before it. */
 export function physicalOffset(live: number, deleted: Uint32Array): number {
-  // deleted[i] - i live rows lie before deleted row i; count the deleted rows with at most `live` before them.
+  // deleted[i] - i live rows lie before deleted row i; count the deleted rows with at most `live` before
+  // them.
   let low = 0;
   let high = deleted.length;
   while (low < high) {

@@ -4,8 +4,9 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type BatchRows, type ScannedRows, type ScanRequest, scanColumns } from "./scan.js";
 
 /**
- * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of those that were
- * selected, searching among them by vector, sorting, and reading the other columns of what was found or sorted.
+ * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of
+ * those that were selected, searching among them by vector, sorting, and reading the other columns of what
+ * was found or sorted.
  */
 export type QueryStage = "index" | "scan" | "filter" | "select" | "search" | "order" | "take";
 

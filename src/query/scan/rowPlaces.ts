@@ -1,4 +1,6 @@
-/** The addresses of rows that are given by their ids, or by their numbers among the live rows of a version. */
+/**
+ * The addresses of rows that are given by their ids, or by their numbers among the live rows of a version.
+ */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
@@ -12,8 +14,8 @@ import { physicalOffset } from "./fragmentRows.js";
 const WORD = 2 ** 32;
 
 /**
- * The addresses of the rows of some fragments that have given stable ids. An id may belong to several rows of which all
- * but one are deleted.
+ * The addresses of the rows of some fragments that have given stable ids. An id may belong to several rows of
+ * which all but one are deleted.
  * @param limit ids are below it
  */
 export async function placesOfIds(
@@ -79,8 +81,8 @@ export interface RowsOfFragment {
 }
 
 /**
- * The rows that have given numbers among the live rows, by fragment. Fragments that hold none of them and name the number of
- * their deleted rows are not opened.
+ * The rows that have given numbers among the live rows, by fragment. Fragments that hold none of them and
+ * name the number of their deleted rows are not opened.
  * @param offsets ascending, each once; those beyond the last row mean nothing
  * @param fragments of the whole version
  */

@@ -1,6 +1,7 @@
 /**
- * Reads the rows of one version, batch by batch, in the order in which they lie on disk. Only rows are read that are
- * wanted and not deleted. The next fragments are opened while one is read. A batch never crosses a fragment.
+ * Reads the rows of one version, batch by batch, in the order in which they lie on disk. Only rows are read
+ * that are wanted and not deleted. The next fragments are opened while one is read. A batch never crosses a
+ * fragment.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -56,7 +57,10 @@ export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): U
   return offsets;
 }
 
-/** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
+/**
+ * The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are
+ * wanted.
+ */
 export interface BatchRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
@@ -111,7 +115,9 @@ export async function* scanColumns(
   }
 }
 
-/** The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows. */
+/**
+ * The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows.
+ */
 async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   let skip = request.offset;
   let take = request.limit;
@@ -128,8 +134,8 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
 }
 
 /**
- * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when they are
- * first looked at: most filters never do.
+ * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when
+ * they are first looked at: most filters never do.
  */
 export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   const pick = (rows: Uint32Array | null): Uint8Array => {
@@ -173,7 +179,10 @@ export async function* pickScanned(
   }
 }
 
-/** Whether a batch has no gaps and all of its rows are wanted: the first and the last then lie as far apart in `wanted`. */
+/**
+ * Whether a batch has no gaps and all of its rows are wanted: the first and the last then lie as far apart in
+ * `wanted`.
+ */
 const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
   picked === null &&
   rowCount > 0 &&

@@ -1,9 +1,9 @@
 /**
- * Random access: the rows of a version at given offsets or addresses, in the order asked. Offsets become fragments and
- * physical rows.
+ * Random access: the rows of a version at given offsets or addresses, in the order asked. Offsets become
+ * fragments and physical rows.
  *
- * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on disk and
- * reordered at the end.
+ * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on
+ * disk and reordered at the end.
  */
 
 import type { Table } from "apache-arrow";
@@ -68,7 +68,10 @@ export async function readRowsAtAddresses(
   return { columns, rowCount: addresses.length };
 }
 
-/** The outputs of what is read, and the addresses after them if they are wanted; `positions` reorders the rows. */
+/**
+ * The outputs of what is read, and the addresses after them if they are wanted; `positions` reorders the
+ * rows.
+ */
 async function gatheredColumns(
   source: FragmentSource,
   request: TakeRequest,
@@ -120,8 +123,8 @@ async function takeParts(
 }
 
 /**
- * The rows asked for, ascending and each once, and the position of each offset among them. `positions` is null if the
- * rows were asked for in that order.
+ * The rows asked for, ascending and each once, and the position of each offset among them. `positions` is
+ * null if the rows were asked for in that order.
  */
 function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
   let ascending = true;
@@ -177,7 +180,10 @@ async function fragmentsAtOffsets(
   return wanted;
 }
 
-/** The place of the first row of each fragment, and behind the last: places count the physical rows of all fragments. */
+/**
+ * The place of the first row of each fragment, and behind the last: places count the physical rows of all
+ * fragments.
+ */
 function startsOf(fragments: readonly DataFragment[]): Float64Array {
   const starts = new Float64Array(fragments.length + 1);
   for (let index = 0; index < fragments.length; index++)

@@ -77,7 +77,9 @@ function single(field: Field, column: Column) {
   return toTable(schema, [makeBatch(schema, [column], column.length)]);
 }
 
-/** Compares slices of every page of a file with the whole page; counts the pages by the way they were sliced. */
+/**
+ * Compares slices of every page of a file with the whole page; counts the pages by the way they were sliced.
+ */
 function checkFile(fields: readonly Field[], file: DataFileMetadata, read: Read, random: Random) {
   const kinds: Record<string, number> = {};
   for (const [columnIndex, field] of fields.entries()) {
@@ -155,7 +157,10 @@ describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
   });
 });
 
-/** Columns of one leaf each, in lists that are short, long, empty or null, and in lists of more items than chunks have. */
+/**
+ * Columns of one leaf each, in lists that are short, long, empty or null, and in lists of more items than
+ * chunks have.
+ */
 function listTable(): Table {
   const leaves = [
     leaf("int32"),

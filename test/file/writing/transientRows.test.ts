@@ -29,7 +29,9 @@ const COLUMNS: readonly FileColumn[] = LAYOUTS.map((layout, index) => ({
   metadata: new Map(),
 }));
 
-/** Texts, numbers without and with nulls, of which a constant is stored in the page's encoding, and vectors. */
+/**
+ * Texts, numbers without and with nulls, of which a constant is stored in the page's encoding, and vectors.
+ */
 function rows(from: number, length: number): Column[] {
   const texts = Array.from({ length }, (_, row) =>
     (from + row) % 11 === 0 ? "" : `the text of row ${((from + row) * 7919) % 100_003}`,

@@ -1,6 +1,6 @@
 /**
- * Columns that a filter has read and that are wanted too: whatever way their pages hold them, the selected rows have the
- * values that a scan of all rows gives them.
+ * Columns that a filter has read and that are wanted too: whatever way their pages hold them, the selected
+ * rows have the values that a scan of all rows gives them.
  */
 
 import {

@@ -1,6 +1,6 @@
 /**
- * Questions to pages of so many rows that these are decoded some at a time, and texts only where they have to be: answers
- * are those of looking at every row.
+ * Questions to pages of so many rows that these are decoded some at a time, and texts only where they have to
+ * be: answers are those of looking at every row.
  */
 
 import { Field, Int32, Int64, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";

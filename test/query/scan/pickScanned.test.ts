@@ -1,4 +1,7 @@
-/** Rows that are picked from batches by their physical offsets: all rows of a batch, none, and anything between. */
+/**
+ * Rows that are picked from batches by their physical offsets: all rows of a batch, none, and anything
+ * between.
+ */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";

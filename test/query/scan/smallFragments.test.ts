@@ -1,4 +1,7 @@
-/** Tables of many small fragments: what a scan and a compaction ask of the disk for each, and what damage does. */
+/**
+ * Tables of many small fragments: what a scan and a compaction ask of the disk for each, and what damage
+ * does.
+ */
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
