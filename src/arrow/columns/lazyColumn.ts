@@ -70,7 +70,7 @@ export function withValidity(column: Exclude<Column, { kind: "null" }>, validity
  * column.
  * @throws CorruptFileError for damaged chunks
  */
-export function codesIn({ lazy }: VariableColumn): CodedValues | null {
+export function codesIn({ lazy }: { readonly lazy?: LazyTexts }): CodedValues | null {
   if (lazy === undefined) return null;
   if (lazy.kind === "codes") return lazy;
   return lazy.symbols === null ? null : codesIn(lazy.gather());

@@ -1,7 +1,5 @@
 /** Values of columns that are made when somebody first looks at them, in the form in which they wait. */
 
-import type { VariableColumn } from "./column.js";
-
 /** Values of a fixed width that are not made yet. */
 export type LazyFixedValues = ChunkedValues | ComputedBytes;
 
@@ -101,10 +99,10 @@ export interface ChunkedTexts {
   /** Set if the values are codes. */
   readonly symbols: CodeSymbols | null;
   /**
-   * Returns the values back to back, without validity; codes stay codes. Each call returns the same column.
+   * Returns the values back to back; codes stay codes. Each call returns the same column.
    * @throws CorruptFileError if offsets do not ascend inside their chunk
    */
-  gather(): VariableColumn;
+  gather(): DecodedValues & { readonly lazy?: LazyTexts };
   /**
    * Returns the decoded values of a few rows. Null if taking them from all values is better: for many rows,
    * or unsorted ones.
