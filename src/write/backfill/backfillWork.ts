@@ -1,0 +1,94 @@
+/** The parts of a backfill share these: what it fills and how, and what runs it. */
+
+import { ConcurrentModificationError } from "../../errors.js";
+import { formatFieldPath } from "../../ident.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { BatchSizeBounds } from "./batchSize.js";
+import type { CheckpointFiles } from "./checkpointFiles.js";
+import type { BackfillCluster } from "./clusterRun.js";
+import type { BackfillState } from "./filledFiles.js";
+import { type BackfillRequest, type ResolvedBackfill, resolvedOn } from "./resolvedBackfill.js";
+
+/** What a job was asked to fill. */
+export interface BackfillWork extends BackfillRequest {
+  /** Meaning of the request when the job was asked for; see {@link ResolvedBackfill.meaning}. */
+  readonly meaning: string;
+}
+
+export interface BackfillSettings {
+  /** Tasks under way at a time in this process. */
+  readonly concurrency: number;
+  readonly callsAtOnce: number;
+  readonly batch: BatchSizeBounds;
+  /** Milliseconds for which values may be in memory only. */
+  readonly flushMs: number;
+  /** The version whose rows are filled; null: the latest one when the work begins. */
+  readonly readVersion: number | null;
+  /** Maximum rows of a task. */
+  readonly taskRows: number;
+  readonly maxFragments: number;
+  /** Fragments that are committed in one version. */
+  readonly commitFragments: number;
+  /** The cluster that runs the functions; null: this process does. */
+  readonly cluster: BackfillCluster | null;
+  /** Path of the table, for tasks of the cluster. */
+  readonly table: readonly string[];
+  /** Directory of the namespace. */
+  readonly root: string;
+}
+
+/** The job that runs the work. */
+export interface BackfillControl {
+  readonly jobId: string;
+  readonly signal: AbortSignal;
+  readonly checkpoint: unknown;
+  progress(done: number, total?: number): void;
+  saveCheckpoint(state: BackfillState): Promise<void>;
+  hold(): Promise<void>;
+}
+
+/** One run of a backfill, from its start to its end. */
+export interface BackfillRun {
+  readonly target: ChangeTarget<ReaderEnvironment>;
+  readonly request: BackfillWork;
+  readonly settings: BackfillSettings;
+  /** Digest of the work: names the files of values. */
+  readonly key: string;
+  readonly control: BackfillControl;
+  /** Aborts when the job is cancelled, or a part of the work fails. */
+  readonly signal: AbortSignal;
+  /** Ends the calls that are under way; called with the error that fails the whole work. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Fragments of one version. What another writer rewrites meanwhile is left to the next round. */
+export interface BackfillRound {
+  readonly base: OpenVersion<ReaderEnvironment>;
+  readonly resolved: ResolvedBackfill;
+  readonly checkpoints: CheckpointFiles;
+  /**
+   * True if the values of a fragment are saved when it is done: it waits for others, to be committed with
+   * them.
+   */
+  readonly savesAll: boolean;
+  /** Bytes of values that a fragment may have in memory only. */
+  readonly maxUnsavedBytes: number;
+}
+
+/**
+ * Returns what is to be filled on a version. A column that was dropped and added again may have the id of the
+ * first one, and no value yet that tells them apart.
+ * @throws ConcurrentModificationError if the column is declared differently now
+ */
+export async function resolvedAsAsked(
+  { request, signal }: Pick<BackfillRun, "request" | "signal">,
+  base: Pick<OpenVersion, "file">,
+): Promise<ResolvedBackfill> {
+  const resolved = await resolvedOn(base, request, signal);
+  if (resolved.meaning === request.meaning) return resolved;
+  throw new ConcurrentModificationError(
+    `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled; ask for it again`,
+  );
+}
