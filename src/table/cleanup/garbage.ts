@@ -15,6 +15,10 @@ import {
 import type { VersionsAt } from "../versions/versions.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
 
+/** Names of data files without their ending, as engines draw them: 3 bytes in binary and 13 in hexadecimal, or a UUID. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const DATA_FILE_STEM = new RegExp(`^[01]{24}[0-9a-f]{26}$|${UUID.source}`);
+
 /**
  * A part of a table's directory that is searched for garbage. Files that the reference is writing have a `#`
  * and a number after their names.
@@ -32,8 +36,8 @@ const AREAS: readonly Area[] = [
     directoryOf: dataDirectory,
     names: "data",
     files: /\.lance(#\d+)?$/,
-    // Blobs beside a data file, in a directory of its name.
-    directories: { name: /^/, content: /\.blob(#\d+)?$/, suffix: ".lance" },
+    // Blobs beside a data file, in a directory of its name. Directories of other names belong to other programs.
+    directories: { name: DATA_FILE_STEM, content: /\.blob(#\d+)?$/, suffix: ".lance" },
   },
   { directoryOf: deletionsDirectory, names: "deletions", files: /\.(arrow|bin)(#\d+)?$/, directories: null },
   { directoryOf: transactionsDirectory, names: "transactions", files: /\.txn(#\d+)?$/, directories: null },
@@ -41,7 +45,7 @@ const AREAS: readonly Area[] = [
     directoryOf: indicesDirectory,
     names: "indices",
     files: null,
-    directories: { name: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, content: /^/, suffix: "" },
+    directories: { name: UUID, content: /^/, suffix: "" },
   },
 ];
 

@@ -26,6 +26,7 @@ const FOREIGN = [
   "notes#1",
   "data/notes.txt",
   "data/notes/a.txt",
+  "data/backup/1.blob",
   "_versions/notes.txt",
   "_transactions/notes.txt",
   "_transactions/notes/a.txn",
@@ -47,6 +48,15 @@ const FOREIGN_TREE = [
   "tree/unknown/notes.txt",
   "tree/unknown/data/notes.txt",
   "tree/_udfs/data/x.lance",
+];
+
+/** Empty directories: another program may be about to write there. */
+const FOREIGN_DIRECTORIES = [
+  "data/scratch",
+  "_indices/scratch",
+  "_transactions/scratch",
+  "scratch",
+  "_udfs/scratch",
 ];
 
 let root: string;
@@ -74,6 +84,14 @@ async function putOld(paths: readonly string[]): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, path);
     for (let old = file; old !== directory; old = dirname(old)) await utimes(old, then, then);
+  }
+}
+
+async function putOldDirectories(paths: readonly string[]): Promise<void> {
+  const then = Date.now() / 1000 - YEAR_S;
+  for (const path of paths) {
+    await mkdir(join(directory, path), { recursive: true });
+    await utimes(join(directory, path), then, then);
   }
 }
 
@@ -115,10 +133,14 @@ it("files and directories of others stay through every cleanup, of a table and o
     ...branches.flatMap((branch) => FOREIGN.map((path) => `tree/${branch}/${path}`)),
   ];
   await putOld(paths);
+  await putOldDirectories(FOREIGN_DIRECTORIES);
   for (const branch of ["dev/below", "dev", undefined]) {
     expect(await cleanUpAll(branch), branch).toBeGreaterThan(2);
   }
   expect(await kept(paths)).toEqual(paths);
+  expect(FOREIGN_DIRECTORIES.filter((path) => existsSync(join(directory, path)))).toEqual(
+    FOREIGN_DIRECTORIES,
+  );
   for (const branch of [undefined, ...branches]) {
     const values = (await ns.table(id, { branch }).scan().toArray()).map(({ v }) => v);
     expect(values.sort()).toEqual(branch === undefined ? [1, 2, 3, 9] : [1, 2, 3, 3, 9]);
