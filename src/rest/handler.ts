@@ -63,7 +63,8 @@ export interface RestHandlerOptions extends OriginOptions {
    * answer's `storage_options`, as it is; all values are texts. Of short-lived credentials, `expires_at_millis` says
    * when they expire. It is not called if the request has `vend_credentials: false`, nor for LanceDB's remote client
    * (`db://`), which opens no files. If it throws, the answer is 500 (503 for a `ServiceUnavailableError`) without its
-   * text; a table that the call has made stays. Default: answers have no storage options.
+   * text; a table that the call has made stays. An answer to `createTable`, `declareTable` or `batchCommitTables` has none if
+   * the caller may not describe the table. Default: answers have no storage options.
    */
   readonly storageOptions?: StorageOptionsHook;
   /** Called for every request that has ended. Its errors are ignored, and nothing waits for it. */

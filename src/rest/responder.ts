@@ -161,6 +161,7 @@ export class Responder {
       });
       const { storageOptions } = this.#options;
       const performedCall = {
+        namespace: this.#namespace,
         operation: route.operation,
         request: asked,
         identity: { ...identity, principal },

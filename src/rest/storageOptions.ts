@@ -1,11 +1,12 @@
 /**
- * Storage options in answers: what clients that open a table's files themselves pass to their own engine, credentials
- * among them. The host's program decides about them, once the engine has allowed the call and carried it out. No
- * message here contains a value: options are secrets.
+ * Storage options in answers: what clients that open a table's files themselves pass to their own engine,
+ * credentials among them. The host's program decides about them, once the engine has allowed the call and
+ * carried it out. No message here contains a value: options are secrets.
  */
 
 import { untilAborted } from "../async/abort.js";
-import { InternalError, ServiceUnavailableError } from "../errors.js";
+import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import { InternalError, NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Identity, Principal } from "../namespace/request.js";
 import type { Route } from "./wire/route.js";
 
@@ -28,14 +29,19 @@ export interface StorageIdentity extends Identity {
 /** Texts by their keys; clients hand them to their storage as they are. */
 export type StorageOptions = Readonly<Record<string, string>>;
 
-/** Finds the storage options of a table; null or undefined for none. */
+/**
+ * Finds the storage options of a table; null or undefined for none. The signal aborts when nobody waits for
+ * them any more: the client went away, the request took longer than `requestTimeoutMs`, or the server stops.
+ */
 export type StorageOptionsHook = (
   table: StorageTable,
   identity: StorageIdentity,
+  signal: AbortSignal,
 ) => StorageOptions | null | undefined | Promise<StorageOptions | null | undefined>;
 
 /** A call that was carried out. */
 interface AnsweredCall {
+  readonly namespace: DirectoryNamespace;
   readonly operation: Route["operation"];
   /** In the engine's form. */
   readonly request: Readonly<Record<string, unknown>>;
@@ -43,7 +49,7 @@ interface AnsweredCall {
   readonly signal: AbortSignal;
 }
 
-/** Members of requests and results that are looked at here. */
+/** The parts of requests and results that matter here. */
 interface Asked {
   readonly id?: readonly string[];
   readonly vendCredentials?: boolean;
@@ -53,9 +59,10 @@ interface Located {
 }
 
 /**
- * Returns the engine's answer with the storage options of the tables that it tells of, unless the caller wants none.
- * @throws InternalError if the hook fails, or returns anything but an object of texts; ServiceUnavailableError if it
- *   throws one; the signal's reason once it is aborted
+ * Returns the engine's answer with the storage options of the tables that it tells of, unless the caller
+ * wants none, or may not describe them.
+ * @throws InternalError if the hook fails, or returns anything but an object of texts;
+ *   ServiceUnavailableError if it throws one; the signal's reason once it is aborted
  */
 export async function withStorageOptions(
   hook: StorageOptionsHook,
@@ -93,29 +100,48 @@ export async function withStorageOptions(
 
 async function vended(
   hook: StorageOptionsHook,
-  { identity, signal }: AnsweredCall,
+  call: AnsweredCall,
   operation: StorageTable["operation"],
   { id = [], vendCredentials }: Asked,
   answer: Located,
 ): Promise<Located> {
   if (vendCredentials === false) return answer;
+  if (operation !== "describeTable" && !(await mayDescribe(call, id))) return answer;
+  const { identity, signal } = call;
   const { location } = answer;
-  const storageOptions = await untilAborted(
-    ask(hook, { id: [...id], location, operation }, identity),
-    signal,
-  );
+  const table = { id: [...id], location, operation };
+  const storageOptions = await untilAborted(ask(hook, table, identity, signal), signal);
   return storageOptions === null ? answer : ({ ...answer, storageOptions } as Located);
+}
+
+/**
+ * True if the caller may describe a table: who may only create one gets no options for that of somebody else.
+ */
+async function mayDescribe(
+  { namespace, identity, signal }: AnsweredCall,
+  id: readonly string[],
+): Promise<boolean> {
+  const { principal, ...credentials } = identity;
+  try {
+    await namespace.describeTable({ id, identity: credentials, principal, signal });
+    return true;
+  } catch (error) {
+    if (error instanceof NamespaceError && error.status < 500) return false;
+    throw error;
+  }
 }
 
 async function ask(
   hook: StorageOptionsHook,
   table: StorageTable,
   identity: StorageIdentity,
+  signal: AbortSignal,
 ): Promise<StorageOptions | null> {
   try {
-    const options = await hook(table, identity);
+    const options = await hook(table, identity, signal);
     if (options === undefined || options === null) return null;
-    if (typeof options === "object" && !Array.isArray(options)) {
+    // A map or a list of headers has its texts elsewhere than in its members.
+    if (typeof options === "object" && !(Symbol.iterator in options)) {
       const entries = Object.entries(options);
       if (entries.every(([, value]) => typeof value === "string")) return Object.fromEntries(entries);
     }

@@ -5,6 +5,7 @@ import { DirectoryNamespace, PermissionDeniedError, ServiceUnavailableError } fr
 import {
   createRestHandler,
   type RequestLogEntry,
+  type RestLimits,
   type StorageIdentity,
   type StorageTable,
 } from "tiltyard/rest";
@@ -23,27 +24,35 @@ let server: RestServer;
 let asked: [StorageTable, StorageIdentity][];
 let log: RequestLogEntry[];
 /** What the program answers; the tests replace it. */
-let hook: (table: StorageTable, identity: StorageIdentity) => unknown;
+let hook: (table: StorageTable, identity: StorageIdentity, signal: AbortSignal) => unknown;
+/** Operations that are denied for tables whose names begin with "closed". */
+let denied: string[];
+
+const serve = (limits: RestLimits = {}): Promise<RestServer> =>
+  startRestServer(namespace, {
+    auth: { apiKeys: [KEY] },
+    limits,
+    log: (entry) => log.push(entry),
+    storageOptions: (table, identity, signal) => {
+      asked.push([table, identity]);
+      return hook(table, identity, signal) as Record<string, string>;
+    },
+  });
 
 beforeEach(async () => {
   asked = [];
   log = [];
   hook = () => OPTIONS;
+  denied = [];
   namespace = new DirectoryNamespace({
     root: await makeTempDir(),
     durability: "none",
-    authorize: ({ id }) => {
+    authorize: ({ id, operation }) => {
       if (id?.[0] === "denied") throw new Error("no");
+      if (id?.[0]?.startsWith("closed") && denied.includes(operation)) throw new Error("no");
     },
   });
-  server = await startRestServer(namespace, {
-    auth: { apiKeys: [KEY] },
-    log: (entry) => log.push(entry),
-    storageOptions: (table, identity) => {
-      asked.push([table, identity]);
-      return hook(table, identity) as Record<string, string>;
-    },
-  });
+  server = await serve();
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
@@ -131,6 +140,83 @@ describe("storage options", () => {
     expect(asked).toEqual([]);
   });
 
+  it("are for callers only that may describe the table, whatever else they may do", async () => {
+    denied = ["describeTable", "queryTable"];
+    const answers = [
+      await call("/v1/table/closed/create", rows),
+      await call("/v1/table/closed/create?mode=exist_ok", rows),
+      await call("/v1/table/closed/create?mode=overwrite", rows),
+      await call("/v1/table/closed_too/declare"),
+    ];
+    const operations = [{ declare_table: { id: ["closed_batch"] } }, { declare_table: { id: ["open"] } }];
+    const batch = await call("/v1/table/batch-commit", { operations });
+    for (const { status, bytes, headers } of answers) {
+      expect(status).toBe(200);
+      expect(new TextDecoder().decode(bytes)).not.toContain("storage_options");
+      expect(headers.get("cache-control")).toBeNull();
+    }
+    const [{ declare_table: closed }, { declare_table: open }] = batch.json.results;
+    expect([closed.storage_options, open.storage_options]).toEqual([undefined, OPTIONS]);
+    expect(asked.map(([{ id }]) => id)).toEqual([["open"]]);
+    denied = ["createTable"];
+    expect((await call("/v1/table/closed/describe")).json.storage_options).toEqual(OPTIONS);
+  });
+
+  it("are waited for no longer than the request may take, and the program is told", async () => {
+    await call("/v1/table/t/create", rows);
+    let signal: AbortSignal | undefined;
+    let answerLate: (options: object) => void = () => undefined;
+    hook = (_table, _identity, given) => {
+      signal = given;
+      return new Promise((resolve) => {
+        answerLate = resolve;
+      });
+    };
+    await using hasty = await serve({ requestTimeoutMs: 1000 });
+    const { json, bytes } = await post(hasty, "/v1/table/t/describe", {}, { "x-api-key": KEY });
+    expect(json).toMatchObject({ status: 503, code: 17 });
+    expect(json.detail).toContain("longer than 1000 ms");
+    expect(signal?.aborted).toBe(true);
+    answerLate(OPTIONS);
+    expect(new TextDecoder().decode(bytes)).not.toContain(SECRET);
+    expect(hasty.handler.counters.inFlight).toBe(0);
+    hook = () => OPTIONS;
+    expect((await call("/v1/table/t/describe")).json.storage_options).toEqual(OPTIONS);
+  });
+
+  it("are not waited for where the client goes away, and what the program throws then is dropped", async () => {
+    await call("/v1/table/t/create", rows);
+    const rejections: unknown[] = [];
+    const onRejection = (reason: unknown) => void rejections.push(reason);
+    process.on("unhandledRejection", onRejection);
+    try {
+      const client = new AbortController();
+      let seen: AbortSignal | undefined;
+      hook = (_table, _identity, signal) => {
+        seen = signal;
+        client.abort();
+        return new Promise((_, reject) => {
+          signal.addEventListener("abort", () => setTimeout(() => reject(new Error(SECRET)), 5));
+        });
+      };
+      const request = new Request(`${server.url}/v1/table/t/describe`, {
+        method: "POST",
+        body: "{}",
+        headers: { "x-api-key": KEY, "content-type": "application/json" },
+        signal: client.signal,
+      });
+      const answer = await server.handler(request);
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).not.toContain(SECRET);
+      expect(seen?.aborted).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(rejections).toEqual([]);
+      expect(JSON.stringify(log)).not.toContain(SECRET);
+    } finally {
+      process.off("unhandledRejection", onRejection);
+    }
+  });
+
   it("are never shown by an error, whatever the program does", async () => {
     await call("/v1/table/t/create", rows);
     const wrong: [answer: () => unknown, status: number, code: number][] = [
@@ -149,6 +235,9 @@ describe("storage options", () => {
       [() => ({ a: SECRET, b: 5 }), 500, 18],
       [() => ({ a: { b: SECRET } }), 500, 18],
       [() => ({ [SECRET]: null }), 500, 18],
+      [() => new Map([["a", SECRET]]), 500, 18],
+      [() => new Headers({ a: SECRET }), 500, 18],
+      [() => new URLSearchParams({ a: SECRET }), 500, 18],
       [
         () => ({
           get a() {
