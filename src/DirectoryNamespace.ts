@@ -628,8 +628,10 @@ export class DirectoryNamespace implements AsyncDisposable {
    * directory and functions. It saves the values to files of the table's directory; the process that runs the
    * job commits them. Values that an earlier run of the task saved are reused. This operation is not in the
    * namespace spec. Authorised as `alterTableBackfillColumns`.
-   * @throws ConcurrentModificationError if the job has ended, or its rows have changed; InvalidInputError if
-   *   the function is not registered as in the process that runs the job; any error of the function
+   * @throws ConcurrentModificationError if the job has ended, or its rows have changed;
+   *   TransactionNotFoundError if the job is not a backfill of the table; InvalidInputError for a member that
+   *   no job plans, and if the function is not registered as in the process that runs the job; any error of
+   *   the function
    */
   runBackfillTask(request: clusters.RunBackfillTaskRequest): Promise<clusters.BackfillTaskReport> {
     return this.#run("runBackfillTask", request);

@@ -10,9 +10,10 @@ import { clearTimeout, MAX_TIMER_MS, performance, setTimeout } from "../async/ti
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { withLock } from "../io/lock/lock.js";
-import type { Job, JobState } from "../namespace/jobs.js";
+import type { Job, JobKind, JobState } from "../namespace/jobs.js";
 import { relative, sep } from "../platform/native.js";
 import { TableReplacedError } from "../table/versions/identity.js";
+import type { TableAt } from "../table/versions/tableAt.js";
 import { isSameTable, readTableIdentity } from "../table/versions/tableIdentity.js";
 import { withSteadyLock } from "../table/versions/tableLock.js";
 import { errorOfFailure } from "../typedErrors.js";
@@ -161,6 +162,20 @@ export class Jobs {
   /** @throws TransactionNotFoundError where there is no such job */
   async describe(jobId: string): Promise<Job> {
     return describeStored(await this.#find(jobId));
+  }
+
+  /**
+   * Returns a job of a kind that works on this table or branch.
+   * @throws TransactionNotFoundError if there is no such job
+   */
+  async describeOf(jobId: string, kind: JobKind, { mainRoot, branch }: TableAt): Promise<Job> {
+    const stored = await this.#find(jobId);
+    const { record } = stored;
+    const location = locationIn(this.#environment.root, mainRoot);
+    if (record.kind === kind && record.location === location && record.branch === branch) {
+      return describeStored(stored);
+    }
+    throw noJobError(jobId);
   }
 
   /** Those started last come first. */
@@ -406,7 +421,7 @@ export class Jobs {
     const own = this.#running.get(jobId);
     if (own !== undefined) return own.job.stored;
     const stored = isJobId(jobId) ? await readJob(this.#environment, jobId) : null;
-    if (stored === null) throw new TransactionNotFoundError(`there is no job ${jobId}`);
+    if (stored === null) throw noJobError(jobId);
     return stored;
   }
 
@@ -474,6 +489,9 @@ interface OwnJob {
   /** Aborts when the lock of the job is free: others see it as running until then. */
   readonly ended: AbortSignal;
 }
+
+const noJobError = (jobId: string): TransactionNotFoundError =>
+  new TransactionNotFoundError(`there is no job ${jobId}`);
 
 const closedError = (): ServiceUnavailableError => new ServiceUnavailableError("the namespace is closed");
 

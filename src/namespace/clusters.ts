@@ -121,7 +121,9 @@ export interface ClusterExecutor {
   /**
    * Runs tasks in any order and resolves when it has nothing more to report. Tasks without a report are
    * passed to it again. Three consecutive runs without a finished task fail the job. A rejection fails the
-   * job at once; finished tasks stay, and a request for the same work resumes the job.
+   * job at once; finished tasks stay, and a request for the same work resumes the job. An error of this
+   * package stays as it is, and any other reason becomes the text of a `ServiceUnavailableError`. Callers
+   * over HTTP see that text, but never the text of an `InternalError`.
    */
   run(tasks: readonly BackfillTask[], run: ClusterRun): Promise<void>;
 }

@@ -36,6 +36,10 @@ export async function runBackfillTask(
     content: requireDigest(request.content, "content"),
     key: requireDigest(request.key, "key"),
   };
+  if (task.lastRow < task.firstRow) {
+    throw new InvalidInputError(`lastRow: must be at least firstRow, ${task.firstRow}, not ${task.lastRow}`);
+  }
+  requireCount(request.rows, "rows", MAX_ROW);
   const most = requireCount(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS, 1);
   const least = requireCount(request.minCheckpointSize, "minCheckpointSize", most, 1);
   const callsAtOnce = requireCount(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_CALLS, 1);
@@ -47,7 +51,7 @@ export async function runBackfillTask(
   const identity = await readTableIdentity(tableDirectory);
   const hold = async (): Promise<void> => {
     request.signal?.throwIfAborted();
-    const { finishedAt } = await (await context.jobs.get()).describe(jobId);
+    const { finishedAt } = await (await context.jobs.get()).describeOf(jobId, "backfill", tableDirectory);
     if (finishedAt !== undefined) throw new ConcurrentModificationError(`job ${jobId} has ended`);
     if (identity !== null && (await isSameTable(tableDirectory, identity))) return;
     throw new ConcurrentModificationError(

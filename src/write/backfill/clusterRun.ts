@@ -1,6 +1,7 @@
 /**
  * Has an executor run tasks of a backfill, once, and hands on what it reports. An executor is the host's
- * code, and its workers run elsewhere: reports come late, twice, or never, and of tasks that nobody knows.
+ * code, and its workers run elsewhere: reports come late, twice, or never, are about tasks that nobody knows,
+ * or make no sense.
  */
 
 import { whenAborted } from "../../async/abort.js";
@@ -8,7 +9,7 @@ import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { messageOf, NamespaceError, ServiceUnavailableError } from "../../errors.js";
 import type { BackfillTask, ClusterExecutor, ClusterRun } from "../../namespace/clusters.js";
 
-/** Where tasks run. */
+/** The cluster that runs tasks. */
 export interface BackfillCluster {
   readonly name: string;
   readonly executor: ClusterExecutor;
@@ -17,7 +18,7 @@ export interface BackfillCluster {
   readonly concurrency: number | undefined;
 }
 
-/** What became of a task. A task without an outcome was not done. */
+/** Outcome of a task. A task without one was not done. */
 export type TaskOutcome =
   | { readonly kind: "done"; readonly taskId: string }
   | { readonly kind: "failed"; readonly taskId: string; readonly type: string; readonly message: string };
@@ -31,9 +32,12 @@ const END_MS = 2000;
 /** Milliseconds for which an executor that was stopped is waited for. */
 const STOP_MS = 3000;
 
+/** Outcome of the executor's run. */
+type RunOutcome = { readonly kind: "returned" } | { readonly kind: "threw"; readonly error: unknown };
+
 /**
  * @returns the outcome of each task that the executor reports, once
- * @throws ServiceUnavailableError where the executor fails; the signal's reason
+ * @throws ServiceUnavailableError if the executor fails; the signal's reason
  */
 export async function* runOnCluster(
   tasks: readonly BackfillTask[],
@@ -43,7 +47,7 @@ export async function* runOnCluster(
   const unreported = new Map(tasks.map((task) => [task.taskId, task]));
   const outcomes: TaskOutcome[] = [];
   const stop = new AbortController();
-  let ended: { readonly error?: unknown } | null = null;
+  let ended: RunOutcome | null = null;
   let isOver = false;
   let wake = (): void => undefined;
   const settle = (outcome: TaskOutcome): void => {
@@ -60,25 +64,33 @@ export async function* runOnCluster(
     signal: stop.signal,
     onProgress: (taskId, rows) => {
       const task = isOver ? undefined : unreported.get(taskId);
-      if (task !== undefined && rows > 0) onProgress(taskId, Math.min(Math.floor(rows), task.rows));
+      if (task !== undefined && typeof rows === "number" && rows > 0)
+        onProgress(taskId, Math.min(Math.floor(rows), task.rows));
     },
     onDone: (report) => {
+      const { taskId, rows } = (report ?? {}) as Partial<typeof report>;
+      const task = taskId === undefined ? undefined : unreported.get(taskId);
       // The files are read in any case. Another number of rows means that the worker saw another table.
-      if (report === undefined || unreported.get(report.taskId)?.rows !== report.rows) return;
-      settle({ kind: "done", taskId: report.taskId });
+      if (task !== undefined && task.rows === rows) settle({ kind: "done", taskId: task.taskId });
     },
     onFailed: (taskId, failure) => {
-      const { type, message } = failure ?? {};
-      settle({ kind: "failed", taskId, type: String(type), message: String(message) });
+      const { type, message } = (failure ?? {}) as { readonly type?: unknown; readonly message?: unknown };
+      settle({
+        ...{ kind: "failed", taskId, type: typeof type === "string" ? type : "Internal" },
+        message: typeof message === "string" ? message : `cluster ${name}: a task failed without a message`,
+      });
     },
   };
-  const running = (async () => executor.run(tasks, run))().then(
+  // Copies: the tasks that are compared with reports stay as they were planned, whatever the executor does to
+  // its own.
+  const handedOut = tasks.map((task) => ({ ...task, id: [...task.id] }));
+  const running = (async () => executor.run(handedOut, run))().then(
     () => {
-      ended = {};
+      ended = { kind: "returned" };
       wake();
     },
     (error: unknown) => {
-      ended = { error };
+      ended = { kind: "threw", error };
       wake();
     },
   );
@@ -90,8 +102,10 @@ export async function* runOnCluster(
         yield outcome;
       } else if (ended !== null) {
         // Assigned in a callback, which the compiler does not see.
-        const { error } = ended as { readonly error?: unknown };
-        if (error !== undefined && unreported.size > 0) throw failureOfCluster(name, error);
+        const outcomeOfRun = ended as RunOutcome;
+        if (outcomeOfRun.kind === "threw" && unreported.size > 0) {
+          throw failureOfCluster(name, outcomeOfRun.error);
+        }
         return;
       } else if (unreported.size === 0) {
         await noLongerThan(END_MS, running);

@@ -7,6 +7,7 @@ import { Limit } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
+import { allowManyListeners } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
@@ -18,7 +19,7 @@ import { fragmentValues } from "./fragmentValues.js";
 import { type BackfillRequest, resolvedOn } from "./resolvedBackfill.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 
-/** The rows of a task, and what they are expected to be. */
+/** The rows of a task, and digests of everything that their values depend on. */
 export interface ClusterTask {
   readonly fragmentId: number;
   /** Offsets of the first and the last row that may be computed. */
@@ -35,7 +36,7 @@ export interface ClusterTaskOptions {
   readonly callsAtOnce: number;
   readonly flushMs: number;
   readonly signal: AbortSignal;
-  /** Rejects where the values are not wanted any more, before they are written. */
+  /** Called before values are written; rejects if nobody wants them any more. */
   readonly hold: () => Promise<void>;
   readonly onProgress: (done: number, total: number) => void;
 }
@@ -46,8 +47,8 @@ const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 /**
  * @param base the version whose rows are read
  * @returns the number of rows that have a value, and the names of the files that hold the values
- * @throws ConcurrentModificationError where the fragment is not what the task was planned for;
- *   InvalidInputError where the function of this process is another one; what `fragmentValues` throws
+ * @throws ConcurrentModificationError if the fragment is not the one that the task was planned for;
+ *   InvalidInputError if the function of this process is a different one; errors of `fragmentValues`
  */
 export async function computeClusterTask(
   base: OpenVersion<ReaderEnvironment>,
@@ -58,6 +59,8 @@ export async function computeClusterTask(
   // Ends the calls of the function that are under way when one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
+  // Each call of the function that is under way listens.
+  allowManyListeners(signal);
   const { table } = base;
   const resolved = await resolvedOn(base, request, signal);
   if ((await digestOf(resolved.meaning)) !== meaning) {

@@ -1,6 +1,6 @@
 /** Backfills whose functions run on a cluster: an executor of this process, whose workers have namespaces of their own. */
 
-import { open as openFile, readdir } from "node:fs/promises";
+import { copyFile, open as openFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Int32, Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
@@ -15,6 +15,7 @@ import {
   InvalidInputError,
   type Job,
   ServiceUnavailableError,
+  TransactionNotFoundError,
   type UserFunction,
 } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
@@ -62,10 +63,10 @@ function open(
   return ns;
 }
 
-async function makeTable(fragments = 4): Promise<void> {
+async function makeTable(fragments = 4, fragmentRows = FRAGMENT_ROWS): Promise<void> {
   const ns = open();
   for (let fragment = 0; fragment < fragments; fragment++) {
-    const numbers = Array.from({ length: FRAGMENT_ROWS }, (_, row) => fragment * FRAGMENT_ROWS + row);
+    const numbers = Array.from({ length: fragmentRows }, (_, row) => fragment * fragmentRows + row);
     const rows = new Table({ n: vectorFromArray(numbers, new Int32()) });
     await (fragment === 0 ? ns.createTable(ID, rows) : ns.insertIntoTable(ID, rows));
   }
@@ -319,7 +320,10 @@ describe("an executor", () => {
 
   it.each([
     ["of another number of rows", (report: object) => ({ ...report, rows: 3 })],
+    ["of a text as number of rows", (report: object) => ({ ...report, rows: "10" })],
+    ["of no task", (report: object) => ({ ...report, taskId: undefined, rows: undefined })],
     ["of nothing", () => undefined],
+    ["of null", () => null],
     ["of a text", () => "done"],
   ])("has a report %s ignored, and the task run again", async (_, distort) => {
     await makeTable(2);
@@ -331,6 +335,96 @@ describe("an executor", () => {
     expect(cluster.runs.length).toBe(2);
     expect(computed).toEqual(upTo(20));
     await expectAllDoubled(20);
+  });
+
+  it("may report progress that makes no sense, which counts for nothing", async () => {
+    await makeTable(1);
+    const done: number[] = [];
+    const cluster = executor(async (task, worker, run) => {
+      for (const rows of [Number.NaN, -5, "7", 10n, null, {}, Symbol("x")]) {
+        run.onProgress(task.taskId, rows as number);
+      }
+      run.onProgress(undefined as never, 5);
+      expect(done.filter((rows) => rows > 0)).toEqual([]);
+      run.onProgress(task.taskId, Number.POSITIVE_INFINITY);
+      await honest(task, worker, run);
+    });
+    await fill(open(cluster), { onProgress: (progress: Job) => void done.push(progress.done) });
+    expect(Math.max(...done)).toBe(10);
+    await expectAllDoubled(10);
+  });
+
+  it("may change the tasks that it was handed: reports are compared with those that were planned", async () => {
+    await makeTable(2);
+    const cluster: ClusterExecutor = {
+      async run(tasks, run) {
+        for (const task of tasks) {
+          await honest(task, worker, run);
+          Object.assign(task, { taskId: "another", rows: 0, fragmentId: 7 });
+          (task.id as string[]).push("x");
+        }
+        (tasks as BackfillTask[]).length = 0;
+      },
+    };
+    const worker = open();
+    expect(await fill(open(cluster))).toMatchObject({ state: "Succeeded", done: 20, total: 20 });
+    expect(computed).toEqual(upTo(20));
+    await expectAllDoubled(20);
+  });
+
+  it("fails the job at once where it rejects, whatever with", async () => {
+    await makeTable(1);
+    for (const reason of [undefined, null, "gone", { a: 1 }]) {
+      let runs = 0;
+      const cluster: ClusterExecutor = {
+        run() {
+          runs++;
+          return Promise.reject(reason);
+        },
+      };
+      await expect(fill(open(cluster)), String(reason)).rejects.toThrow(ServiceUnavailableError);
+      expect(runs, String(reason)).toBe(1);
+    }
+  });
+
+  it("fails the job with a task that failed without a type or a message", async () => {
+    await makeTable(1);
+    for (const failure of [undefined, null, {}, { type: Symbol("x"), message: Object.create(null) }]) {
+      const cluster = executor((task, _, run) => run.onFailed(task.taskId, failure as never));
+      const failing = fill(open(cluster));
+      await expect(failing).rejects.toThrow(InternalError);
+      await expect(failing).rejects.toThrow("cluster here: a task failed without a message");
+    }
+  });
+
+  it("has files of values ignored that lack rows, or are of other rows", async () => {
+    await makeTable(2);
+    const directory = join(root, "t.lance", "_tiltyard", "checkpoints");
+    const cluster = executor(async (task, worker, run, runs) => {
+      const report = await worker.runBackfillTask(task);
+      if (runs === 1 && task.fragmentId === 1) {
+        const [source] = report.files;
+        const other = (await readdir(directory)).find(
+          (name) => !report.files.includes(name) && name.endsWith("-0-4.lance"),
+        );
+        // Five values under the name of ten, and those of the other fragment under a name of this one.
+        const ten = source.replace("-0-4.lance", "-0-9.lance");
+        await copyFile(join(directory, source), join(directory, ten));
+        await copyFile(join(directory, other as string), join(directory, report.files[1]));
+        await rm(join(directory, source));
+      }
+      run.onDone(report);
+    });
+    await fill(open(cluster));
+    expect(cluster.runs.map((tasks) => tasks.map(({ firstRow, lastRow }) => [firstRow, lastRow]))).toEqual([
+      [
+        [0, 9],
+        [0, 9],
+      ],
+      [[0, 9]],
+    ]);
+    await expectAllDoubled(20);
+    expect(await orphans()).toEqual([]);
   });
 
   it("fails the job where it reports tasks whose values are not in the table's directory", async () => {
@@ -399,8 +493,10 @@ describe("an executor", () => {
       tell = resolve;
     });
     let reason: unknown;
+    const late: { readonly task: BackfillTask; readonly run: ClusterRun }[] = [];
     const cluster: ClusterExecutor = {
-      async run([task], run) {
+      async run([task, next], run) {
+        late.push({ task: next, run });
         await honest(task, worker, run);
         run.signal.addEventListener("abort", () => {
           reason = run.signal.reason;
@@ -417,6 +513,12 @@ describe("an executor", () => {
     await ns.cancelJob({ jobId });
     expect(await ns.waitForJob({ jobId })).toMatchObject({ state: "Cancelled", done: 10, total: 20 });
     expect(reason).toBeInstanceOf(ServiceUnavailableError);
+    // Calls that come after the end change nothing.
+    const [left] = late;
+    left.run.onProgress(left.task.taskId, 7);
+    left.run.onDone({ taskId: left.task.taskId, rows: left.task.rows, files: [] });
+    left.run.onFailed(left.task.taskId, { type: "Internal", message: "late" });
+    expect(await ns.describeJob({ jobId })).toMatchObject({ state: "Cancelled", done: 10 });
     await fill(open(executor(honest)));
     expect(computed).toEqual(upTo(20));
     await expectAllDoubled(20);
@@ -450,19 +552,69 @@ describe("a worker", () => {
       await refusal({ fragmentId: 7 });
       await refusal({ version: 77 });
       for (const member of ["key", "jobId", "meaning", "content"]) await refusal({ [member]: "../../x" });
-      for (const member of ["firstRow", "lastRow", "fragmentId", "checkpointSize"])
+      for (const member of ["firstRow", "lastRow", "fragmentId", "checkpointSize", "rows"])
         await refusal({ [member]: -1 });
+      for (const member of ["rows", "fragmentId", "version", "column", "taskId", "where", "branch"])
+        await refusal({ [member]: {} });
+      await refusal({ firstRow: 5, lastRow: 4 });
+      await refusal({ where: "n >" });
       await refusal({ surplus: 1 });
       await honest(task, worker, run);
     });
     expect(refusals).toEqual([
       ...[InvalidInputError, InvalidInputError, InvalidInputError],
       ...Array(3).fill(ConcurrentModificationError),
-      ...Array(9).fill(InvalidInputError),
+      ...Array(19).fill(InvalidInputError),
     ]);
     await expect(open().runBackfillTask(left as BackfillTask)).rejects.toThrow(/job .* has ended/);
     expect(await orphans()).toEqual([]);
     await expectAllDoubled(10);
+  });
+
+  it("refuses a task whose job works on another table or branch, or is no backfill", async () => {
+    await makeTable(1);
+    const ns = open();
+    await ns.createTable({ id: ["u"] }, [{ n: 1 }]);
+    await ns.createTableBranch({ ...ID, name: "side" });
+    const { jobId: indexing } = await ns.createTableIndex({ ...ID, column: "n", indexType: "BTREE" });
+    await withTasks(async ([task], run) => {
+      const worker = open();
+      const refused = (change: object) => worker.runBackfillTask({ ...task, ...change });
+      for (const change of [
+        { id: ["u"] },
+        { branch: "side" },
+        { jobId: indexing },
+        { jobId: crypto.randomUUID() },
+      ]) {
+        await expect(refused(change), JSON.stringify(change)).rejects.toThrow(TransactionNotFoundError);
+      }
+      await honest(task, worker, run);
+    });
+    await expectAllDoubled(10);
+  });
+
+  it("has many calls under way without a warning", async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error) => void warnings.push(message);
+    process.on("warning", onWarning);
+    try {
+      const rows = 40;
+      await makeTable(1, rows);
+      let calls = 0;
+      const waiting = open(
+        undefined,
+        double(async (_, signal) => {
+          signal.addEventListener("abort", () => undefined);
+          calls++;
+          while (calls < rows) await sleep(1);
+        }),
+      );
+      await fill(open(executor(honest, waiting)), { checkpointSize: 1, intraApplierConcurrency: 100 });
+      expect(calls).toBe(rows);
+    } finally {
+      process.off("warning", onWarning);
+    }
+    expect(warnings).toEqual([]);
   });
 
   it.each([
