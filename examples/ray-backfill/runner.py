@@ -3,7 +3,7 @@
 Ray starts this as the entry point of a job that `rayCluster` of `tiltyard/ray` has submitted. The directory
 that TILTYARD_RUN names lies on a file system that all machines share. It has:
 
-    tasks.json      what is to be done: the tasks, and the command of a worker
+    tasks.json      the tasks, and the command of a worker
     *.reports       a line of JSON for each report; each file is appended to by one process
 
 Each Ray task starts a worker, a Node.js process that computes some of the tasks: the runner hands it the next
@@ -20,6 +20,7 @@ import uuid
 import ray
 
 PREFIX = "tiltyard:"
+REPORTS = {"progress", "done", "failed"}
 # Groups of tasks for each worker: more balance the load, fewer start fewer processes.
 GROUPS_PER_WORKER = 4
 RETRIES = 3
@@ -43,6 +44,23 @@ def reported_tasks(directory: str) -> set[str]:
     return ids
 
 
+def split_line(line: str) -> tuple[str, dict | None]:
+    """Splits a line of a worker into text that a function printed, and the report after it, if there is one.
+
+    A function may print the beginning of a line, or a line that only looks like a report.
+    """
+    start = line.find(PREFIX)
+    while start >= 0:
+        try:
+            report = json.loads(line[start + len(PREFIX) :])
+        except ValueError:
+            report = None
+        if isinstance(report, dict) and report.keys() & REPORTS:
+            return line[:start], report
+        start = line.find(PREFIX, start + 1)
+    return line, None
+
+
 def run_group(directory: str, root: str, command: list[str], tasks: list[dict]) -> None:
     """Computes tasks in one worker, and appends its reports to a file.
 
@@ -63,20 +81,20 @@ def run_group(directory: str, root: str, command: list[str], tasks: list[dict]) 
             for task in waiting:
                 send(worker, {"task": task})
                 for line in worker.stdout:
-                    if not line.startswith(PREFIX):
-                        print(line, end="", flush=True)
+                    printed, report = split_line(line)
+                    print(printed, end="", flush=True)
+                    if report is None:
                         continue
-                    text = line[len(PREFIX) :]
-                    reports.write(text)
+                    reports.write(json.dumps(report) + "\n")
                     reports.flush()
-                    if "progress" not in json.loads(text):
+                    if "progress" not in report:
                         break
                 else:
                     raise RuntimeError(
                         f"the worker ended with {worker.wait()} while it computed {task['taskId']}"
                     )
     finally:
-        # A worker whose input ends gives up what it is doing, and ends.
+        # A worker ends when its input ends, and gives up its task.
         worker.stdin.close()
         try:
             worker.wait(timeout=30)
@@ -99,7 +117,8 @@ def main() -> int:
     with open(os.path.join(directory, "tasks.json"), encoding="utf-8") as file:
         order = json.load(file)
     ray.init()
-    concurrency = order["concurrency"] or int(ray.cluster_resources().get("CPU", 1))
+    # A head that has no processors of its own starts machines that do.
+    concurrency = order["concurrency"] or max(1, int(ray.cluster_resources().get("CPU", 1)))
     tasks = order["tasks"]
     size = max(1, len(tasks) // (concurrency * GROUPS_PER_WORKER))
     groups = [tasks[start : start + size] for start in range(0, len(tasks), size)]

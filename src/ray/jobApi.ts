@@ -25,11 +25,14 @@ const MAX_TOLD_LENGTH = 500;
 
 export class RayJobApi {
   readonly #base: string;
+  /** The URL in messages, which end up in the records of jobs: without a password. */
+  readonly #shownBase: string;
   readonly #headers: Readonly<Record<string, string>>;
 
   /** @param address URL of the dashboard */
   constructor(address: string, headers: Readonly<Record<string, string>>) {
     this.#base = `${address.replace(/\/+$/, "")}/api/jobs/`;
+    this.#shownBase = this.#base.replace(/^(https?:\/\/)[^/@]*@/i, "$1");
     this.#headers = headers;
   }
 
@@ -47,7 +50,9 @@ export class RayJobApi {
   }
 
   async describe(id: string): Promise<RayJob> {
-    return (await this.#call("GET", encodeURIComponent(id))) as RayJob;
+    const job = (await this.#call("GET", encodeURIComponent(id))) as Partial<RayJob> | null;
+    if (typeof job?.status === "string") return job as RayJob;
+    throw this.#failure("GET", `it answers without a status of job ${id}`);
   }
 
   async stop(id: string): Promise<void> {
@@ -80,7 +85,9 @@ export class RayJobApi {
   }
 
   #failure(method: string, reason: string, cause?: unknown): ServiceUnavailableError {
-    return new ServiceUnavailableError(`the job API of Ray, ${method} ${this.#base}: ${reason}`, { cause });
+    return new ServiceUnavailableError(`the job API of Ray, ${method} ${this.#shownBase}: ${reason}`, {
+      cause,
+    });
   }
 }
 
@@ -89,7 +96,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** Not by `fetch`: its requests say that they are those of a browser, and Ray takes no jobs from browsers. */
+/**
+ * Sends a request without `fetch`, whose requests say that a browser sends them: Ray takes no jobs from
+ * browsers.
+ */
 function send(
   url: string,
   method: "GET" | "POST",

@@ -6,7 +6,7 @@
 import { untilAborted } from "../async/abort.js";
 import { sleep } from "../async/sleep.js";
 import { performance } from "../async/timers.js";
-import { InvalidInputError, messageOf, ServiceUnavailableError } from "../errors.js";
+import { InternalError, InvalidInputError, messageOf } from "../errors.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import type { BackfillTask, ClusterExecutor, ClusterRun } from "../namespace/clusters.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
@@ -14,7 +14,7 @@ import { isAbsolute, join, relative } from "../platform/native.js";
 import { hasEnded, type RayJob, RayJobApi } from "./jobApi.js";
 import { Reports, writeOrder } from "./reports.js";
 
-/** What runs on the cluster. */
+/** The programs that run on the cluster, and their surroundings. */
 export interface RayEnvironment {
   /**
    * Command line of the runner, on the machine that Ray starts the job on, such as
@@ -26,7 +26,7 @@ export interface RayEnvironment {
   /** Ray's runtime environment of the job: `working_dir`, `pip`, `env_vars` and so on. Default: none. */
   readonly runtimeEnv?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * What a worker needs, as options of a Ray task, such as `{ num_cpus: 1, num_gpus: 0.5 }`. Default: one
+   * Resources of a worker, as options of a Ray task, such as `{ num_cpus: 1, num_gpus: 0.5 }`. Default: one
    * processor.
    */
   readonly resources?: Readonly<Record<string, unknown>> | undefined;
@@ -41,7 +41,8 @@ export interface RayClusterOptions extends RayEnvironment {
   /** Path of the namespace's directory on the machines of the cluster. Default: the same as here. */
   readonly root?: string | undefined;
   /**
-   * Other environments, by the name that a request has as its `manifest`; what one leaves out is as above.
+   * Further environments, by the name that a request has as its `manifest`. A member that one leaves out is
+   * as above.
    */
   readonly manifests?: Readonly<Record<string, Partial<RayEnvironment>>> | undefined;
   /** Milliseconds between two looks at the reports. Default: 1000. */
@@ -57,7 +58,7 @@ const AWAY_MS = 60_000;
 const STOP_MS = 15_000;
 /** Characters of the end of a log that an error shows. */
 const SHOWN_LENGTH = 2000;
-/** Name of the metadata that tells whose job a job of Ray is. */
+/** Name of the metadata with the id of our job. */
 const OWNER = "tiltyard_job";
 
 /**
@@ -105,7 +106,7 @@ const orderOf = (
   root: string,
 ) => ({ root, worker, concurrency, resources, tasks });
 
-/** The directory of the run, as the cluster has it. */
+/** Returns the path of the run's directory on the machines of the cluster. */
 function directoryThere({ root, directory }: ClusterRun, rootThere: string): string {
   const path = relative(root, directory);
   // A table outside the namespace's directory lies under the same path everywhere.
@@ -114,7 +115,8 @@ function directoryThere({ root, directory }: ClusterRun, rootThere: string): str
 }
 
 /**
- * Stops what a process that died has left running for the same job: its workers would compute the same again.
+ * Stops jobs of Ray that a dead process has left running for the same job: their workers would compute the
+ * same again.
  */
 async function stopOthers(api: RayJobApi, { jobId }: ClusterRun): Promise<void> {
   for (const job of await api.list()) {
@@ -129,8 +131,9 @@ async function stopAndWait(api: RayJobApi, id: string): Promise<void> {
 }
 
 /**
- * Tells what is reported until the job has ended.
- * @throws ServiceUnavailableError where the job ended without a report, was stopped, or can't be asked
+ * Hands on reports until the job has ended.
+ * @throws InternalError if the job ended without a report, or was stopped; ServiceUnavailableError if the API
+ *   is out of reach
  */
 async function follow(
   api: RayJobApi,
@@ -160,9 +163,10 @@ async function follow(
   }
 }
 
-async function failureOf(api: RayJobApi, { status, message }: RayJob, id: string): Promise<Error> {
+/** An internal error: what a program on the cluster printed is not for callers of a server. */
+async function failureOf(api: RayJobApi, { status, message }: RayJob, id: string): Promise<InternalError> {
   const log = await api.logs(id).catch((error: unknown) => `there is no log: ${messageOf(error)}`);
-  return new ServiceUnavailableError(
+  return new InternalError(
     `job ${id} of Ray ended as ${status}: ${message ?? ""}\n${log.slice(-SHOWN_LENGTH)}`,
   );
 }

@@ -4,14 +4,14 @@
  *   tasks.json        what is to be done: written by the executor before the run
  *   <name>.reports    a line of JSON for each report: appended by one process of the cluster
  *
- * Both survive whoever dies. A line counts once its end is there.
+ * Both outlive every process. A line counts once its end is there.
  */
 
 import type { Disk } from "../io/disk/disk.js";
 import type { BackfillTask, ClusterRun } from "../namespace/clusters.js";
 import { join } from "../platform/native.js";
 
-/** What the runner is to do. */
+/** The work of a runner. */
 export interface RunOrder {
   /** Path of the namespace's directory, on the machines of the cluster. */
   readonly root: string;
@@ -57,7 +57,7 @@ export class Reports {
     return this.#reported.size;
   }
 
-  /** Reads on, and tells what is new. */
+  /** Reads the lines that are new, and hands their reports on. */
   async readOn(): Promise<void> {
     const { directory } = this.#run;
     for (const { name, kind } of (await this.#disk.list(directory)) ?? []) {
@@ -106,14 +106,14 @@ export class Reports {
   }
 }
 
-/** One line: one of these. */
+/** One line: exactly one of these members. */
 export interface ReportLine {
   readonly progress?: { readonly taskId: string; readonly rows: number };
   readonly done?: { readonly taskId: string; readonly rows: number; readonly files: readonly string[] };
   readonly failed?: { readonly taskId: string; readonly type: string; readonly message: string };
 }
 
-/** Null for what is no report, such as a line that a dying process left. */
+/** Parses a line; null if it is not a report, such as the end of a file that a dying process left. */
 function parsed(line: string): ReportLine | null {
   let report: unknown;
   try {

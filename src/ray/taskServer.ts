@@ -1,9 +1,9 @@
 /**
- * What a worker does: it takes tasks from standard input and reports to standard output, line by line, until
- * the input ends.
+ * The loop of a worker: it takes tasks from standard input and reports to standard output, line by line,
+ * until the input ends.
  *
  *   in    {"root": …} first, then one {"task": …} after the other: the next when the one before is reported
- *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; all other lines are a function's own
+ *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; all other text is a function's own
  *
  * An input that ends while a task is under way means that the process at the other end died: the task is
  * aborted.
@@ -11,11 +11,12 @@
 
 import { performance } from "../async/timers.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
-import { AbortedError, messageOf, NamespaceError } from "../errors.js";
+import { AbortedError, InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { BackfillTask } from "../namespace/clusters.js";
+import { isObject } from "../optionMembers.js";
 import type { ReportLine } from "./reports.js";
 
-/** Where a worker takes tasks from, and reports to. */
+/** Input and output of a worker. */
 export interface TaskServerOptions {
   /** Default: standard input. */
   readonly input?: AsyncIterable<Uint8Array | string> | undefined;
@@ -45,11 +46,15 @@ export async function serveBackfillTasks(
   let working: Promise<void> = Promise.resolve();
   try {
     for await (const line of linesOf(input)) {
-      const { root, task } = JSON.parse(line) as { readonly root?: string; readonly task?: BackfillTask };
-      if (root !== undefined) namespace = open(root);
+      const { root, task } = orderIn(line);
+      if (root !== undefined) {
+        if (namespace !== null) throw new InvalidInputError("input: only the first line names a directory");
+        namespace = open(root);
+      }
       const worker = namespace;
       if (task === undefined) continue;
-      if (worker === null) throw new Error("the first line names the namespace's directory");
+      if (worker === null)
+        throw new InvalidInputError("input: the first line names the namespace's directory");
       working = working.then(() => compute(worker, task, ended.signal, report));
     }
   } finally {
@@ -57,6 +62,24 @@ export async function serveBackfillTasks(
     await working;
     await namespace?.close();
   }
+}
+
+/** @throws InvalidInputError for a line that is not an order */
+function orderIn(line: string): { readonly root?: string; readonly task?: BackfillTask } {
+  let order: unknown;
+  try {
+    order = JSON.parse(line);
+  } catch (cause) {
+    throw new InvalidInputError("input: a line is not JSON", { cause });
+  }
+  const { root, task } = isObject(order)
+    ? (order as { readonly root?: unknown; readonly task?: unknown })
+    : {};
+  const isRoot = root === undefined || typeof root === "string";
+  if ((root === undefined && task === undefined) || !isRoot || (task !== undefined && !isObject(task))) {
+    throw new InvalidInputError("input: a line has neither the path of a directory nor a task");
+  }
+  return { root, task } as { readonly root?: string; readonly task?: BackfillTask };
 }
 
 async function compute(
@@ -79,7 +102,7 @@ async function compute(
     });
     report({ done });
   } catch (error) {
-    // Nobody listens any more.
+    // The runner has ended, and reads no reports.
     if (signal.aborted) return;
     const type = error instanceof NamespaceError ? error.type : "Internal";
     report({ failed: { taskId, type, message: messageOf(error) } });

@@ -6,22 +6,27 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Int32, Int64, Table, vectorFromArray } from "apache-arrow";
 import {
   type BackfillTask,
   DirectoryNamespace,
+  InternalError,
   InvalidInputError,
+  type NamespaceError,
   ServiceUnavailableError,
   type UserFunction,
 } from "tiltyard";
 import { rayCluster, serveBackfillTasks } from "tiltyard/ray";
+import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { listen } from "../support/frameworks.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ID = { id: ["t"] };
 const ROWS = 40;
+const JSON_TYPE = { "content-type": "application/json" };
 const double = {
   ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },
   batch: ({ n }) => ([...n] as number[]).map((each) => BigInt(each) * 2n),
@@ -256,23 +261,49 @@ it("submits what is left again after a job that failed halfway", async () => {
 it("fails with the log of a job that reported nothing, or was stopped, and where the API is away", async () => {
   ray.run = () => Promise.reject(new Error("exit code 1"));
   const ns = open();
-  const failing = async (message: RegExp, of = ns) => {
-    const job = of.waitForJob(await of.alterTableBackfillColumns(request()));
-    await expect(job).rejects.toThrow(ServiceUnavailableError);
+  const failing = async (message: RegExp, kind: new (message: string) => NamespaceError, of = ns) => {
+    const { jobId } = await of.alterTableBackfillColumns(request());
+    const job = of.waitForJob({ jobId });
+    await expect(job).rejects.toThrow(kind);
     await expect(job).rejects.toThrow(message);
+    return jobId;
   };
-  await failing(/raysubmit_0 of Ray ended as FAILED: exit code 1\nTraceback: no module named ray/);
+  const jobId = await failing(
+    /raysubmit_0 of Ray ended as FAILED: exit code 1\nTraceback: no module named ray/,
+    InternalError,
+  );
+  // What the cluster printed is not for callers over HTTP.
+  const handler = createRestHandler(ns, { auth: { anonymous: true } });
+  const answer = await handler(
+    new Request(`http://localhost/v1/job/${jobId}/describe`, {
+      method: "POST",
+      body: "{}",
+      headers: JSON_TYPE,
+    }),
+  );
+  expect(await answer.json()).toMatchObject({ error: { message: "the job failed inside the server" } });
   ray.run = async (job) => {
     job.status = "STOPPED";
     return "STOPPED";
   };
-  await failing(/ended as STOPPED/);
+  await failing(/ended as STOPPED/, InternalError);
   ray.failures = 1;
-  await failing(/the job API of Ray, GET .*: 500 "the head restarts"/);
+  await failing(/the job API of Ray, GET .*: 500 "the head restarts"/, ServiceUnavailableError);
   await failing(
     /the job API of Ray, GET http:\/\/127\.0\.0\.1:9\/api\/jobs\/: /,
+    ServiceUnavailableError,
     open({ address: "http://127.0.0.1:9" }),
   );
+});
+
+it("names the address in errors without its password", async () => {
+  ray.failures = 1;
+  const ns = open({ address: address.replace("://", "://ann:secret-of-ray@") });
+  const job = ns.waitForJob(await ns.alterTableBackfillColumns(request()));
+  await expect(job).rejects.toThrow(/the job API of Ray, GET http:\/\/127\.0\.0\.1:\d+\/api\/jobs\/: 500/);
+  const [{ error }] = (await ns.listJobs()).jobs;
+  expect(JSON.stringify(error)).not.toContain("secret-of-ray");
+  expect(ray.headers).toEqual([`Basic ${btoa("ann:secret-of-ray")}`]);
 });
 
 it("outlives an API that is away for a moment", async () => {
@@ -373,6 +404,35 @@ it("aborts the task of a worker whose input ends", async () => {
   const job = ns.waitForJob(await ns.alterTableBackfillColumns(request()));
   await expect(job).rejects.toThrow(/4 tasks have no values in the table's directory after 3 runs/);
   expect(isAborted).toBe(true);
+});
+
+it("ends a worker whose input makes no sense, and closes its namespace", async () => {
+  const bad: [lines: string, message: RegExp][] = [
+    ["{", /a line is not JSON/],
+    ["null", /neither the path of a directory nor a task/],
+    ["[]", /neither/],
+    ['{"root":5}', /neither/],
+    [JSON.stringify({ root, task: "x" }), /neither/],
+    [JSON.stringify({ task: { taskId: "x" } }), /the first line names/],
+    [`${JSON.stringify({ root })}\n${JSON.stringify({ root })}`, /only the first line names/],
+  ];
+  let [openCount, closeCount] = [0, 0];
+  for (const [lines, message] of bad) {
+    const serving = serveBackfillTasks(
+      () => {
+        openCount++;
+        return {
+          runBackfillTask: () => expect.unreachable(),
+          async close() {
+            closeCount++;
+          },
+        };
+      },
+      { input: Readable.from([`${lines}\n`]), write: () => undefined },
+    );
+    await expect(serving, lines).rejects.toThrow(message);
+  }
+  expect([openCount, closeCount]).toEqual([1, 1]);
 });
 
 it("refuses options that are misspelt, or mean nothing", () => {

@@ -12,6 +12,8 @@ export const functions = {
     async batch({ n }, { signal }) {
       const numbers = [...n];
       const { TILTYARD_LOG } = process.env;
+      // Functions may print to where a worker reports.
+      if (process.env.TILTYARD_RUN !== undefined) process.stdout.write(`tiltyard: ${numbers.length} rows, `);
       await sleep(5 * numbers.length, undefined, { signal });
       if (TILTYARD_LOG !== undefined) {
         appendFileSync(TILTYARD_LOG, `${process.pid} ${process.ppid} ${numbers.join(",")}\n`);
