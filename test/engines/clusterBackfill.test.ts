@@ -74,7 +74,7 @@ const request = (change: object = {}) => ({
   ...{ batchCheckpointFlushIntervalSeconds: 0.1, commitGranularity: COMMITTED_TOGETHER, ...change },
 });
 
-/** A line of the log: who computed which numbers. */
+/** A line of the log: a process, and the numbers that it has computed. */
 interface Call {
   readonly pid: number;
   /** The process of Ray that started the worker. */
@@ -201,7 +201,7 @@ describe("Ray", () => {
       result: { rows: ROWS, fragments: FRAGMENTS },
     });
     expect(await versionsSince(before)).toBe(FRAGMENTS / COMMITTED_TOGETHER);
-    // What was not saved when they were killed is computed again: a few calls, not the fragments.
+    // Rows that were not saved when the workers died are computed again: a few calls, not whole fragments.
     const repeated = (await calls()).flatMap((call) => call.numbers).length - ROWS;
     await annotate(`two processes killed: ${repeated} of ${ROWS} rows were computed again`, "measured");
     expect(repeated).toBeLessThanOrEqual(2 * FRAGMENT_ROWS);
@@ -229,8 +229,8 @@ describe("Ray", () => {
   it("goes on where the process that ran the job was killed", async ({ annotate }) => {
     await makeTable();
     const before = (await open().describeTable(ID)).version as number;
-    const given = JSON.stringify({ root, request: request(), options: clusterOptions() });
-    const driver = fork(support("clusterDriver.mjs"), [given], { execArgv: [] });
+    const order = JSON.stringify({ root, request: request(), options: clusterOptions() });
+    const driver = fork(support("clusterDriver.mjs"), [order], { execArgv: [] });
     const [{ jobId }] = (await once(driver, "message")) as [{ jobId: string }];
     await until(async () => (await calls()).length >= 10);
     driver.kill("SIGKILL");

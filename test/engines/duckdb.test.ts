@@ -1,12 +1,13 @@
 /** DuckDB, with its Lance extension. */
 
-import { Table as ArrowTable, Float64, Int64, type Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Float64, type Table, Utf8 } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 import { describeFrames, expectSame, type FramePair, pathOf, typesOf } from "./support/frameSuite.js";
 import { API_KEY, startHandler } from "./support/handler.js";
 import { Python } from "./support/python.js";
+import { numbersFrom, rowsOf, sortedIdsOf } from "./support/rows.js";
 import { makeSampleTable } from "./support/sampleTable.js";
 
 const INTERVAL = /Unsupported cast from month_day_nano_interval to duration/;
@@ -15,28 +16,15 @@ const INTERVAL = /Unsupported cast from month_day_nano_interval to duration/;
 const PLAIN = ["id", "n", "kind", "s"];
 
 const plainRows = (ids: readonly number[]): Table =>
-  new ArrowTable({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    n: vectorFromArray(
-      ids.map((id) => id / 2),
-      new Float64(),
-    ),
-    s: vectorFromArray(
-      ids.map((id) => `text ${id}`),
-      new Utf8(),
-    ),
-  });
+  rowsOf(ids, { n: [new Float64(), (id) => id / 2], s: [new Utf8(), (id) => `text ${id}`] });
 
 const idsOf = async (namespace: DirectoryNamespace, name: string): Promise<number[]> =>
-  (
+  sortedIdsOf(
     await namespace
       .table([name])
       .scan({ columns: ["id"] })
-      .toArrow()
-  )
-    .toArray()
-    .map(({ id }) => Number(id))
-    .sort((one, two) => one - two);
+      .toArrow(),
+  );
 
 function describeDirectory(pair: FramePair): void {
   const attached = (...statements: string[]) => pair.python.call("attached", pair.root, statements);
@@ -60,7 +48,7 @@ function describeDirectory(pair: FramePair): void {
           "WHEN MATCHED THEN UPDATE SET s = n.s WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n.id, n.s)",
       );
       const table = pair.namespace.table(["made"]);
-      const ids = Array.from({ length: 95 }, (_, id) => id).filter((id) => id !== 7 && id !== 77);
+      const ids = numbersFrom(0, 95).filter((id) => id !== 7 && id !== 77);
       expect(await idsOf(pair.namespace, "made")).toEqual(ids);
       expect(await table.countRows("s = 'changed'")).toBe(8);
       expect(await table.countRows("s = 'merged'")).toBe(10);
@@ -182,7 +170,7 @@ function describeRest(pair: FramePair): void {
         "UPDATE ours.main.rested SET s = 'changed' WHERE id > 18",
         "DELETE FROM ours.main.rested WHERE id = 5",
       );
-      const ids = Array.from({ length: 22 }, (_, id) => id).filter((id) => id !== 5);
+      const ids = numbersFrom(0, 22).filter((id) => id !== 5);
       expect(await idsOf(pair.namespace, "rested")).toEqual(ids);
       expect(await pair.namespace.table(["rested"]).countRows("s = 'changed'")).toBe(3);
       await run("DROP TABLE ours.main.doomed");

@@ -1,25 +1,17 @@
 /** Geneva: its columns computed by functions, which we recognise, fill and clean up around; and ours, as it sees them. */
 
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Table as ArrowTable, Int64, type Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Int64, type Table, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 import { expectSame } from "./support/frameSuite.js";
-import { Python } from "./support/python.js";
+import { RayPython } from "./support/rayPython.js";
+import { numbersFrom, rowsOf, sortedIdsOf } from "./support/rows.js";
 
-const rowsFrom = (first: number, count: number): Table => {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  return new ArrowTable({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    s: vectorFromArray(
-      ids.map((id) => `text ${id}`),
-      new Utf8(),
-    ),
-  });
-};
+const rowsFrom = (first: number, count: number): Table =>
+  rowsOf(numbersFrom(first, count), { s: [new Utf8(), (id) => `text ${id}`] });
 
 /** Our function of the name that Geneva's has, told apart by what it returns. */
 const TIMES_TEN: UserFunction = {
@@ -31,22 +23,16 @@ const TIMES_TEN: UserFunction = {
 
 describe("Geneva 0.17.0", () => {
   let root: string;
-  let clusterDirectory: string;
   let namespace: DirectoryNamespace;
-  let python: Python;
+  let python: RayPython;
   beforeAll(async () => {
     root = await makeTempDir();
-    // Sockets of the cluster lie in it, whose paths have about a hundred characters at most.
-    clusterDirectory = await mkdtemp(join(tmpdir(), "ray-"));
     namespace = new DirectoryNamespace({ root, durability: "none", functions: { twice: TIMES_TEN } });
-    python = await Python.start("geneva", "geneva_tables");
-    await python.call("start", clusterDirectory);
+    python = await RayPython.start("geneva", "geneva_tables");
   }, 300_000);
   afterAll(async () => {
-    await python?.call("stop");
     await python?.[Symbol.asyncDispose]();
     await namespace.close();
-    await rm(clusterDirectory, { recursive: true, force: true });
   }, 60_000);
 
   const rowsHere = (name: string) =>
@@ -105,11 +91,10 @@ describe("Geneva 0.17.0", () => {
     }
     expect(await backfill).toBe("DONE");
     await backfillHere("busy");
-    const rows = (await rowsHere("busy")).toArray();
-    expect(rows.map(({ id }) => Number(id)).sort((one, two) => one - two)).toEqual(
-      Array.from({ length: 150 }, (_, index) => index),
-    );
-    // Geneva computes rows that were there when it began; what it left is for the next backfill, here ours.
+    const computed = await rowsHere("busy");
+    expect(sortedIdsOf(computed)).toEqual(numbersFrom(0, 150));
+    const rows = computed.toArray();
+    // Geneva computes rows that were there when it began; the next backfill, which is ours, computes the others.
     for (const { id, twice } of rows) expect([id * 2n, id * 10n]).toContain(twice);
     expect(rows.filter(({ id, twice }) => twice === id * 2n).length).toBeGreaterThan(0);
   }, 300_000);

@@ -1,27 +1,24 @@
 /** The catalog of a directory: what either engine does to namespaces and tables, both see. */
 
 import { basename } from "node:path";
-import { Field, Int64, Schema, Table, vectorFromArray } from "apache-arrow";
+import type { Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 import { MAJORS } from "./support/pylance.js";
 import { Python, PythonError } from "./support/python.js";
+import { idRows, sortedIdsOf } from "./support/rows.js";
 
 type Id = readonly string[];
 
-const SCHEMA = new Schema([new Field("id", new Int64(), true)]);
-const rowsOf = (...ids: number[]): Table =>
-  new Table(SCHEMA, { id: vectorFromArray(ids.map(BigInt), new Int64()) });
-
-/** What is below a namespace: the ids of the rows of each table, null for one that is declared only. */
+/** Content of a namespace: the ids of the rows of each table, null for one that is declared only. */
 interface View {
   readonly properties: Readonly<Record<string, string>>;
   readonly tables: Readonly<Record<string, readonly number[] | null>>;
   readonly namespaces: Readonly<Record<string, View>>;
 }
 
-/** The same verbs of both engines. */
+/** Operations that both engines have. */
 interface Catalog {
   createNamespace(id: Id, properties?: Readonly<Record<string, string>>): Promise<unknown>;
   dropNamespace(id: Id): Promise<unknown>;
@@ -42,8 +39,7 @@ function ours(namespace: DirectoryNamespace): Catalog {
     const idsOf = async (name: string) => {
       const table = [...id, name];
       if ((await namespace.describeTable({ id: table })).isOnlyDeclared === true) return null;
-      const rows = await namespace.table(table).scan().toArrow();
-      return Array.from(rows.getChild("id") ?? [], Number).sort((one, two) => one - two);
+      return sortedIdsOf(await namespace.table(table).scan().toArrow());
     };
     const members = async <T>(names: readonly string[], of: (name: string) => Promise<T>) =>
       Object.fromEntries(await Promise.all(names.map(async (name) => [name, await of(name)] as const)));
@@ -57,7 +53,7 @@ function ours(namespace: DirectoryNamespace): Catalog {
     createNamespace: (id, properties) => namespace.createNamespace({ id, properties }),
     dropNamespace: (id) => namespace.dropNamespace({ id }),
     declareTable: (id) => namespace.declareTable({ id }),
-    createTable: (id, ...ids) => namespace.createTable({ id }, rowsOf(...ids)),
+    createTable: (id, ...ids) => namespace.createTable({ id }, idRows(...ids)),
     dropTable: (id) => namespace.dropTable({ id }),
     deregisterTable: async (id) => basename((await namespace.deregisterTable({ id })).location),
     registerTable: (id, location) => namespace.registerTable({ id, location }),
@@ -73,7 +69,7 @@ function theirs(python: Python, root: string): Catalog {
     createNamespace: (id, properties) => ask("create_namespace", { id, properties }),
     dropNamespace: (id) => ask("drop_namespace", { id }),
     declareTable: (id) => ask("declare_table", { id }),
-    createTable: (id, ...ids) => ask("create_table", { id }, rowsOf(...ids)),
+    createTable: (id, ...ids) => ask("create_table", { id }, idRows(...ids)),
     dropTable: (id) => ask("drop_table", { id }),
     async deregisterTable(id) {
       const { location } = await ask<{ location: string }>("describe_table", { id });

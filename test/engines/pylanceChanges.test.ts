@@ -1,51 +1,29 @@
 /** Changes of rows and columns: each by either engine to the same table, and both engines see the same rows after it. */
 
-import {
-  Table as ArrowTable,
-  Field,
-  Float64,
-  Int64,
-  List,
-  type Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Field, Int64, List } from "apache-arrow";
+import { describe, expect, it } from "vitest";
 import { compareTables } from "../support/compareTables.js";
 import { Random } from "../support/generators.js";
-import { MAJORS, PylancePair, sortedBy } from "./support/pylance.js";
+import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
+import { NUMBERS, numbersFrom, rowsOf, sortedBy, TEXTS } from "./support/rows.js";
 
 const ROWS = 400;
-const LISTS = new List(new Field("item", new Int64(), true));
-
-/** Rows with ids from `first` on. */
-function rowsFrom(first: number, count = ROWS): Table {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  return new ArrowTable({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    n: vectorFromArray(
-      ids.map((id) => (id % 7 === 0 ? null : id / 4)),
-      new Float64(),
-    ),
-    s: vectorFromArray(
-      ids.map((id) => (id % 5 === 0 ? null : `text ${id % 13}`)),
-      new Utf8(),
-    ),
-    l: vectorFromArray(
-      ids.map((id) =>
-        id % 3 === 0 ? null : Array.from({ length: id % 4 }, (_, index) => BigInt(id + index)),
-      ),
-      LISTS,
-    ),
-  });
-}
+const COLUMNS = {
+  n: NUMBERS,
+  s: TEXTS,
+  l: [
+    new List(new Field("item", new Int64(), true)),
+    (id: number) => (id % 3 === 0 ? null : Array.from({ length: id % 4 }, (_, index) => BigInt(id + index))),
+  ],
+} as const;
+const rowsFrom = (first: number, count = ROWS) => rowsOf(numbersFrom(first, count), COLUMNS);
 
 interface Change {
   here(pair: PylancePair, name: string): Promise<unknown>;
   there(pair: PylancePair, name: string): Promise<unknown>;
 }
 
-/** What each engine is asked to do; the rows are equal whoever does it. */
+/** Changes by each engine. The rows are equal, whichever engine makes the change. */
 const CHANGES: Readonly<Record<string, Change>> = {
   "appends rows": {
     here: ({ namespace }, name) => namespace.table([name]).insert(rowsFrom(ROWS)),
@@ -122,11 +100,7 @@ const saying = (by: string, stableRowIds: boolean): string =>
   `of a table ${by === "here" ? "of ours" : "of its own"} with ${stableRowIds ? "stable row ids" : "row addresses"}`;
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-  });
-  afterAll(() => pair[Symbol.asyncDispose]());
+  const pair = openPair(major);
 
   describe.each(Object.keys(CHANGES))("%s", (what) => {
     it.each(

@@ -1,23 +1,13 @@
 /** Indexes: built by either engine, asked by both, and the answers are those of a scan; also after changes and upkeep. */
 
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  Int64,
-  List,
-  Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
+import { Field, FixedSizeList, Float32, Float64, Int32, List, type Table, Utf8 } from "apache-arrow";
+import { describe, expect, it } from "vitest";
+import type { CreateTableIndexRequest, IndexType } from "../../src/namespace/indexes.js";
 import { Random } from "../support/generators.js";
 import { buildIndex } from "../support/indexedTable.js";
-import { ITS_OWN_FAULT, MAJORS, PylancePair } from "./support/pylance.js";
+import { ITS_OWN_FAULT, MAJORS, openPair, type PylancePair } from "./support/pylance.js";
 import { PythonError } from "./support/python.js";
+import { ascending, idsOf, numbersFrom, rowsOf, sortedIdsOf } from "./support/rows.js";
 
 const ROWS = 600;
 const DIMENSION = 16;
@@ -25,39 +15,25 @@ const NEAREST = 10;
 const WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"];
 const VECTORS = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
 
-/** The vector of a row, which is no other's. */
+/** Returns the vector of a row; no two rows have the same. */
 function vectorOf(id: number): number[] {
   const random = new Random(id + 1);
   return Array.from({ length: DIMENSION }, () => random.below(10_000) / 10_000);
 }
 
-function rowsFrom(first: number, count: number, vectorOfRow = vectorOf): Table {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  const wordOf = (id: number, step: number) => WORDS[(id * step) % WORDS.length];
-  return new Table({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    i: vectorFromArray(
-      ids.map((id) => (id % 6 === 0 ? null : (id * 17) % 12)),
-      new Int32(),
-    ),
-    n: vectorFromArray(
-      ids.map((id) => (id % 9 === 0 ? null : (id * 31) % 200)),
-      new Float64(),
-    ),
-    s: vectorFromArray(
-      ids.map((id) => (id % 11 === 0 ? null : `${wordOf(id, 1)} ${wordOf(id, 3)} ${id % 40}`)),
-      new Utf8(),
-    ),
-    labels: vectorFromArray(
-      ids.map((id) => (id % 8 === 0 ? null : [wordOf(id, 1), wordOf(id, 5)])),
+const wordOf = (id: number, step: number): string => WORDS[(id * step) % WORDS.length];
+
+const rowsFrom = (first: number, count: number, vectorOfRow = vectorOf): Table =>
+  rowsOf(numbersFrom(first, count), {
+    i: [new Int32(), (id) => (id % 6 === 0 ? null : (id * 17) % 12)],
+    n: [new Float64(), (id) => (id % 9 === 0 ? null : (id * 31) % 200)],
+    s: [new Utf8(), (id) => (id % 11 === 0 ? null : `${wordOf(id, 1)} ${wordOf(id, 3)} ${id % 40}`)],
+    labels: [
       new List(new Field("item", new Utf8(), true)),
-    ),
-    v: vectorFromArray(
-      ids.map((id) => vectorOfRow(id)),
-      VECTORS,
-    ),
+      (id) => (id % 8 === 0 ? null : [wordOf(id, 1), wordOf(id, 5)]),
+    ],
+    v: [VECTORS, vectorOfRow],
   });
-}
 
 type Question =
   | { readonly filter: string }
@@ -82,74 +58,48 @@ const numbers = filters(
   "NOT (n > 20)",
 );
 const near = [3, 77, 401].map((id) => ({ near: vectorOf(id).map((value) => value + 0.01) }));
-const VECTOR = { distanceType: "l2" as const, numPartitions: 4 };
+
+/** An index of values, with the same name and no settings in both engines. */
+const scalar = (indexType: IndexType, column: string, questions: readonly Question[]): Kind => ({
+  ...{ column, questions, here: { indexType } },
+  there: ["create_scalar_index", indexType],
+});
+
+/** An index of vectors in four partitions. */
+const ofVectors = (indexType: IndexType, here: Partial<Kind["here"]> = {}, there: object = {}): Kind => ({
+  ...{ column: "v", questions: near },
+  here: { indexType, distanceType: "l2", numPartitions: 4, ...here },
+  there: ["create_vector_index", indexType, { num_partitions: 4, metric: "l2", ...there }],
+});
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  BTREE: {
-    column: "n",
-    here: { indexType: "BTREE" },
-    there: ["create_scalar_index", "BTREE"],
-    questions: numbers,
-  },
-  BITMAP: {
-    column: "i",
-    here: { indexType: "BITMAP" },
-    there: ["create_scalar_index", "BITMAP"],
-    questions: filters("i = 5", "i > 8", "i IS NULL", "i IN (2, 3)", "NOT (i > 2)"),
-  },
-  ZONEMAP: {
-    column: "n",
-    here: { indexType: "ZONEMAP" },
-    there: ["create_scalar_index", "ZONEMAP"],
-    questions: numbers,
-  },
-  BLOOMFILTER: {
-    column: "n",
-    here: { indexType: "BLOOMFILTER" },
-    there: ["create_scalar_index", "BLOOMFILTER"],
-    questions: filters("n = 31", "n IS NULL", "n IN (62, 93)"),
-  },
-  LABEL_LIST: {
-    column: "labels",
-    here: { indexType: "LABEL_LIST" },
-    there: ["create_scalar_index", "LABEL_LIST"],
-    questions: filters(
-      "array_has_any(labels, ['dune', 'fjord'])",
-      "array_has_all(labels, ['birch', 'fjord'])",
-    ),
-  },
-  NGRAM: {
-    column: "s",
-    here: { indexType: "NGRAM" },
-    there: ["create_scalar_index", "NGRAM"],
-    questions: filters("contains(s, 'birch')", "contains(s, 'er 3')", "contains(s, 'nowhere')"),
-  },
+  BTREE: scalar("BTREE", "n", numbers),
+  BITMAP: scalar("BITMAP", "i", filters("i = 5", "i > 8", "i IS NULL", "i IN (2, 3)", "NOT (i > 2)")),
+  ZONEMAP: scalar("ZONEMAP", "n", numbers),
+  BLOOMFILTER: scalar("BLOOMFILTER", "n", filters("n = 31", "n IS NULL", "n IN (62, 93)")),
+  LABEL_LIST: scalar(
+    "LABEL_LIST",
+    "labels",
+    filters("array_has_any(labels, ['dune', 'fjord'])", "array_has_all(labels, ['birch', 'fjord'])"),
+  ),
+  NGRAM: scalar(
+    "NGRAM",
+    "s",
+    filters("contains(s, 'birch')", "contains(s, 'er 3')", "contains(s, 'nowhere')"),
+  ),
   FTS: {
     column: "s",
     here: { indexType: "FTS", stem: false, removeStopWords: false },
     there: ["create_scalar_index", "INVERTED", { stem: false, remove_stop_words: false }],
     questions: [{ text: "birch" }, { text: "cedar dune" }, { text: "39" }],
   },
-  IVF_PQ: {
-    column: "v",
-    here: { indexType: "IVF_PQ", ...VECTOR, numSubVectors: 4 },
-    there: ["create_vector_index", "IVF_PQ", { num_partitions: 4, num_sub_vectors: 4, metric: "l2" }],
-    questions: near,
-  },
-  IVF_HNSW_SQ: {
-    column: "v",
-    here: { indexType: "IVF_HNSW_SQ", ...VECTOR },
-    there: ["create_vector_index", "IVF_HNSW_SQ", { num_partitions: 4, metric: "l2" }],
-    questions: near,
-  },
+  IVF_PQ: ofVectors("IVF_PQ", { numSubVectors: 4 }, { num_sub_vectors: 4 }),
+  IVF_HNSW_SQ: ofVectors("IVF_HNSW_SQ"),
 };
-
-const idsOf = (rows: Table): number[] =>
-  Array.from(rows.getChild("id") ?? [], Number).sort((one, other) => one - other);
 
 async function askedHere({ namespace }: PylancePair, name: string, question: Question): Promise<number[]> {
   const table = namespace.table([name]);
-  if ("filter" in question) return idsOf(await table.scan({ ...question, columns: ["id"] }).toArrow());
+  if ("filter" in question) return sortedIdsOf(await table.scan({ ...question, columns: ["id"] }).toArrow());
   const asked =
     "text" in question
       ? { fullTextQuery: { stringQuery: { query: question.text, columns: ["s"] } }, limit: 10_000 }
@@ -161,37 +111,36 @@ async function askedHere({ namespace }: PylancePair, name: string, question: Que
           refineFactor: 100,
           ef: 1000,
         };
-  return idsOf(await table.search({ ...asked, columns: ["id"] }).toArrow());
+  return sortedIdsOf(await table.search({ ...asked, columns: ["id"] }).toArrow());
 }
 
 async function askedThere(pair: PylancePair, name: string, question: Question): Promise<number[]> {
-  if ("filter" in question) return idsOf(await pair.rowsThere(name, { ...question, columns: ["id"] }));
+  if ("filter" in question) return sortedIdsOf(await pair.rowsThere(name, { ...question, columns: ["id"] }));
   if ("text" in question) {
-    return idsOf(
+    return sortedIdsOf(
       await pair.rowsThere(name, { full_text_query: question.text, columns: ["id"], limit: 10_000 }),
     );
   }
   const options = { k: NEAREST, nprobes: 100, refine_factor: 100, ef: 1000 };
-  return idsOf(await pair.there<Table>("nearest", name, "v", question.near, { ...options, columns: ["id"] }));
+  return sortedIdsOf(
+    await pair.there<Table>("nearest", name, "v", question.near, { ...options, columns: ["id"] }),
+  );
 }
 
-/** What a look at every row finds. */
+/** Answers a question by a look at every row. */
 async function scanned(pair: PylancePair, plain: string, question: Question): Promise<number[]> {
   if ("filter" in question) return askedHere(pair, plain, question);
   const rows = await pair.rowsHere(plain);
   if ("text" in question) {
     const wanted = question.text.split(" ");
-    return idsOf(rows).filter((id) => {
-      const text = String(
-        rows.getChild("s")?.get(Array.from(rows.getChild("id") ?? [], Number).indexOf(id)) ?? "",
-      );
-      return wanted.some((word) => text.split(" ").includes(word));
-    });
+    const ids = idsOf(rows);
+    const words = Array.from(rows.getChild("s") ?? [], (text) => String(text ?? "").split(" "));
+    return ascending(ids.filter((_, row) => wanted.some((word) => words[row].includes(word))));
   }
   const distance = (id: number): number =>
     vectorOf(id).reduce((sum, value, index) => sum + (Math.fround(value) - question.near[index]) ** 2, 0);
-  const nearest = idsOf(rows).sort((one, other) => distance(one) - distance(other));
-  return nearest.slice(0, NEAREST).sort((one, other) => one - other);
+  const nearest = idsOf(rows).sort((one, two) => distance(one) - distance(two));
+  return ascending(nearest.slice(0, NEAREST));
 }
 
 /** After each, both engines are asked. */
@@ -204,13 +153,13 @@ interface Fault {
   /** Only where row ids are stable. */
   readonly ofStableIds?: boolean;
   readonly stages: readonly Stage[];
-  /** What it is asked; null for a step that fails. */
+  /** The questions with wrong answers; null for a step that fails. */
   readonly asked: RegExp | null;
 }
 
 /**
- * What pylance gets wrong with tables and indexes that it made and changed alone, too: a test proves it where it meets it.
- * docs/format.md lists them.
+ * Faults of pylance. It has them with tables and indexes that it made and changed alone, too: a test that meets a fault
+ * proves that. docs/format.md lists them.
  */
 const FAULTS: readonly Fault[] = [
   {
@@ -304,16 +253,15 @@ const ALONE: typeof MIXED = {
   compacted: (pair, name) => pair.there("compact", name),
 };
 
-/** What pylance gets wrong of a step or an answer; null if it is right. */
+/** Returns the fault of a step or an answer of pylance; null if there is none. */
 async function wrongOf(act: () => Promise<unknown>, expected?: readonly number[]): Promise<string | null> {
   try {
     const answer = await act();
     if (expected === undefined || JSON.stringify(answer) === JSON.stringify(expected)) return null;
-    const [missing, added] = [expected, answer as number[]].map((ids, side, both) => {
-      const others = new Set(side === 0 ? (both[1] as number[]) : both[0]);
-      return ids.filter((id) => !others.has(id)).length;
-    });
-    return `${missing} of ${expected.length} rows missing, ${added} wrong`;
+    const ids = answer as number[];
+    const missing = expected.filter((id) => !ids.includes(id)).length;
+    const wrong = ids.filter((id) => !expected.includes(id)).length;
+    return `${missing} of ${expected.length} rows missing, ${wrong} wrong`;
   } catch (error) {
     if (!(error instanceof PythonError)) throw error;
     return error.message.split("\n", 1)[0].replace(/, \S+\.rs:.*/, "");
@@ -321,11 +269,7 @@ async function wrongOf(act: () => Promise<unknown>, expected?: readonly number[]
 }
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-  });
-  afterAll(() => pair[Symbol.asyncDispose]());
+  const pair = openPair(major);
 
   describe.each(Object.entries(KINDS))("index %s", (kindName, kind) => {
     it.for(
@@ -373,30 +317,26 @@ describe.each(MAJORS)("pylance %i", (major) => {
   ])("vectors replaced and then indexed by %s are found once", async (type) => {
     const name = pair.freshName();
     await pair.there("write", name, rowsFrom(0, ROWS), { enable_stable_row_ids: true });
-    const settings = type === "IVF_PQ" ? { num_sub_vectors: 4 } : {};
-    await pair.there("create_vector_index", name, "v", type, {
-      num_partitions: 2,
-      metric: "l2",
-      ...settings,
-    });
+    const [call, , options] = KINDS[type].there;
+    await pair.there(call, name, "v", type, { ...options, num_partitions: 2 });
     const replaced = (id: number) => vectorOf(id + 10_000);
     await pair.there("replace_vectors", name, rowsFrom(0, 100, replaced));
     for (const refineFactor of [undefined, 20]) {
       const search = { vector: replaced(3), vectorColumn: "v", limit: 100, nprobes: 10, ef: 1000 };
-      const found = idsOf(
+      const ids = idsOf(
         await pair.namespace
           .table([name])
           .search({ ...search, refineFactor, columns: ["id"] })
           .toArrow(),
       );
-      expect(found).toHaveLength(100);
-      expect(new Set(found).size).toBe(100);
-      expect(found).toContain(3);
+      expect(ids).toHaveLength(100);
+      expect(new Set(ids).size).toBe(100);
+      expect(ids).toContain(3);
     }
   });
 });
 
-/** A table that only pylance works on, for what it does wrong without us. It is made when first asked. */
+/** A table that only pylance works on, to see its faults without us. It is made for the first question. */
 class OwnTable {
   readonly #pair: PylancePair;
   readonly #origin: Origin;
@@ -410,7 +350,7 @@ class OwnTable {
     this.#kind = kind;
   }
 
-  /** What goes wrong with a step. */
+  /** Returns the fault of a step. */
   async wrongStep(stage: Stage): Promise<string | null> {
     if (this.#name === null) {
       this.#name = this.#pair.freshName();
@@ -424,7 +364,7 @@ class OwnTable {
     return this.#wrong[STAGES.indexOf(stage)];
   }
 
-  /** What goes wrong with an answer after a step. */
+  /** Returns the fault of an answer after a step. */
   async wrongAnswer(stage: Stage, question: Question, expected: readonly number[]): Promise<string | null> {
     await this.wrongStep(stage);
     return wrongOf(() => askedThere(this.#pair, this.#name as string, question), expected);

@@ -2,9 +2,9 @@
 
 import type { Table } from "apache-arrow";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NULL_PATTERNS, type NullPattern } from "../support/generators.js";
-import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../support/interop.js";
+import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
 import {
   existsIn,
   LEAF_TYPES,
@@ -17,9 +17,9 @@ import {
   withValidStructs,
 } from "../support/nestedGenerators.js";
 import { Exchange, type Faults } from "./support/exchange.js";
-import { ITS_OWN_FAULT, MAJORS, PylancePair } from "./support/pylance.js";
+import { ITS_OWN_FAULT, MAJORS, openPair } from "./support/pylance.js";
 
-/** What pylance of every release gets wrong with its own tables as well: docs/format.md lists it. */
+/** Faults of every release of pylance, with its own tables as well; docs/format.md lists them. */
 const FAULTS: readonly { readonly column: RegExp; readonly fault: RegExp }[] = [
   // Fixed-size lists of structs are read alone, or not at all.
   { column: /together/, fault: /cannot read columns of differing lengths together|index out of bounds/ },
@@ -44,7 +44,7 @@ function nestings(version: FileVersion, nulls: NullPattern): Table {
   );
 }
 
-/** The same tables in every run. */
+/** Returns arbitrary tables, which are the same in every run. */
 const arbitraryTables = (version: FileVersion): Table[] =>
   fc
     .sample(nestedTableSpecs({ maps: version === "2.2", maxRows: ROWS }), { numRuns: ARBITRARY, seed: 4242 })
@@ -56,16 +56,7 @@ const arbitraryTables = (version: FileVersion): Table[] =>
     .map((spec) => makeNestedTable(spec));
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
-  let namespaces: ReturnType<typeof namespacesOf>;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-    namespaces = namespacesOf(pair.root);
-  });
-  afterAll(async () => {
-    await closeAll(namespaces);
-    await pair[Symbol.asyncDispose]();
-  });
+  const pair = openPair(major);
 
   const note = async (faults: Faults, annotate: (message: string, type: string) => Promise<unknown>) => {
     for (const [column, fault] of faults) {
@@ -78,7 +69,7 @@ describe.each(MAJORS)("pylance %i", (major) => {
   };
 
   describe.each(FILE_VERSIONS)("data files %s", (version) => {
-    const exchange = () => new Exchange(pair, namespaces, version);
+    const exchange = () => new Exchange(pair, version);
 
     it.for(NULL_PATTERNS)("reads our nested columns, of which %s are null", async (nulls, { annotate }) => {
       await note(await exchange().columnsWrittenHere(nestings(version, nulls)), annotate);

@@ -3,15 +3,16 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Field, FixedSizeList, Float32, Int64, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, type Table, Utf8 } from "apache-arrow";
 import { UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { IndexType } from "../../src/namespace/indexes.js";
 import { compareTables } from "../support/compareTables.js";
 import { Random } from "../support/generators.js";
 import { buildIndex } from "../support/indexedTable.js";
-import { MAJORS, PylancePair, sortedBy } from "./support/pylance.js";
+import { MAJORS, openPair } from "./support/pylance.js";
 import { Python } from "./support/python.js";
+import { numbersFrom, rowsOf, sortedBy, sortedIdsOf } from "./support/rows.js";
 
 const NEWEST = MAJORS[MAJORS.length - 1];
 const ROWS = 400;
@@ -25,24 +26,11 @@ function vectorOf(id: number): number[] {
 
 const textOf = (id: number): string => `word${id % 7} of row ${id % 40}`;
 
-function rowsFrom(first: number, count = ROWS): Table {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  return new Table({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    s: vectorFromArray(ids.map(textOf), new Utf8()),
-    v: vectorFromArray(ids.map(vectorOf), VECTORS),
-  });
-}
-
-const idsOf = (rows: Table): number[] =>
-  Array.from(rows.getChild("id") ?? [], Number).sort((one, two) => one - two);
+const rowsFrom = (first: number, count = ROWS): Table =>
+  rowsOf(numbersFrom(first, count), { s: [new Utf8(), textOf], v: [VECTORS, vectorOf] });
 
 describe(`pylance ${NEWEST}`, () => {
-  let pair: PylancePair;
-  beforeAll(async () => {
-    pair = await PylancePair.open(NEWEST);
-  });
-  afterAll(() => pair[Symbol.asyncDispose]());
+  const pair = openPair(NEWEST);
 
   const tableOf = async (options: object = {}): Promise<string> => {
     const name = pair.freshName();
@@ -101,7 +89,9 @@ describe(`pylance ${NEWEST}`, () => {
               columns: ["id"],
             })
             .toArrow();
-          expect(idsOf(found), `step ${step}`).toEqual(nearest.slice(0, 10).sort((one, two) => one - two));
+          expect(sortedIdsOf(found), `step ${step}`).toEqual(
+            nearest.slice(0, 10).sort((one, two) => one - two),
+          );
         }
       }
       await pair.there("validate", name);
@@ -137,7 +127,7 @@ describe(`pylance ${NEWEST}`, () => {
             columns: ["id"],
           })
           .toArrow();
-        expect(idsOf(found), `step ${step}, ${word}`).toEqual(wanted);
+        expect(sortedIdsOf(found), `step ${step}, ${word}`).toEqual(wanted);
       }
     }
     await pair.there("validate", name);
@@ -157,11 +147,11 @@ describe(`pylance ${NEWEST}`, () => {
     await pair.there("create_scalar_index", name, "id", "BTREE");
     await pair.there("compact", name, { defer_index_remap: true });
     const filter = "id IN (7, 155, 399)";
-    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
+    expect(sortedIdsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
     await pair.namespace.table([name]).insert(rowsFrom(ROWS, 10));
     await pair.namespace.table([name]).delete("id = 155");
-    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 399]);
-    expect(idsOf(await pair.rowsThere(name, { filter }))).toEqual([7, 399]);
+    expect(sortedIdsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 399]);
+    expect(sortedIdsOf(await pair.rowsThere(name, { filter }))).toEqual([7, 399]);
   });
 
   it("a shallow clone is read, and appended to, and its source stays as it is", async () => {
@@ -227,8 +217,12 @@ describe(`pylance ${NEWEST}`, () => {
     const expectAnswers = async (when: string) => {
       for (const filter of filters) {
         const wanted = [...rows.keys()].filter((id) => satisfies(filter, id, rows.get(id) as string));
-        expect(idsOf(await pair.rowsHere(name, { filter })), `here, ${when}, ${filter}`).toEqual(wanted);
-        expect(idsOf(await pair.rowsThere(name, { filter })), `there, ${when}, ${filter}`).toEqual(wanted);
+        expect(sortedIdsOf(await pair.rowsHere(name, { filter })), `here, ${when}, ${filter}`).toEqual(
+          wanted,
+        );
+        expect(sortedIdsOf(await pair.rowsThere(name, { filter })), `there, ${when}, ${filter}`).toEqual(
+          wanted,
+        );
       }
     };
     for (const turn of [0, 1]) {
@@ -253,11 +247,13 @@ describe(`pylance ${NEWEST}`, () => {
     await using python = await Python.start(`pylance${older}`, "pylance_tables");
     await python.call("update", pair.pathOf(name), { s: "'moved'" }, "id < 100");
     const filter = "id IN (7, 155, 399)";
-    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
-    expect(idsOf(await python.call<Table>("rows", pair.pathOf(name), { filter }))).toEqual([7, 155, 399]);
-    expect(idsOf(await pair.rowsThere(name, { filter }))).toEqual([155, 399]);
+    expect(sortedIdsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
+    expect(sortedIdsOf(await python.call<Table>("rows", pair.pathOf(name), { filter }))).toEqual([
+      7, 155, 399,
+    ]);
+    expect(sortedIdsOf(await pair.rowsThere(name, { filter }))).toEqual([155, 399]);
     await pair.namespace.table([name]).optimize();
-    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
+    expect(sortedIdsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
   });
 });
 

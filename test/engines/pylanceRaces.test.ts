@@ -3,11 +3,11 @@
 import { setTimeout } from "node:timers/promises";
 import { Int64, Table, vectorFromArray } from "apache-arrow";
 import { NamespaceError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAJORS, PylancePair } from "./support/pylance.js";
+import { describe, expect, it } from "vitest";
+import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
 
 const SECONDS = 4;
-/** Keys of the other engine begin here. */
+/** First key of pylance. */
 const THEIRS = 1_000_000;
 
 interface Changes {
@@ -16,7 +16,7 @@ interface Changes {
   updated: number;
 }
 
-/** What was acknowledged, and what failed: it may have been done or not. */
+/** Changes that were acknowledged, and changes that failed: the engine may have made these or not. */
 interface Outcome {
   readonly done: Changes;
   readonly failed: Changes;
@@ -66,11 +66,7 @@ async function race({ namespace }: PylancePair, name: string, first: number): Pr
 }
 
 describe.each([MAJORS[0], MAJORS[MAJORS.length - 1]])("pylance %i", (major) => {
-  let pair: PylancePair;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-  });
-  afterAll(() => pair[Symbol.asyncDispose]());
+  const pair = openPair(major);
 
   it.for([
     { stableRowIds: false, said: "row addresses" },

@@ -21,10 +21,10 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../support/interop.js";
+import { describe, expect, it } from "vitest";
+import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
 import { Exchange } from "./support/exchange.js";
-import { ITS_OWN_FAULT, MAJORS, PylancePair } from "./support/pylance.js";
+import { ITS_OWN_FAULT, MAJORS, openPair } from "./support/pylance.js";
 
 const extension = (name: string, metadata?: string): Map<string, string> =>
   new Map([
@@ -128,7 +128,7 @@ const BLOBS = [
     },
     wrap: (data: Uint8Array) => ({ data, uri: null, position: null, size: null }),
     sizes: [5, 64, null, 70_000, 65_536, 65_537, null, 9],
-    /** Of one release only: to send it takes seconds. */
+    /** Sent to one release only, because it takes seconds. */
     largest: 4_194_305,
   },
 ] as const;
@@ -140,36 +140,23 @@ const hex = (value: Uint8Array | null): string | null =>
   value === null ? null : Buffer.from(value).toString("hex");
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
-  let namespaces: ReturnType<typeof namespacesOf>;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-    namespaces = namespacesOf(pair.root);
-  });
-  afterAll(async () => {
-    await closeAll(namespaces);
-    await pair[Symbol.asyncDispose]();
-  });
+  const pair = openPair(major);
 
   describe.each(FILE_VERSIONS)("data files %s", (version: FileVersion) => {
+    const exchange = () => new Exchange(pair, version, { metadata: true });
+
     it("reads our extension types, half floats and dictionaries", async () => {
-      expect(
-        await new Exchange(pair, namespaces, version, { metadata: true }).columnsWrittenHere(rowsOf(COLUMNS)),
-      ).toEqual(new Map());
+      expect(await exchange().columnsWrittenHere(rowsOf(COLUMNS))).toEqual(new Map());
     });
 
     it("writes extension types, half floats and dictionaries that we read", async () => {
-      expect(
-        await new Exchange(pair, namespaces, version, { metadata: true }).columnsWrittenThere(
-          rowsOf(COLUMNS),
-        ),
-      ).toEqual(new Map());
+      expect(await exchange().columnsWrittenThere(rowsOf(COLUMNS))).toEqual(new Map());
     });
 
     it.each(["here", "there"] as const)("reads JSON written %s as we do", async (by) => {
       const name = pair.freshName();
       const rows = rowsOf([[JSON_FIELD, DOCUMENTS]]);
-      if (by === "here") await namespaces[version].createTable({ id: [name] }, rows);
+      if (by === "here") await pair.namespaces[version].createTable({ id: [name] }, rows);
       else await pair.there("write", name, rows, { data_storage_version: version });
       const textsOf = (table: Table) => Array.from(table.getChild("j") ?? []);
       const here = textsOf(await pair.rowsHere(name));
@@ -230,7 +217,7 @@ describe.each(MAJORS)("pylance %i", (major) => {
       const name = pair.freshName();
       const table = pair.namespace.table([name]);
       if (by === "here") {
-        await namespaces[version].createTable({ id: [name] }, rowsFrom(0));
+        await pair.namespaces[version].createTable({ id: [name] }, rowsFrom(0));
         await writeThere(name, version, 100, { mode: "append" });
       } else {
         await writeThere(name, version, 0, { data_storage_version: version });

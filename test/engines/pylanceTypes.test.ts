@@ -1,28 +1,19 @@
 /** Values of every type: pylance reads ours, and we read pylance's, in every version of data files. */
 
 import type { Table } from "apache-arrow";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { allTypesSpec, makeTable, NULL_PATTERNS } from "../support/generators.js";
-import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../support/interop.js";
-import { MAJORS, PylancePair } from "./support/pylance.js";
+import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
+import { MAJORS, openPair } from "./support/pylance.js";
 
 const ROWS = 700;
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
-  let namespaces: ReturnType<typeof namespacesOf>;
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
-    namespaces = namespacesOf(pair.root);
-  });
-  afterAll(async () => {
-    await closeAll(namespaces);
-    await pair[Symbol.asyncDispose]();
-  });
+  const pair = openPair(major);
 
   const here = async (rows: Table, dataStorageVersion: FileVersion) => {
     const name = pair.freshName();
-    await namespaces[dataStorageVersion].createTable({ id: [name] }, rows);
+    await pair.namespaces[dataStorageVersion].createTable({ id: [name] }, rows);
     return name;
   };
   const there = async (rows: Table, dataStorageVersion: FileVersion) => {

@@ -1,14 +1,9 @@
 /** Versions, tags and branches: made, moved and deleted by either engine; a cleanup by either keeps what they need. */
 
-import { Field, Int64, Schema, Table, vectorFromArray } from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MAJORS, PylancePair } from "./support/pylance.js";
-
-const SCHEMA = new Schema([new Field("id", new Int64(), true)]);
-const rowsOf = (...ids: number[]): Table =>
-  new Table(SCHEMA, { id: vectorFromArray(ids.map(BigInt), new Int64()) });
-const idsOf = (rows: Table): number[] =>
-  Array.from(rows.getChild("id") ?? [], Number).sort((one, two) => one - two);
+import type { Table } from "apache-arrow";
+import { beforeAll, describe, expect, it } from "vitest";
+import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
+import { idRows, sortedIdsOf } from "./support/rows.js";
 
 /** A version of the main branch or of another; without a version the latest. */
 interface Point {
@@ -16,7 +11,7 @@ interface Point {
   readonly version?: number;
 }
 
-/** The same verbs of both engines. */
+/** Operations that both engines have. */
 interface Engine {
   append(name: string, branch: string | undefined, ...ids: number[]): Promise<unknown>;
   delete(name: string, branch: string | undefined, filter: string): Promise<unknown>;
@@ -41,20 +36,20 @@ interface Engine {
 }
 
 function ours({ namespace }: PylancePair): Engine {
-  const at = (name: string, point: Point = {}) => namespace.table([name], point);
+  const open = (name: string, point: Point = {}) => namespace.table([name], point);
   return {
-    append: (name, branch, ...ids) => at(name, { branch }).insert(rowsOf(...ids)),
-    delete: (name, branch, filter) => at(name, { branch }).delete(filter),
+    append: (name, branch, ...ids) => open(name, { branch }).insert(idRows(...ids)),
+    delete: (name, branch, filter) => open(name, { branch }).delete(filter),
     createTag: (name, tag, point) => namespace.createTableTag({ id: [name], tag, ...point }),
     moveTag: (name, tag, point) => namespace.updateTableTag({ id: [name], tag, ...point }),
     deleteTag: (name, tag) => namespace.deleteTableTag({ id: [name], tag }),
     createBranch: (id, name, from) =>
       namespace.createTableBranch({ id: [id], name, fromBranch: from.branch, fromVersion: from.version }),
     deleteBranch: (id, name) => namespace.deleteTableBranch({ id: [id], name }),
-    restore: (name, version) => at(name).restore(version),
-    cleanup: (name) => at(name).cleanup({ olderThanMs: 0 }),
-    read: async (name, point) => idsOf(await at(name, point).scan().toArrow()),
-    readTag: async (name, tag) => idsOf(await namespace.table([name], { tag }).scan().toArrow()),
+    restore: (name, version) => open(name).restore(version),
+    cleanup: (name) => open(name).cleanup({ olderThanMs: 0 }),
+    read: async (name, point) => sortedIdsOf(await open(name, point).scan().toArrow()),
+    readTag: async (name, tag) => sortedIdsOf(await namespace.table([name], { tag }).scan().toArrow()),
     async tags(name) {
       const { tags } = await namespace.listTableTags({ id: [name] });
       return Object.fromEntries(
@@ -80,7 +75,7 @@ function ours({ namespace }: PylancePair): Engine {
 function theirs(pair: PylancePair): Engine {
   const point = ({ branch, version }: Point) => [branch ?? null, version ?? null];
   return {
-    append: (name, branch, ...ids) => pair.there("append_to", name, point({ branch }), rowsOf(...ids)),
+    append: (name, branch, ...ids) => pair.there("append_to", name, point({ branch }), idRows(...ids)),
     delete: (name, branch, filter) => pair.there("delete_from", name, point({ branch }), filter),
     createTag: (name, tag, to) => pair.there("create_tag", name, tag, point(to)),
     moveTag: (name, tag, to) => pair.there("update_tag", name, tag, point(to)),
@@ -89,8 +84,8 @@ function theirs(pair: PylancePair): Engine {
     deleteBranch: (name, branch) => pair.there("delete_branch", name, branch),
     restore: (name, version) => pair.there("restore", name, version),
     cleanup: (name) => pair.there("cleanup", name),
-    read: async (name, from) => idsOf(await pair.there<Table>("rows_of", name, point(from))),
-    readTag: async (name, tag) => idsOf(await pair.there<Table>("rows_of", name, tag)),
+    read: async (name, from) => sortedIdsOf(await pair.there<Table>("rows_of", name, point(from))),
+    readTag: async (name, tag) => sortedIdsOf(await pair.there<Table>("rows_of", name, tag)),
     tags: (name) => pair.there("tags", name),
     branches: (name) => pair.there("branches", name),
     versions: (name) => pair.there("versions", name),
@@ -98,13 +93,11 @@ function theirs(pair: PylancePair): Engine {
 }
 
 describe.each(MAJORS)("pylance %i", (major) => {
-  let pair: PylancePair;
+  const pair = openPair(major);
   let engines: { readonly here: Engine; readonly there: Engine };
-  beforeAll(async () => {
-    pair = await PylancePair.open(major);
+  beforeAll(() => {
     engines = { here: ours(pair), there: theirs(pair) };
   });
-  afterAll(() => pair[Symbol.asyncDispose]());
 
   /** Both engines see the same tags and branches, the same rows of each of them, and the same versions. */
   async function expectSame(name: string): Promise<{ tags: unknown; branches: unknown }> {
@@ -133,8 +126,8 @@ describe.each(MAJORS)("pylance %i", (major) => {
   /** Five versions, each of a row more. */
   async function makeTable(by: "here" | "there"): Promise<string> {
     const name = pair.freshName();
-    if (by === "here") await pair.namespace.createTable({ id: [name] }, rowsOf(1));
-    else await pair.there("write", name, rowsOf(1));
+    if (by === "here") await pair.namespace.createTable({ id: [name] }, idRows(1));
+    else await pair.there("write", name, idRows(1));
     for (const id of [2, 3, 4, 5]) await engines[id % 2 === 0 ? "here" : "there"].append(name, undefined, id);
     return name;
   }

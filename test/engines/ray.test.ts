@@ -1,93 +1,67 @@
 /** Ray: tasks that read and write our tables, and commits that our server makes versions. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Table, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import type { Table } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TYPE_NAMES } from "../support/generators.js";
-import { FILE_VERSIONS, namespacesOf } from "../support/interop.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { closeAll, FILE_VERSIONS, namespacesOf } from "../support/interop.js";
 import { expectSame, typesOf, valuesOf } from "./support/frameSuite.js";
-import { API_KEY, type Handler, startHandler } from "./support/handler.js";
-import { Python } from "./support/python.js";
+import { API_KEY } from "./support/handler.js";
+import { RayPython } from "./support/rayPython.js";
+import { numbersFrom } from "./support/rows.js";
 import { makeSampleTable, sampleRows } from "./support/sampleTable.js";
+import { ServedDirectory } from "./support/served.js";
 
 const ROUNDS = 20;
 const COLUMNS = ["id", "kind", "n", "tags"];
 const rowsFrom = (first: number, count: number): Table => sampleRows(first, count).select(COLUMNS);
 
 describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
-  let root: string;
-  let clusterDirectory: string;
-  let namespace: DirectoryNamespace;
-  let python: Python;
-  let handler: Handler;
-  let tables = 0;
+  let served: ServedDirectory;
+  let python: RayPython;
   beforeAll(async () => {
-    root = await makeTempDir();
-    // Sockets of the cluster lie in it, whose paths have about a hundred characters at most.
-    clusterDirectory = await mkdtemp(join(tmpdir(), "ray-"));
-    namespace = new DirectoryNamespace({ root, durability: "none" });
-    handler = await startHandler(root, { managedVersioning: true });
-    python = await Python.start("ray", "ray_tables");
-    await python.call("start", clusterDirectory);
+    served = await ServedDirectory.serve();
+    python = await RayPython.start("ray", "ray_tables");
   }, 300_000);
   afterAll(async () => {
-    await python?.call("stop");
     await python?.[Symbol.asyncDispose]();
-    await handler?.[Symbol.asyncDispose]();
-    await namespace.close();
-    await rm(clusterDirectory, { recursive: true, force: true });
+    await served?.[Symbol.asyncDispose]();
   }, 60_000);
 
-  const freshName = () => `t${tables++}`;
-  const byPath = (name: string) => ({ uri: join(root, `${name}.lance`) });
-  const properties = (key = API_KEY) => ({ uri: handler.url, "headers.x-api-key": key });
+  const byPath = (name: string) => ({ uri: join(served.root, `${name}.lance`) });
+  const properties = (key = API_KEY) => ({ uri: served.handler.url, "headers.x-api-key": key });
   const byRest = (name: string, key?: string) => ({
     namespace_impl: "rest",
     namespace_properties: properties(key),
     table_id: [name],
   });
-  const rowsHere = (name: string) => namespace.table([name]).scan().toArrow();
-  const versionOf = async (name: string) => Number((await namespace.table([name]).describe()).version);
-  const idsOf = async (name: string) =>
-    (
-      await namespace
-        .table([name])
-        .scan({ columns: ["id"] })
-        .toArrow()
-    )
-      .toArray()
-      .map(({ id }) => Number(id))
-      .sort((one, two) => one - two);
-  const numbers = (first: number, count: number) =>
-    Array.from({ length: count }, (_, index) => first + index);
+  const ours = (name: string) => served.namespace.table([name]);
+  const rowsHere = (name: string) => ours(name).scan().toArrow();
+  const versionOf = async (name: string) => Number((await ours(name).describe()).version);
+  const idsOf = (name: string) => served.ids([name]);
 
   it.each(FILE_VERSIONS)("reads our table of data files %s in tasks, by path", async (version) => {
-    const name = freshName();
-    const namespaces = namespacesOf(root);
+    const name = served.freshName();
+    const namespaces = namespacesOf(served.root);
     await makeSampleTable(namespaces[version], name, { nullStructs: version !== "2.0" });
-    await Promise.all(Object.values(namespaces).map((each) => each.close()));
+    await closeAll(namespaces);
     const rows = await rowsHere(name);
     expectSame(rows, await python.call("rows", byPath(name), typesOf(rows.schema)));
     expect(await python.call("blocks", byPath(name))).toBeGreaterThan(1);
   });
 
   it("reads every type", async () => {
-    const name = freshName();
+    const name = served.freshName();
     const values = valuesOf(TYPE_NAMES);
-    await namespace.createTable({ id: [name] }, values);
+    await served.namespace.createTable({ id: [name] }, values);
     expectSame(values, await python.call("rows", byPath(name), typesOf(values.schema)));
   });
 
   it("reads our table by REST with an API key, filtered and projected", async () => {
-    const name = freshName();
-    await makeSampleTable(namespace, name);
+    const name = served.freshName();
+    await makeSampleTable(served.namespace, name);
     const filter = "id > 100 AND kind = 'kind 2'";
-    const expected = await namespace
-      .table([name])
+    const expected = await ours(name)
       .scan({ filter, columns: ["id", "s", "vector"] })
       .toArrow();
     expectSame(expected, await python.call("rows", byRest(name), typesOf(expected.schema), filter));
@@ -97,8 +71,8 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
   });
 
   it("is refused with a wrong API key", async () => {
-    const name = freshName();
-    await namespace.createTable({ id: [name] }, rowsFrom(0, 3));
+    const name = served.freshName();
+    await served.namespace.createTable({ id: [name] }, rowsFrom(0, 3));
     const like = typesOf(rowsFrom(0, 1).schema);
     await expect(python.call("rows", byRest(name, "wrong"), like)).rejects.toThrow("Unauthenticated");
     await expect(python.call("write", byRest(name, "wrong"), [rowsFrom(3, 3)], "append")).rejects.toThrow(
@@ -111,10 +85,10 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
     ["path", byPath],
     ["REST", byRest],
   ] as const)("writes a table in tasks by %s, appends and overwrites, and we read it", async (_, source) => {
-    const name = freshName();
+    const name = served.freshName();
     await python.call("write", source(name), [rowsFrom(0, 60), rowsFrom(60, 60)], "create");
     expectSame(rowsFrom(0, 120), await rowsHere(name));
-    await namespace.table([name]).delete("id < 10");
+    await ours(name).delete("id < 10");
     await python.call("write", source(name), [rowsFrom(120, 50), rowsFrom(170, 30)], "append");
     expectSame(rowsFrom(10, 190), await rowsHere(name));
     await python.call("write", source(name), [rowsFrom(500, 20)], "overwrite");
@@ -122,8 +96,8 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
   });
 
   it("adds a column, compacts and indexes our table in tasks", async () => {
-    const name = freshName();
-    await makeSampleTable(namespace, name);
+    const name = served.freshName();
+    await makeSampleTable(served.namespace, name);
     const { uri } = byPath(name);
     const before = await rowsHere(name);
     await python.call("add_column", uri);
@@ -132,31 +106,34 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
     const after = await rowsHere(name);
     expectSame(before, after.select(before.schema.fields.map(({ name: column }) => column)));
     for (const { id, twice } of after) expect(twice).toBe(id * 2n);
-    expect(await namespace.table([name]).countRows("small = 7")).toBe(1);
-    const plan = await namespace.explainTableQueryPlan({ id: [name], query: { filter: "small = 7" } });
+    expect(await ours(name).countRows("small = 7")).toBe(1);
+    const plan = await served.namespace.explainTableQueryPlan({ id: [name], query: { filter: "small = 7" } });
     expect(plan).toContain("small_idx");
   });
 
   describe("fragments of tasks in one commit through our server", () => {
     it("loses nothing of an append of ours in between", async () => {
-      const name = freshName();
-      await namespace.createTable({ id: [name] }, rowsFrom(0, 30));
+      const name = served.freshName();
+      await served.namespace.createTable({ id: [name] }, rowsFrom(0, 30));
       const { uri } = byPath(name);
       const version = await versionOf(name);
       const pieces = [rowsFrom(100, 40), rowsFrom(140, 40), rowsFrom(180, 20)];
       const fragments = await python.call<string[]>("fragments_of", uri, pieces);
       expect(fragments).toHaveLength(3);
-      expect(await idsOf(name)).toEqual(numbers(0, 30));
-      await namespace.table([name]).insert(rowsFrom(30, 20));
-      await namespace.table([name]).delete("id = 3");
+      expect(await idsOf(name)).toEqual(numbersFrom(0, 30));
+      await ours(name).insert(rowsFrom(30, 20));
+      await ours(name).delete("id = 3");
       const committed = await python.call("commit", uri, fragments, version, properties(), [name]);
       expect(committed).toBe(version + 3);
-      expect(await idsOf(name)).toEqual([...numbers(0, 50).filter((id) => id !== 3), ...numbers(100, 100)]);
+      expect(await idsOf(name)).toEqual([
+        ...numbersFrom(0, 50).filter((id) => id !== 3),
+        ...numbersFrom(100, 100),
+      ]);
     });
 
     it("makes no version without the key", async () => {
-      const name = freshName();
-      await namespace.createTable({ id: [name] }, rowsFrom(0, 5));
+      const name = served.freshName();
+      await served.namespace.createTable({ id: [name] }, rowsFrom(0, 5));
       const { uri } = byPath(name);
       const version = await versionOf(name);
       const fragments = await python.call<string[]>("fragments_of", uri, [rowsFrom(5, 5)]);
@@ -166,17 +143,10 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
     });
 
     it(`loses no row in ${ROUNDS} rounds of a race with our inserts by REST`, async () => {
-      const name = freshName();
-      await namespace.createTable({ id: [name] }, rowsFrom(0, 1));
+      const name = served.freshName();
+      await served.namespace.createTable({ id: [name] }, rowsFrom(0, 1));
       const { uri } = byPath(name);
-      const insert = async (rows: Table) => {
-        const response = await fetch(`${handler.url}/v1/table/${name}/insert?mode=append`, {
-          method: "POST",
-          headers: { "x-api-key": API_KEY, "content-type": "application/vnd.apache.arrow.stream" },
-          body: tableToIPC(rows, "stream") as BodyInit,
-        });
-        expect(response.status, await response.text()).toBe(200);
-      };
+      const insert = (rows: Table) => served.insertByRest([name], rows);
       let next = 1;
       const take = (count: number) => {
         next += count;
@@ -186,7 +156,7 @@ describe("Ray 2.60.0 with lance-ray 0.5.0", () => {
         const inTasks = python.call("append_in_tasks", uri, [take(3), take(3)], properties(), [name]);
         await Promise.all([inTasks, insert(take(2)).then(() => insert(take(2))), insert(take(2))]);
       }
-      expect(await idsOf(name)).toEqual(numbers(0, next));
+      expect(await idsOf(name)).toEqual(numbersFrom(0, next));
       // One version for each of two tasks and three inserts.
       expect(await versionOf(name)).toBe(1 + ROUNDS * 5);
     });

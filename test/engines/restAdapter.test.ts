@@ -15,7 +15,7 @@ import { DIFFERENCES } from "./support/restDifferences.js";
 
 interface Answer {
   readonly status: number;
-  /** Of the error; undefined if the body has none. */
+  /** Code of the error; undefined if the body has none. */
   readonly code: number | undefined;
   readonly body: unknown;
 }
@@ -67,7 +67,7 @@ function rowsOf(bytes: Uint8Array): object {
   return { fields: table.schema.fields.map(String), rows: texts.sort().map((text) => JSON.parse(text)) };
 }
 
-/** How our answer differs: "404/4, not 200", or for answers of equal status "more", "less" or "other" with a path. */
+/** Lists the differences of our answer: "404/4, not 200", or for answers of equal status "more", "less" or "other" with a path. */
 function differences(ours: Answer, theirs: Answer): string[] {
   const isError = (answer: Answer) => answer.status >= 400;
   const outcome = ({ status, code }: Answer) => (code === undefined ? `${status}` : `${status}/${code}`);

@@ -6,7 +6,8 @@ import { makeTempDir } from "../support/tempDir.js";
 import { API_KEY } from "./support/handler.js";
 import { MAJORS } from "./support/pylance.js";
 import { Python } from "./support/python.js";
-import { idsOf, RestPair, ROWS, rowsFrom, sorted } from "./support/restPair.js";
+import { RestPair, ROWS, rowsFrom } from "./support/restPair.js";
+import { idsOf, sortedIdsOf } from "./support/rows.js";
 
 const VECTOR = [3, 3, 3, 1];
 const RACES = 20;
@@ -89,10 +90,10 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
         const found = await search(id, { text: "4" });
         const foundHere = await table.search({ text: "4", limit: ROWS }).toArrow();
         expect(found.numRows).toBeGreaterThan(10);
-        expect(sorted(idsOf(found))).toEqual(sorted(idsOf(foundHere)));
+        expect(sortedIdsOf(found)).toEqual(sortedIdsOf(foundHere));
         const both = await search(id, { vector: VECTOR, text: "row41", limit: 5 });
         const bothHere = await table.search({ vector: VECTOR, text: "row41", limit: 5 }).toArrow();
-        expect(sorted(idsOf(both))).toEqual(sorted(idsOf(bothHere)));
+        expect(sortedIdsOf(both)).toEqual(sortedIdsOf(bothHere));
       }
       for (const plan of ["explain", "analyze"]) {
         expect(await pair.call("search", id, vectorQuery, plan)).toMatch(/v/);
@@ -229,8 +230,8 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
         ]);
       }
       const expected = Array.from({ length: 1 + 6 * RACES }, (_, row) => row);
-      expect(sorted(idsOf(await pair.rowsHere(id)))).toEqual(expected);
-      expect(sorted(idsOf(await pair.call<ArrowTable>("rows", id)))).toEqual(expected);
+      expect(sortedIdsOf(await pair.rowsHere(id))).toEqual(expected);
+      expect(sortedIdsOf(await pair.call<ArrowTable>("rows", id))).toEqual(expected);
       expect((await pair.namespace.describeTable({ id })).version).toBe(1 + 6 * RACES);
     });
   });

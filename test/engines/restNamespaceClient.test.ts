@@ -4,7 +4,8 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareTables } from "../support/compareTables.js";
 import { API_KEY } from "./support/handler.js";
-import { idsOf, RestPair, ROWS, rowsFrom, sorted } from "./support/restPair.js";
+import { RestPair, ROWS, rowsFrom } from "./support/restPair.js";
+import { idsOf, sortedIdsOf } from "./support/rows.js";
 
 describe.each([true, false])("pylance 14, client of the namespace spec, managed versions: %s", (managed) => {
   let pair: RestPair;
@@ -152,7 +153,7 @@ describe.each([true, false])("pylance 14, client of the namespace spec, managed 
     const text = { string_query: { query: "4", columns: ["s"] } };
     const found = await call<ArrowTable>("query_table", { id, k: ROWS, vector: {}, full_text_query: text });
     const here = await pair.namespace.table(id).search({ text: "4", limit: ROWS }).toArrow();
-    expect(sorted(idsOf(found))).toEqual(sorted(idsOf(here)));
+    expect(sortedIdsOf(found)).toEqual(sortedIdsOf(here));
     expect(await call("get_table_stats", { id })).toMatchObject({ num_rows: ROWS, num_indices: 3 });
     await call("drop_table_index", { id, index_name: "s_idx" });
     await refused("drop_table_index", { id, index_name: "s_idx" }, "TableIndexNotFoundError");

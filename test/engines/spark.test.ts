@@ -1,14 +1,15 @@
 /** Spark: SQL on our tables, through our catalog by REST and through the directory. */
 
-import { type Table, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import type { Table } from "apache-arrow";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildIndex } from "../support/indexedTable.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { expectSame, typesOf } from "./support/frameSuite.js";
-import { API_KEY, type Handler, startHandler } from "./support/handler.js";
+import { API_KEY } from "./support/handler.js";
 import { Python } from "./support/python.js";
+import { numbersFrom } from "./support/rows.js";
 import { sampleRows } from "./support/sampleTable.js";
+import { ServedDirectory } from "./support/served.js";
 import { type SparkBundle, sparkBundle } from "./support/sparkBundle.js";
 
 const ROUNDS = 20;
@@ -18,52 +19,39 @@ const rowsFrom = (first: number, count: number): Table => sampleRows(first, coun
 
 describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
   let bundle: SparkBundle;
-  let root: string;
-  let namespace: DirectoryNamespace;
-  let handler: Handler;
+  let served: ServedDirectory;
   let spark: Python;
-  let tables = 0;
   beforeAll(async () => {
     bundle = await sparkBundle();
     if ("notServed" in bundle) return;
-    root = await makeTempDir();
-    namespace = new DirectoryNamespace({ root, durability: "none" });
-    await namespace.createNamespace({ id: ["lake"] });
-    handler = await startHandler(root, { managedVersioning: true });
-    const rest = (key: string) => ({ impl: "rest", uri: handler.url, "headers.x-api-key": key });
-    const catalogs = { rest: rest(API_KEY), dir: { impl: "dir", root }, refused: rest("wrong") };
+    served = await ServedDirectory.serve();
+    await served.namespace.createNamespace({ id: ["lake"] });
+    const rest = (key: string) => ({ impl: "rest", uri: served.handler.url, "headers.x-api-key": key });
+    const catalogs = {
+      rest: rest(API_KEY),
+      dir: { impl: "dir", root: served.root },
+      refused: rest("wrong"),
+    };
     spark = await Python.start("spark", "spark_tables");
     expect(await spark.call("start", bundle.jar, await makeTempDir(), catalogs)).toMatch(/^4\.0\./);
   }, 900_000);
   afterAll(async () => {
     await spark?.call("stop");
     await spark?.[Symbol.asyncDispose]();
-    await handler?.[Symbol.asyncDispose]();
-    await namespace?.close();
+    await served?.[Symbol.asyncDispose]();
   }, 60_000);
   beforeEach((context) => {
     if ("notServed" in bundle) context.skip(bundle.notServed);
   });
 
-  const freshName = () => `t${tables++}`;
-  const ours = (name: string) => namespace.table(["lake", name]);
-  const idsHere = async (name: string) =>
-    (
-      await ours(name)
-        .scan({ columns: ["id"] })
-        .toArrow()
-    )
-      .toArray()
-      .map(({ id }) => Number(id))
-      .sort((one, two) => one - two);
-  const numbers = (first: number, count: number) =>
-    Array.from({ length: count }, (_, index) => first + index);
+  const ours = (name: string) => served.namespace.table(["lake", name]);
+  const idsHere = (name: string) => served.ids(["lake", name]);
   const makeOurs = async (name: string) => {
     const id = ["lake", name];
-    await namespace.createTable({ id }, rowsFrom(0, 150));
+    await served.namespace.createTable({ id }, rowsFrom(0, 150));
     await ours(name).insert(rowsFrom(150, 100));
-    await buildIndex(namespace, { id, column: "id", indexType: "BTREE" });
-    await buildIndex(namespace, { id, column: "kind", indexType: "BITMAP" });
+    await buildIndex(served.namespace, { id, column: "id", indexType: "BTREE" });
+    await buildIndex(served.namespace, { id, column: "kind", indexType: "BITMAP" });
     await ours(name).insert(rowsFrom(250, 50));
     await ours(name).delete("id % 10 = 9");
   };
@@ -72,26 +60,26 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
     const nameThere = (name: string) => `${catalog}.lake.${name}`;
 
     it("creates a table and inserts rows, and we read it", async () => {
-      const name = freshName();
+      const name = served.freshName();
       await spark.call("run", [
         `CREATE TABLE ${nameThere(name)} (id BIGINT NOT NULL, n DOUBLE, s STRING)`,
         `INSERT INTO ${nameThere(name)} SELECT id, id / 4, concat('text ', id) FROM range(90)`,
         `INSERT INTO ${nameThere(name)} VALUES (90, NULL, NULL)`,
       ]);
-      expect(await idsHere(name)).toEqual(numbers(0, 91));
+      expect(await idsHere(name)).toEqual(numbersFrom(0, 91));
       expect(await ours(name).countRows("s IS NULL AND n IS NULL")).toBe(1);
       expect(await ours(name).countRows("n >= 20.0 AND s = 'text 88'")).toBe(1);
     });
 
     it("reads our table with deletions and indexes", async () => {
-      const name = freshName();
+      const name = served.freshName();
       await makeOurs(name);
       const rows = await ours(name).scan().toArrow();
       expectSame(rows, await spark.call("rows", `SELECT * FROM ${nameThere(name)}`, typesOf(rows.schema)));
     });
 
     it("selects with filters, aggregates and joins as we do", async () => {
-      const name = freshName();
+      const name = served.freshName();
       await makeOurs(name);
       for (const where of [
         "id = 77",
@@ -118,7 +106,7 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
     });
 
     it("updates, deletes and merges rows of our table", async () => {
-      const name = freshName();
+      const name = served.freshName();
       await makeOurs(name);
       await spark.call("run", [
         `UPDATE ${nameThere(name)} SET s = 'changed' WHERE id BETWEEN 20 AND 24`,
@@ -128,7 +116,7 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
           "WHEN NOT MATCHED THEN INSERT (id, n, kind, s, flag, small, day, tags, place) " +
           "VALUES (u.id, NULL, 'new', 'merged', NULL, NULL, NULL, NULL, NULL)",
       ]);
-      const expected = [...numbers(10, 290).filter((id) => id % 10 !== 9), 299, ...numbers(300, 5)];
+      const expected = [...numbersFrom(10, 290).filter((id) => id % 10 !== 9), 299, ...numbersFrom(300, 5)];
       expect(await idsHere(name)).toEqual(expected);
       expect(await ours(name).countRows("s = 'changed'")).toBe(5);
       expect(await ours(name).countRows("s = 'merged'")).toBe(10);
@@ -137,8 +125,8 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
     });
 
     it("reads a version of the past", async () => {
-      const name = freshName();
-      await namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 20));
+      const name = served.freshName();
+      await served.namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 20));
       await ours(name).insert(rowsFrom(20, 10));
       const counted = (suffix: string) =>
         spark.call("values", `SELECT count(*) FROM ${nameThere(name)}${suffix}`);
@@ -147,19 +135,19 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
     });
 
     it("renames a table", async () => {
-      const [name, renamed] = [freshName(), freshName()];
-      await namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 5));
+      const [name, renamed] = [served.freshName(), served.freshName()];
+      await served.namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 5));
       await spark.call("run", [`ALTER TABLE ${nameThere(name)} RENAME TO ${nameThere(renamed)}`]);
-      expect(await idsHere(renamed)).toEqual(numbers(0, 5));
+      expect(await idsHere(renamed)).toEqual(numbersFrom(0, 5));
     });
 
     it("drops a table and keeps its files, or purges it", async () => {
-      const [dropped, purged] = [freshName(), freshName()];
+      const [dropped, purged] = [served.freshName(), served.freshName()];
       for (const name of [dropped, purged])
-        await namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 5));
+        await served.namespace.createTable({ id: ["lake", name] }, rowsFrom(0, 5));
       const { location } = await ours(dropped).describe();
       await spark.call("run", [`DROP TABLE ${nameThere(dropped)}`, `DROP TABLE ${nameThere(purged)} PURGE`]);
-      const { tables: left } = await namespace.listTables({ id: ["lake"] });
+      const { tables: left } = await served.namespace.listTables({ id: ["lake"] });
       expect(left).not.toContain(dropped);
       expect(left).not.toContain(purged);
       const read = `SELECT count(*) FROM lance.\`${location}\``;
@@ -172,16 +160,10 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
   });
 
   it(`loses no row in ${ROUNDS} rounds of a race with our inserts by REST`, async () => {
-    const name = freshName();
+    const name = served.freshName();
     await spark.call("run", [`CREATE TABLE rest.lake.${name} (id BIGINT)`]);
-    const insert = async (first: number, count: number) => {
-      const response = await fetch(`${handler.url}/v1/table/lake$${name}/insert?mode=append`, {
-        method: "POST",
-        headers: { "x-api-key": API_KEY, "content-type": "application/vnd.apache.arrow.stream" },
-        body: tableToIPC(rowsFrom(first, count).select(["id"]), "stream") as BodyInit,
-      });
-      expect(response.status, await response.text()).toBe(200);
-    };
+    const insert = (first: number, count: number) =>
+      served.insertByRest(["lake", name], rowsFrom(first, count).select(["id"]));
     for (let round = 0; round < ROUNDS; round++) {
       const first = round * 10;
       await Promise.all([
@@ -189,6 +171,6 @@ describe("Spark 4.0.5 with lance-spark 0.7.1", () => {
         insert(first + 4, 3).then(() => insert(first + 7, 3)),
       ]);
     }
-    expect(await idsHere(name)).toEqual(numbers(0, ROUNDS * 10));
+    expect(await idsHere(name)).toEqual(numbersFrom(0, ROUNDS * 10));
   });
 });

@@ -1,4 +1,4 @@
-/** Prints what was tried as a table: a line for each engine and operation. A test's first group is its engine. */
+/** Prints the results as a table: a line for each engine and operation. A test's first group is its engine. */
 
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
@@ -50,7 +50,7 @@ export default class EngineReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     const lines = modules.flatMap((module) => [...module.children.allTests()].map(lineOf));
-    lines.sort((one, other) => one.engine.localeCompare(other.engine, "en", { numeric: true }));
+    lines.sort((one, two) => one.engine.localeCompare(two.engine, "en", { numeric: true }));
     const rows = lines.map(
       (line) => `| ${cell(line.engine)} | ${cell(line.operation)} | ${cell(line.result)} |`,
     );

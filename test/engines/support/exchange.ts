@@ -1,12 +1,12 @@
-/** Round trips of rows between us and pylance. What pylance gets wrong on a table of its own too is its own fault. */
+/** Round trips of rows between us and pylance. A fault is its own if pylance shows it on a table of its own, too. */
 
 import type { Table } from "apache-arrow";
 import { type CompareOptions, compareTables } from "../../support/compareTables.js";
-import type { FileVersion, namespacesOf } from "../../support/interop.js";
+import type { FileVersion } from "../../support/interop.js";
 import type { PylancePair } from "./pylance.js";
 import { PythonError } from "./python.js";
 
-/** What pylance gets wrong, by names of columns. */
+/** Faults of pylance, by names of columns. */
 export type Faults = Map<string, string>;
 
 const firstLine = (failure: unknown): string =>
@@ -16,18 +16,11 @@ const firstLine = (failure: unknown): string =>
 
 export class Exchange {
   readonly #pair: PylancePair;
-  readonly #namespaces: ReturnType<typeof namespacesOf>;
   readonly #version: FileVersion;
   readonly #compared: CompareOptions;
 
-  constructor(
-    pair: PylancePair,
-    namespaces: ReturnType<typeof namespacesOf>,
-    version: FileVersion,
-    compared: CompareOptions = { metadata: false },
-  ) {
+  constructor(pair: PylancePair, version: FileVersion, compared: CompareOptions = { metadata: false }) {
     this.#pair = pair;
-    this.#namespaces = namespaces;
     this.#version = version;
     this.#compared = compared;
   }
@@ -39,7 +32,7 @@ export class Exchange {
   columnsWrittenHere(rows: Table): Promise<Faults> {
     return this.#byColumn(rows, async (some) => {
       const name = this.#pair.freshName();
-      await this.#namespaces[this.#version].createTable({ id: [name] }, some);
+      await this.#pair.namespaces[this.#version].createTable({ id: [name] }, some);
       this.#compare(some, await this.#pair.rowsHere(name));
       const fault = await this.#faultOfReading(name, some);
       if (fault === null) return null;

@@ -1,4 +1,4 @@
-/** What is asked of each engine that works on frames: reading tables of ours, and writing tables that we read. */
+/** Tests of every engine that works on frames: it reads our tables, and we read those that it writes. */
 
 import { join } from "node:path";
 import {
@@ -17,8 +17,8 @@ import { compareTables } from "../../support/compareTables.js";
 import { makeColumn, TYPE_NAMES, type TypeName } from "../../support/generators.js";
 import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../../support/interop.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { sortedBy } from "./pylance.js";
 import { Python } from "./python.js";
+import { sortedBy } from "./rows.js";
 import { makeSampleTable, sampleRows } from "./sampleTable.js";
 
 /** Filters in the SQL that every engine takes. */
@@ -38,7 +38,7 @@ export interface FrameEngine {
   readonly environment: string;
   /** Module of `python/`. */
   readonly module: string;
-  /** What the engine says of types that it does not have. */
+  /** Messages of the engine for types that it does not have. */
   readonly refused: Readonly<Partial<Record<TypeName, RegExp>>>;
   /** Types whose values the engine makes coarser, and how. */
   readonly altered?: Readonly<Partial<Record<TypeName, RegExp>>>;

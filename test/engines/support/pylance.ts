@@ -1,9 +1,11 @@
 /** pylance beside us on one directory. */
 
 import { join } from "node:path";
-import { Table as ArrowTable, type Table } from "apache-arrow";
+import type { Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll } from "vitest";
 import { compareTables } from "../../support/compareTables.js";
+import { closeAll, namespacesOf } from "../../support/interop.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { Python } from "./python.js";
 
@@ -13,25 +15,65 @@ export const MAJORS = [9, 10, 11, 12, 13, 14] as const;
 /** Type of a test's note on what pylance gets wrong on a table of its own as well. */
 export const ITS_OWN_FAULT = "its own fault";
 
-/** One directory that is open in both engines. */
-export class PylancePair implements AsyncDisposable {
+/** Everything that a pair has open. */
+interface OpenPair {
   readonly root: string;
   readonly namespace: DirectoryNamespace;
+  readonly namespaces: ReturnType<typeof namespacesOf>;
   readonly python: Python;
+}
+
+/** Opens a pair for the tests of a group, and closes it after them. */
+export function openPair(major: number): PylancePair {
+  const pair = new PylancePair(major);
+  beforeAll(() => pair.open());
+  afterAll(() => pair.close());
+  return pair;
+}
+
+/** One directory that is open in both engines. */
+export class PylancePair {
+  readonly #major: number;
+  #opened: OpenPair | null = null;
   #tables = 0;
 
-  private constructor(root: string, namespace: DirectoryNamespace, python: Python) {
-    this.root = root;
-    this.namespace = namespace;
-    this.python = python;
+  constructor(major: number) {
+    this.#major = major;
   }
 
-  static async open(major: number, options: object = {}): Promise<PylancePair> {
+  async open(): Promise<void> {
     const [root, python] = await Promise.all([
       makeTempDir(),
-      Python.start(`pylance${major}`, "pylance_tables"),
+      Python.start(`pylance${this.#major}`, "pylance_tables"),
     ]);
-    return new PylancePair(root, new DirectoryNamespace({ root, durability: "none", ...options }), python);
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    this.#opened = { root, namespace, namespaces: namespacesOf(root), python };
+  }
+
+  async close(): Promise<void> {
+    if (this.#opened === null) return;
+    const { namespace, namespaces, python } = this.#opened;
+    await namespace.close();
+    await closeAll(namespaces);
+    await python[Symbol.asyncDispose]();
+  }
+
+  get #pair(): OpenPair {
+    if (this.#opened === null) throw new Error("the pair is not open");
+    return this.#opened;
+  }
+
+  get root(): string {
+    return this.#pair.root;
+  }
+
+  get namespace(): DirectoryNamespace {
+    return this.#pair.namespace;
+  }
+
+  /** Namespaces that make tables in one version of data files each. */
+  get namespaces(): OpenPair["namespaces"] {
+    return this.#pair.namespaces;
   }
 
   freshName(): string {
@@ -44,7 +86,7 @@ export class PylancePair implements AsyncDisposable {
 
   /** Calls a function of `pylance_tables.py` about a table. */
   there<Result = unknown>(call: string, name: string, ...args: readonly unknown[]): Promise<Result> {
-    return this.python.call<Result>(call, this.pathOf(name), ...args);
+    return this.#pair.python.call<Result>(call, this.pathOf(name), ...args);
   }
 
   rowsHere(name: string, options: object = {}): Promise<Table> {
@@ -60,17 +102,4 @@ export class PylancePair implements AsyncDisposable {
     compareTables(rows, await this.rowsHere(name), { metadata: false });
     compareTables(rows, await this.rowsThere(name), { metadata: false });
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.namespace.close();
-    await this.python[Symbol.asyncDispose]();
-  }
-}
-
-/** Rows in the order of a column of integers. */
-export function sortedBy(column: string, rows: Table): Table {
-  const keys = Array.from(rows.getChild(column) ?? [], Number);
-  const order = [...keys.keys()].sort((one, other) => keys[one] - keys[other]);
-  const slices = order.map((row) => rows.slice(row, row + 1));
-  return slices.length === 0 ? rows : new ArrowTable(slices.flatMap(({ batches }) => batches));
 }

@@ -13,7 +13,7 @@ const SERVE = fileURLToPath(new URL("../python/serve.py", import.meta.url));
 /** Characters of standard error that a failure shows. */
 const SHOWN = 4000;
 
-/** What a function raised. */
+/** An error that a Python function raised. */
 export class PythonError extends Error {
   /** Name of the Python class. */
   readonly type: string;
@@ -42,6 +42,8 @@ export class Python implements AsyncDisposable {
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on("line", (line) =>
       this.#answer(line),
     );
+    // The exit of the process rejects the calls.
+    child.stdin?.on("error", () => undefined);
     child.once("exit", (code, signal) => {
       for (const { reject } of this.#waiting.splice(0)) {
         reject(new Error(`Python ended (${signal ?? code}):\n${this.#printed}`));
@@ -62,9 +64,8 @@ export class Python implements AsyncDisposable {
     return new Python(child, await makeTempDir());
   }
 
-  /** The process, for tests that stop it. */
-  get pid(): number {
-    return this.#child.pid as number;
+  get #hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /**
@@ -74,7 +75,10 @@ export class Python implements AsyncDisposable {
   async call<Result = unknown>(name: string, ...args: readonly unknown[]): Promise<Result> {
     const request = JSON.stringify({ function: name, arguments: await this.#sent(args) });
     const result = await new Promise<unknown>((resolve, reject) => {
-      if (this.#child.exitCode !== null) reject(new Error(`Python has ended:\n${this.#printed}`));
+      if (this.#hasEnded) {
+        reject(new Error(`Python has ended:\n${this.#printed}`));
+        return;
+      }
       this.#waiting.push({ resolve, reject });
       this.#child.stdin?.write(`${request}\n`);
     });
@@ -82,7 +86,7 @@ export class Python implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.#hasEnded) return;
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.stdin?.end();
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), 10_000);

@@ -12,7 +12,7 @@ import { environment } from "./environments.js";
 const STARTS = 3;
 const START_MS = 90_000;
 const STOP_MS = 20_000;
-/** What clients of the cluster prove to be; Ray makes one of its own where there is none. */
+/** Token of the cluster's clients. Without one, Ray makes its own. */
 const TOKEN = "a-token-of-the-tests-for-clusters";
 
 export interface RayOptions {
@@ -103,7 +103,7 @@ export class RayProcesses implements AsyncDisposable {
     }
   }
 
-  /** Ends the head, which ends what it started, and then whatever is left of the cluster. */
+  /** Ends the head, which ends the processes that it started, and then the processes that are left. */
   async [Symbol.asyncDispose](): Promise<void> {
     const head = this.#head;
     if (head.exitCode === null && head.signalCode === null) {

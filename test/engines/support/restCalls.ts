@@ -3,18 +3,8 @@
  * so that a call that one server refuses changes no answer of another group.
  */
 
-import {
-  Table as ArrowTable,
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int64,
-  type Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { Table as ArrowTable, Float64, type Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { NUMBERS, numbersFrom, rowsOf, TEXTS, VECTORS } from "./rows.js";
 
 export interface RestCall {
   /** The call in words, unique among all. */
@@ -27,32 +17,14 @@ export interface RestCall {
 }
 
 const ARROW = "application/vnd.apache.arrow.stream";
-const VECTORS = new FixedSizeList(4, new Field("item", new Float32(), true));
-export const ROWS = 300;
+const ROWS = 300;
 
-/** Rows with ids from `first` on. */
-export function rowsFrom(first: number, count = ROWS): Table {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  return new ArrowTable({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    n: vectorFromArray(
-      ids.map((id) => (id % 7 === 0 ? null : id / 4)),
-      new Float64(),
-    ),
-    s: vectorFromArray(
-      ids.map((id) => (id % 5 === 0 ? null : `text ${id % 13}`)),
-      new Utf8(),
-    ),
-    v: vectorFromArray(
-      ids.map((id) => [id, id % 10, (id * 7) % 31, 1]),
-      VECTORS,
-    ),
-  });
-}
+const COLUMNS = { n: NUMBERS, s: TEXTS, v: VECTORS };
+const rowsFrom = (first: number, count = ROWS): Table => rowsOf(numbersFrom(first, count), COLUMNS);
 
 const get = (name: string, path: string): RestCall => ({ name, method: "GET", path });
 
-/** Without a body if there is no JSON. */
+/** A call without a body if there is no JSON. */
 const post = (name: string, path: string, json?: unknown): RestCall =>
   json === undefined
     ? { name, method: "POST", path }
@@ -713,7 +685,7 @@ const SCHEMA: readonly RestCall[] = [
   }),
 ];
 
-/** What is no call. */
+/** Requests that are not calls. */
 const OTHER_PATHS: readonly RestCall[] = [
   post("call an unknown route", "/v1/nothing", {}),
   post("call an unknown operation of a table", "/v1/table/t/nothing", {}),

@@ -1,6 +1,6 @@
 /**
- * How our server's answers to the calls of `restCalls.ts` differ from those of Lance's own, and why. The reasons are the
- * list in `docs/http.md`.
+ * Differences of our server's answers to the calls of `restCalls.ts` from those of Lance's own server, with reasons. The list
+ * in `docs/http.md` has the same reasons.
  */
 
 export interface Difference {

@@ -1,50 +1,29 @@
-/** A REST server of ours, a client in Python, and our engine on one directory. */
+/** A client in Python of our REST server, and our engine on the same directory. */
 
-import {
-  Table as ArrowTable,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import { type Table, Utf8 } from "apache-arrow";
 import { expect } from "vitest";
 import { compareTables } from "../../support/compareTables.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { type Handler, startHandler } from "./handler.js";
-import { sortedBy } from "./pylance.js";
 import { Python } from "./python.js";
+import { numbersFrom, rowsOf, sortedBy, VECTORS } from "./rows.js";
+import { ServedDirectory } from "./served.js";
 
 export const ROWS = 300;
-const VECTORS = new FixedSizeList(4, new Field("item", new Float32(), true));
 
 /** Rows with ids from `first` on. */
-export function rowsFrom(first: number, count = ROWS): ArrowTable {
-  const ids = Array.from({ length: count }, (_, index) => first + index);
-  const texts = ids.map((id) => (id % 5 === 0 ? null : `text ${id % 13} row${id}`));
-  return new ArrowTable({
-    id: vectorFromArray(ids.map(BigInt), new Int64()),
-    s: vectorFromArray(texts, new Utf8()),
-    v: vectorFromArray(
-      ids.map((id) => [id, id % 10, (id * 7) % 31, 1]),
-      VECTORS,
-    ),
+export const rowsFrom = (first: number, count = ROWS): Table =>
+  rowsOf(numbersFrom(first, count), {
+    s: [new Utf8(), (id) => (id % 5 === 0 ? null : `text ${id % 13} row${id}`)],
+    v: VECTORS,
   });
-}
 
-/** A server, a client in Python and our engine on one directory. */
-export class RestPair implements AsyncDisposable {
-  readonly namespace: DirectoryNamespace;
+export class RestPair extends ServedDirectory {
   readonly python: Python;
-  readonly handler: Handler;
-  #tables = 0;
 
-  private constructor(namespace: DirectoryNamespace, python: Python, handler: Handler) {
-    this.namespace = namespace;
+  private constructor(root: string, handler: Handler, python: Python) {
+    super(root, handler);
     this.python = python;
-    this.handler = handler;
   }
 
   static async open(environment: string, managedVersioning: boolean): Promise<RestPair> {
@@ -53,45 +32,39 @@ export class RestPair implements AsyncDisposable {
       Python.start(environment, "rest_clients"),
       startHandler(root, { managedVersioning }),
     ]);
-    return new RestPair(new DirectoryNamespace({ root, durability: "none" }), python, handler);
+    return new RestPair(root, handler, python);
   }
 
   freshId(): string[] {
-    return [`t${this.#tables++}`];
+    return [this.freshName()];
   }
 
   call<Result = unknown>(name: string, ...args: readonly unknown[]): Promise<Result> {
     return this.python.call<Result>(name, ...args);
   }
 
-  /** @param target a version or tag; absent: the latest version */
-  rowsHere(id: readonly string[], target: object = {}, options: object = {}): Promise<ArrowTable> {
+  /** @param point a version or tag; without one the latest version */
+  rowsHere(id: readonly string[], point: object = {}, options: object = {}): Promise<Table> {
     return this.namespace
-      .table([...id], target)
+      .table([...id], point)
       .scan(options)
       .toArrow();
   }
 
-  /** What Python reads of a table is what we read. */
+  /** Python reads the rows of a table that we read. */
   async expectEqual(
     id: readonly string[],
-    theirs: Promise<ArrowTable>,
-    target: object = {},
+    theirs: Promise<Table>,
+    point: object = {},
     options: object = {},
   ): Promise<void> {
-    const ours = await this.rowsHere(id, target, options);
+    const ours = await this.rowsHere(id, point, options);
     expect(ours.numRows).toBeGreaterThan(0);
     compareTables(sortedBy("id", ours), sortedBy("id", await theirs), { metadata: false });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.namespace.close();
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.python[Symbol.asyncDispose]();
-    await this.handler[Symbol.asyncDispose]();
+    await super[Symbol.asyncDispose]();
   }
 }
-
-/** Ids of rows, in their order. */
-export const idsOf = (rows: ArrowTable): number[] => Array.from(rows.getChild("id") ?? [], Number);
-
-export const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, two) => one - two);
