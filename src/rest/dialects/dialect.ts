@@ -1,6 +1,6 @@
 /**
- * What different kinds of clients send and expect that deviates from the interface. A handler speaks one dialect per
- * request. The interface's dialect and the form-encoding one are here; each other one has its own file.
+ * Dialects: deviations of clients from the interface, in requests and answers. A handler speaks one dialect per request.
+ * The interface's dialect and the form-encoding one are here; each other one has its own file.
  */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
@@ -21,11 +21,11 @@ export interface EngineCall {
 export interface Dialect {
   readonly routes: readonly Route[];
   /**
-   * Whether paths are form-encoded. If so, a plus sign is a space, unless the body says that it is a plus sign. If not,
-   * it is a plus sign, unless the body says that it is a space.
+   * True if paths are form-encoded. A plus sign is a space then, unless the body says that it is a plus sign. Otherwise it
+   * is a plus sign, unless the body says that it is a space.
    */
   readonly pathsAreForms: boolean;
-  /** Whether clients open the files of tables themselves, and so need storage options. */
+  /** True if clients open the files of tables themselves, and so need storage options. */
   readonly opensFiles: boolean;
   /** The JSON body in the interface's form. */
   readBody(route: Route, json: unknown): unknown;

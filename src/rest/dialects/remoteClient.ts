@@ -54,7 +54,7 @@ const REMOTE_AGENT = /^LanceDB-\w+-Client\//i;
 const GENERATED_AGENT = /^OpenAPI-Generator\//i;
 
 /**
- * Whether a request comes from this client. It names its database in every request, and so do clients of the namespace
+ * Returns true if a request comes from this client. It names its database in every request, and so do clients of the namespace
  * spec that are configured for LanceDB's own servers: those speak the interface. The client also numbers its requests,
  * and tells the delimiter of identifiers only if that is not `$`; the spec's client in Rust always tells it, and has no
  * name.

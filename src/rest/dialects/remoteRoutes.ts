@@ -18,7 +18,7 @@ const LOG_INDEX = "__lance_mem_wal";
 
 const PERFORM = new Map<Route, Perform>();
 
-/** How a request to one of these routes is performed; undefined for any other route. */
+/** Returns the function that performs requests to one of these routes; undefined for any other route. */
 export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
 
 /** @param operation the one that is authorized, and that checks whether the table exists */
