@@ -8,7 +8,7 @@ const TESTS = ["test/**/*.test.ts"];
  * Those of these folders that mock a module, measure memory, change a codec, listen to their process, or see what is not
  * loaded yet.
  */
-const NOT_SHARING = [
+export const NOT_SHARING = [
   "test/arrow/inputBounds.test.ts",
   "test/catalog/unfinishedBatches.test.ts",
   "test/crash/kills.test.ts",
@@ -88,7 +88,7 @@ const MEMORY = { directory: "/dev/shm", bytes: 4 * 2 ** 30 };
  * The environment of tests that make many small tables: they need not wait for a disk to say that it has them, which is
  * a seventh of their time. Wherever `TMPDIR` points they go there; the other projects are on the disk in any case.
  */
-function besideTheDisk(): Record<string, string> {
+export function besideTheDisk(): Record<string, string> {
   if (process.env.TMPDIR !== undefined) return {};
   try {
     accessSync(MEMORY.directory, constants.W_OK);
@@ -121,13 +121,15 @@ export const settings = defineConfig({
     setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
     env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off", RUST_BACKTRACE: process.env.RUST_BACKTRACE ?? "0" },
+    // Code that runs in threads and child processes is not counted.
+    coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary", "html"] },
     // On CI only failures are printed: the log may be cut.
     silent: WATCHED ? "passed-only" : true,
     reporters: WATCHED ? ["default", SUMMARY] : [[SUMMARY, { progress: true }]],
   },
 });
 
-const project = (name: string, test: object): TestProjectInlineConfiguration => ({
+export const project = (name: string, test: object): TestProjectInlineConfiguration => ({
   extends: true,
   test: { name, ...test },
 });
