@@ -10,6 +10,7 @@
  */
 
 import { countSetBits } from "./bits.js";
+import { lowerBound, upperBound } from "./search.js";
 
 export interface ArrayContainer {
   readonly kind: "array";
@@ -111,19 +112,14 @@ export function containerBytes(container: Container): number {
 export function containerHas(container: Container, value: number): boolean {
   switch (container.kind) {
     case "array":
-      return container.values[firstAtLeast(container.values, value)] === value;
+      return container.values[lowerBound(container.values, value)] === value;
     case "bits":
       return ((container.words[value >>> 5] >>> (value & 31)) & 1) === 1;
     case "runs": {
       const { bounds } = container;
-      let low = 0;
-      let high = bounds.length / 2;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if (bounds[2 * middle + 1] < value) low = middle + 1;
-        else high = middle;
-      }
-      return 2 * low < bounds.length && bounds[2 * low] <= value;
+      // The first bound after the value ends a run that holds it, or begins a run, or is missing.
+      const index = upperBound(bounds, value);
+      return index % 2 === 1 || (index > 0 && bounds[index - 1] === value);
     }
   }
 }
@@ -133,7 +129,7 @@ export function countBelow(container: Container, limit: number): number {
   if (limit >= ALL_VALUES) return container.count;
   switch (container.kind) {
     case "array":
-      return firstAtLeast(container.values, limit);
+      return lowerBound(container.values, limit);
     case "bits": {
       const whole = limit >>> 5;
       const partial = container.words[whole] & ((1 << (limit & 31)) - 1);
@@ -430,16 +426,4 @@ function countWords(words: Uint32Array): number {
   let count = 0;
   for (let word = 0; word < words.length; word++) count += countSetBits(words[word]);
   return count;
-}
-
-/** Index of the first element that is at least `value`. */
-function firstAtLeast(values: Uint16Array, value: number): number {
-  let low = 0;
-  let high = values.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

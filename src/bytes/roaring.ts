@@ -25,6 +25,7 @@ import {
   writeValues,
 } from "./bitContainers.js";
 import { type KeyedContainers, RoaringSet } from "./roaringSet.js";
+import { firstIndex } from "./search.js";
 
 const COOKIE_NO_RUNS = 12346;
 const COOKIE_RUNS = 12347;
@@ -281,13 +282,11 @@ const sizeOfContainer = (count: number): number => (count <= MAX_ARRAY_VALUES ? 
 /** Where the values end that share their high half with the one at `start`. */
 function endOfContainer(values: Uint32Array, start: number): number {
   const key = values[start] >>> 16;
-  let [low, high] = [start + 1, Math.min(values.length, start + 65_536)];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle] >>> 16 === key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(
+    start + 1,
+    Math.min(values.length, start + 65_536),
+    (index) => values[index] >>> 16 !== key,
+  );
 }
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint16Array | Uint32Array): Uint8Array =>

@@ -17,6 +17,7 @@ import {
   uniteContainers,
   writeValues,
 } from "./bitContainers.js";
+import { lowerBound } from "./search.js";
 
 const KEYS = 65_536;
 
@@ -103,14 +104,8 @@ export class RoaringSet implements KeyedContainers {
   has(value: number): boolean {
     const { keys } = this;
     const key = value >>> 16;
-    let low = 0;
-    let high = keys.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (keys[middle] < key) low = middle + 1;
-      else high = middle;
-    }
-    return keys[low] === key && containerHas(this.containers[low], value & 0xffff);
+    const index = lowerBound(keys, key);
+    return keys[index] === key && containerHas(this.containers[index], value & 0xffff);
   }
 
   /** The values below a limit, ascending. */

@@ -3,6 +3,7 @@
  * other, so that a page costs what is on it.
  */
 
+import { firstIndex } from "../bytes/search.js";
 import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { join } from "../platform/native.js";
@@ -42,16 +43,8 @@ export function pageOf(names: readonly string[], { after, limit }: NamePageReque
 }
 
 /** @param names in order */
-function firstAfter(names: readonly string[], after: string): number {
-  let low = 0;
-  let high = names.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareNames(names[middle], after) > 0) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
+const firstAfter = (names: readonly string[], after: string): number =>
+  firstIndex(0, names.length, (index) => compareNames(names[index], after) > 0);
 
 /** True if a name is to be listed; a promise where the disk, or somebody else, must be asked. */
 export type Probe = (name: string) => boolean | Promise<boolean>;

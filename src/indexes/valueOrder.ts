@@ -14,6 +14,7 @@ import { areNarrow, wordsOf } from "../arrow/columns/offsets.js";
 import { formatType, type LogicalType } from "../arrow/types/type.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { compareRanges } from "../bytes/compare.js";
+import { firstIndex } from "../bytes/search.js";
 import { InternalError } from "../errors.js";
 
 /** Values of a column that can be compared with one another, and with those of another column of their type. */
@@ -178,40 +179,22 @@ function compareWords(
 }
 
 /** Index of the first value from `start` to `end - 1` that does not come before the given one; `end` if none. */
-export function firstFrom(
+export const firstFrom = (
   values: OrderedValues,
   start: number,
   end: number,
   than: OrderedValues,
   row: number,
-): number {
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareValues(values, middle, than, row) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+): number => firstIndex(start, end, (index) => compareValues(values, index, than, row) >= 0);
 
 /** Index of the first value from `start` to `end - 1` that comes after the given one; `end` if none. */
-export function firstAfter(
+export const firstAfter = (
   values: OrderedValues,
   start: number,
   end: number,
   than: OrderedValues,
   row: number,
-): number {
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compareValues(values, middle, than, row) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+): number => firstIndex(start, end, (index) => compareValues(values, index, than, row) > 0);
 
 /** The values' rows in their order; rows of equal values stay in theirs. Only for few values, none of which is null. */
 export function orderOf(values: OrderedValues): Uint32Array {

@@ -1,6 +1,6 @@
 /** Positions of rows in a file. Pure. */
 
-import { lowerBound } from "../bytes/lowerBound.js";
+import { lowerBound } from "../bytes/search.js";
 
 /** Positions of some rows, in the order of the file. */
 export interface RowPositions {

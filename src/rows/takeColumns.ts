@@ -9,7 +9,7 @@ import { plainColumn } from "../arrow/columns/dictionaries.js";
 import { leafOf, mapLeaf } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
-import { lowerBound } from "../bytes/lowerBound.js";
+import { lowerBound } from "../bytes/search.js";
 import { InternalError } from "../errors.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";

@@ -5,6 +5,7 @@ import { sliceAround } from "../../arrow/columns/sliceAround.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { upperBound } from "../../bytes/search.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
@@ -80,13 +81,7 @@ function rowOf(item: number, offsets: Int32Array | Float64Array, first: number, 
   let low = first;
   let stride = 1;
   for (; low + stride < lists && offsets[low + stride] <= item; stride *= 2) low += stride;
-  let high = Math.min(low + stride, lists);
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (offsets[middle] <= item) low = middle;
-    else high = middle;
-  }
-  return low;
+  return upperBound(offsets, item, low + 1, Math.min(low + stride, lists)) - 1;
 }
 
 /** Sets the bits of nulls. */

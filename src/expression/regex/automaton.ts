@@ -9,6 +9,7 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { upperBound } from "../../bytes/search.js";
 import { endOfCharacter, pointAt } from "../values/characters.js";
 import { type CharacterSet, holdsPoint, withSets, wordSet } from "./characterSets.js";
 import type { Pattern } from "./pattern.js";
@@ -186,15 +187,7 @@ export class Automaton {
 
   /** The class of a code point. */
   #classOf(point: number): number {
-    const starts = this.#starts;
-    let low = 0;
-    let high = starts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if (starts[middle] <= point) low = middle;
-      else high = middle;
-    }
-    return low;
+    return upperBound(this.#starts, point, 1) - 1;
   }
 
   #follow(state: number, characterClass: number): number {

@@ -1,7 +1,7 @@
 /** Sets of characters, as the brackets, escapes and flags of a regular expression make them. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { firstIndex, lowerBound } from "../../bytes/search.js";
 
 /** Ranges of code points, both ends included: ascending and apart. */
 export type CharacterSet = readonly (readonly [number, number])[];
@@ -193,14 +193,8 @@ export function anyCase(set: CharacterSet): CharacterSet {
 }
 
 export function holdsPoint(set: CharacterSet, point: number): boolean {
-  let low = 0;
-  let high = set.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (set[middle][1] < point) low = middle + 1;
-    else high = middle;
-  }
-  return low < set.length && set[low][0] <= point;
+  const index = firstIndex(0, set.length, (range) => set[range][1] >= point);
+  return index < set.length && set[index][0] <= point;
 }
 
 function* loadOtherCases(): Steps<void> {

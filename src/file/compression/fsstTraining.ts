@@ -12,6 +12,7 @@
  */
 
 import { HASH_PRIME } from "../../bytes/hash.js";
+import { upperBound } from "../../bytes/search.js";
 
 /** Codes for symbols; the one after them is the escape. */
 const MAXIMUM_SYMBOLS = 255;
@@ -169,7 +170,7 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
   for (let pick = 0; pick < picks && length < SAMPLE_BYTES; pick++) {
     const jitter = (pick * GOLDEN_RATIO) % 1;
     const position = first + Math.floor((pick + jitter) * distance);
-    const row = rowAt(offsets, position);
+    const row = upperBound(offsets, position, 1, offsets.length - 1) - 1;
     // A position in the first piece of a value takes that piece from its start, because values look alike there.
     const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
     take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
@@ -178,18 +179,6 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
 }
 
 const GOLDEN_RATIO = 0.6180339887498949;
-
-/** The value that holds the byte at `position`. */
-function rowAt(offsets: Int32Array, position: number): number {
-  let low = 0;
-  let high = offsets.length - 2;
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if (offsets[middle] <= position) low = middle;
-    else high = middle - 1;
-  }
-  return low;
-}
 
 /** Counts of pairs; all are 0 between trainings. */
 const pairScratch = new Uint32Array(ALL_CODES * ALL_CODES);

@@ -15,6 +15,7 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
+import { firstIndex } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -188,13 +189,7 @@ function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Valu
 /** Index of a file position among the ascending ones; -1 if it is not there. */
 function indexOf({ sideFiles, positions }: Values, sideFile: number, position: number): number {
   const fileOf = (index: number): number => (sideFiles === null ? 0 : sideFiles[index]);
-  let low = 0;
-  let high = positions.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const difference = fileOf(middle) - sideFile || positions[middle] - position;
-    if (difference < 0) low = middle + 1;
-    else high = middle;
-  }
-  return positions[low] === position && fileOf(low) === sideFile ? low : -1;
+  const isMet = (index: number) => (fileOf(index) - sideFile || positions[index] - position) >= 0;
+  const index = firstIndex(0, positions.length, isMet);
+  return positions[index] === position && fileOf(index) === sideFile ? index : -1;
 }

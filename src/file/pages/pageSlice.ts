@@ -20,7 +20,7 @@
  */
 
 import { concatBytes } from "../../bytes/concat.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound, upperBound } from "../../bytes/search.js";
 import {
   type ConstantLayout,
   type FullZipLayout,
@@ -419,17 +419,9 @@ function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, row
   return bounds.subarray(0, 2 * runs);
 }
 
-/** The chunk, `from` or a later one, that holds a value. */
-function chunkOf(valueStarts: Uint32Array, value: number, from: number): number {
-  let low = from;
-  let high = valueStarts.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (valueStarts[middle] <= value) low = middle;
-    else high = middle;
-  }
-  return low;
-}
+/** Index of the chunk, `from` or a later one, that holds a value. */
+const chunkOf = (valueStarts: Uint32Array, value: number, from: number): number =>
+  upperBound(valueStarts, value, from + 1, valueStarts.length - 1) - 1;
 
 /** Number of rows in all runs. */
 export function countRows({ counts }: RowRuns): number {

@@ -6,6 +6,7 @@
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafOf } from "../../arrow/columns/spine.js";
+import { upperBound } from "../../bytes/search.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import type { Arena } from "../../io/memory/arena.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
@@ -115,14 +116,6 @@ function isFlat(layout: Layout): boolean {
   return node.kind === "fixed" || node.kind === "variable" || node.kind === "bits";
 }
 
-/** The chunk that holds a row. */
-function chunkOf(rowStarts: Float64Array, row: number): number {
-  let low = 0;
-  let high = rowStarts.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (rowStarts[middle] <= row) low = middle;
-    else high = middle;
-  }
-  return low;
-}
+/** Index of the chunk that holds a row. */
+const chunkOf = (rowStarts: Float64Array, row: number): number =>
+  upperBound(rowStarts, row, 1, rowStarts.length - 1) - 1;

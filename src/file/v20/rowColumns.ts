@@ -4,6 +4,7 @@
  * outer-most lists and all pages of the columns inside that hold a part of it. Pure: reads only metadata.
  */
 
+import { firstIndex } from "../../bytes/search.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { MAXIMUM_POSITION } from "../compression/variable.js";
@@ -180,17 +181,9 @@ function arraysOf(
   return { pages, skip, count, items };
 }
 
-/** The page that holds a value. */
-function pageIndexOf(pages: readonly DataPage[], value: number): number {
-  let low = 0;
-  let high = pages.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (pages[middle].rowStart + pages[middle].rowCount <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+/** Index of the page that holds a value. */
+const pageIndexOf = (pages: readonly DataPage[], value: number): number =>
+  firstIndex(0, pages.length, (index) => pages[index].rowStart + pages[index].rowCount > value);
 
 const corrupt = (file: DataFileMetadata, reason: string): CorruptFileError =>
   new CorruptFileError(file.path, 0, reason);

@@ -8,6 +8,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, itemsWithin, spanOf, valueBytes } from "../../arrow/columns/columnBytes.js";
 import type { ColumnGatherer } from "../../arrow/columns/columnGatherer.js";
 import { leafColumn, mapLeaf } from "../../arrow/columns/spine.js";
+import { firstIndex } from "../../bytes/search.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { Arena } from "../../io/memory/arena.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
@@ -96,12 +97,5 @@ export function rowsWithin(column: Column, start: number, byteCount: number): nu
   const rowBytes = column.offsets.BYTES_PER_ELEMENT + (column.validity === null ? 0 : 1 / 8);
   const bytesOfRows = (end: number): number =>
     column.kind === "list" ? columnBytes(itemsWithin(column, start, end)) : spanOf(column, start, end);
-  let low = 0;
-  let high = rest;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (bytesOfRows(start + middle) + middle * rowBytes <= byteCount) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return firstIndex(1, rest + 1, (rows) => bytesOfRows(start + rows) + rows * rowBytes > byteCount) - 1;
 }

@@ -4,7 +4,7 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 
 /** Documents to a run, at least: where runs are shorter, the ids themselves are looked at. */
 const LEAST_LENGTH = 64;

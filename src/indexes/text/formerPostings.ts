@@ -12,6 +12,7 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { Pace, runAsync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { firstIndex } from "../../bytes/search.js";
 import { UnsupportedError } from "../../errors.js";
 import {
   FLOAT32_TYPE,
@@ -269,15 +270,9 @@ function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
 
 /** The number of the document with an id; -1 where there is none. */
 function numberOf({ ids, order, count }: FormerDocuments, low: number, high: number): number {
-  let first = 0;
-  let last = count;
-  while (first < last) {
-    const middle = (first + last) >>> 1;
-    const document = order === null ? middle : order[middle];
-    if (compareIds(ids, document, low, high) < 0) first = middle + 1;
-    else last = middle;
-  }
-  if (first === count) return -1;
-  const document = order === null ? first : order[first];
+  const documentOf = (rank: number) => (order === null ? rank : order[rank]);
+  const rank = firstIndex(0, count, (each) => compareIds(ids, documentOf(each), low, high) >= 0);
+  if (rank === count) return -1;
+  const document = documentOf(rank);
   return compareIds(ids, document, low, high) === 0 ? document : -1;
 }

@@ -1,6 +1,6 @@
 /** Finds words that follow each other. */
 
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import type { PostingArrays } from "./postingBlocks.js";
 import { type BlockPositions, documentAt, type PostingList } from "./postingList.js";
 

@@ -5,6 +5,7 @@
 
 import { countSetBits } from "../../bytes/bits.js";
 import { concatWords } from "../../bytes/concatWords.js";
+import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
 import type { BlockedPositions } from "./positions.js";
@@ -376,11 +377,5 @@ export function documentAt(documents: Uint32Array, start: number, end: number, d
   let index = start;
   for (let step = 0; step < NEAR && index < end && documents[index] < document; step++) index++;
   if (index === end || documents[index] >= document) return index;
-  let high = end;
-  while (index < high) {
-    const middle = (index + high) >>> 1;
-    if (documents[middle] < document) index = middle + 1;
-    else high = middle;
-  }
-  return index;
+  return lowerBound(documents, document, index, end);
 }

@@ -12,6 +12,7 @@ import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/c
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
+import { firstIndex } from "../../bytes/search.js";
 import {
   integerWords,
   LARGE_BINARY_TYPE,
@@ -414,13 +415,6 @@ class SortedTokens implements TokenTable {
   }
 
   lowerBound(bytes: Uint8Array): number {
-    let low = 0;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compareBytes(this.token(middle), bytes) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(0, this.count, (position) => compareBytes(this.token(position), bytes) >= 0);
   }
 }

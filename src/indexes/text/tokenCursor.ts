@@ -1,5 +1,6 @@
 /** Goes through the documents of a token, for a search that scores those of a partition (scoreDocuments.ts). */
 
+import { lowerBound } from "../../bytes/search.js";
 import type { PostingArrays } from "./postingBlocks.js";
 import {
   type BlockView,
@@ -287,13 +288,5 @@ function firstFrom(
   { start, end }: { start: number; end: number },
   from: number,
 ): number {
-  if (documents[start] >= from) return start;
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (documents[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return documents[start] >= from ? start : lowerBound(documents, from, start, end);
 }

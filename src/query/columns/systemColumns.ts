@@ -11,7 +11,7 @@
 
 import { Field, Uint64 } from "apache-arrow";
 import type { FixedColumn } from "../../arrow/columns/column.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type TypedField, UINT64 } from "../../expression/values/types.js";
 import type { DataFragment, Manifest } from "../../format/table.js";

@@ -3,6 +3,8 @@
  * given as sorted physical offsets.
  */
 
+import { firstIndex } from "../../bytes/search.js";
+
 /** A range of rows of one fragment, in their order on disk. */
 export interface LiveSpan {
   /** First physical row. */
@@ -35,15 +37,6 @@ export function selectSpan(
 }
 
 /** The physical offset of the `live`-th live row: `live` plus the deleted rows before it. */
-export function physicalOffset(live: number, deleted: Uint32Array): number {
-  // deleted[i] - i live rows lie before deleted row i; count the deleted rows with at most `live` before
-  // them.
-  let low = 0;
-  let high = deleted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (deleted[middle] - middle <= live) low = middle + 1;
-    else high = middle;
-  }
-  return live + low;
-}
+export const physicalOffset = (live: number, deleted: Uint32Array): number =>
+  // deleted[i] - i live rows lie before deleted row i; count those with at most `live` before them.
+  live + firstIndex(0, deleted.length, (index) => deleted[index] - index > live);

@@ -1,7 +1,7 @@
 /** Finds live rows of some fragments by the ids that indexes have for them. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { firstIndex, lowerBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -73,10 +73,11 @@ export class LiveRows {
   find(low: number, high: number): number {
     const id = high * WORD + low;
     if (this.#runs === null) return this.#isFound(high, low) ? id : -1;
-    let index = lastNotAfter(this.#runs, id);
+    const runs = this.#runs;
+    let index = firstIndex(0, runs.length, (run) => runs[run].first > id) - 1;
     // An id may have several rows, of which all but one are deleted.
-    for (; index >= 0 && this.#runs[index].highestEnd > id; index--) {
-      const { first, end, address } = this.#runs[index];
+    for (; index >= 0 && runs[index].highestEnd > id; index--) {
+      const { first, end, address } = runs[index];
       if (id >= end) continue;
       const found = address + id - first;
       const fragmentId = Math.floor(found / WORD);
@@ -97,17 +98,6 @@ export class LiveRows {
     if (this.#lastDeleted !== null && isAmong(this.#lastDeleted, row)) return false;
     return this.#selection === null || isAmong(this.#lastSelected, row);
   }
-}
-
-function lastNotAfter(runs: readonly Run[], id: number): number {
-  let low = 0;
-  let high = runs.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (runs[middle].first <= id) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
 }
 
 async function runsOf(fragments: readonly DataFragment[], path: string): Promise<Run[]> {

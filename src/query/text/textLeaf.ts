@@ -5,7 +5,7 @@
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { Pace, runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import { InvalidInputError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";

@@ -1,7 +1,7 @@
 /** Which rows a search by index may find, and where they are: live rows of some fragments, or those that a filter selects. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound, upperBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { rowIdsOf } from "../columns/systemColumns.js";
@@ -124,14 +124,7 @@ function findId(
   id: number,
   address: Uint32Array,
 ): boolean {
-  let low = 0;
-  let high = firstIds.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (firstIds[middle] <= id) low = middle + 1;
-    else high = middle;
-  }
-  const run = low - 1;
+  const run = upperBound(firstIds, id) - 1;
   if (run < 0 || id - firstIds[run] >= counts[run]) return false;
   address[0] = firstRows[run] + (id - firstIds[run]);
   address[1] = fragmentIds[run];

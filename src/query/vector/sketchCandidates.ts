@@ -1,6 +1,6 @@
 /** The rows that may be among the nearest of one vector, as far as sketches tell. */
 
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
 import type { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
 import type { SketchMetric } from "../../indexes/vector/sketches/sketchKernels.js";

@@ -9,7 +9,7 @@
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
 import { NearestRows } from "../../indexes/vector/distance/nearestRows.js";

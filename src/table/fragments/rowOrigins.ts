@@ -3,6 +3,7 @@
  * created the rows. An update moves rows to new fragments, and needs both for these.
  */
 
+import { firstIndex } from "../../bytes/search.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { concatRuns, decodeRowIds, decodeRowVersions, uniformRuns, type ValueRuns } from "./rowSequences.js";
@@ -117,14 +118,6 @@ function apart(spans: Span[]): Span[] {
   return kept;
 }
 
-/** Index of the last span that begins at the id or before it; -1 where there is none. */
-function lastNotAfter(spans: readonly Span[], id: number): number {
-  let low = 0;
-  let high = spans.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (spans[middle].firstId <= id) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
+/** Index of the last span that begins at the id or before it; -1 if all begin after it. */
+const lastNotAfter = (spans: readonly Span[], id: number): number =>
+  firstIndex(0, spans.length, (index) => spans[index].firstId > id) - 1;

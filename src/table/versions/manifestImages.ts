@@ -8,6 +8,7 @@
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { mapAhead } from "../../async/parallel.js";
 import { sharedPrefix, sharedSuffix } from "../../bytes/commonEnds.js";
+import { firstIndex } from "../../bytes/search.js";
 import { InternalError } from "../../errors.js";
 import { FieldRanges } from "../../format/fieldRanges.js";
 import { DataFragment, FRAGMENTS_FIELD } from "../../format/table.js";
@@ -106,9 +107,9 @@ export class ManifestImage {
     const bytes = this.#fragmentBytes();
     const otherBytes = other.#fragmentBytes();
     const prefixEnd = mine.tagAt(0) + sharedPrefix(bytes, otherBytes);
-    const start = firstIndex(mine.count, (index) => mine.endAt(index) > prefixEnd);
+    const start = firstIndex(0, mine.count, (index) => mine.endAt(index) > prefixEnd);
     const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);
-    let end = firstIndex(mine.count, (index) => mine.tagAt(index) >= suffixStart);
+    let end = firstIndex(0, mine.count, (index) => mine.tagAt(index) >= suffixStart);
     // The same bytes at the end may belong to one longer fragment there.
     const moreThere = others.count - mine.count;
     const shift = others.endAt(others.count - 1) - mine.endAt(last);
@@ -158,18 +159,6 @@ export class ManifestImage {
 
 /** Path and identity of a file in one string. */
 export const fileKey = (path: string, identity: string): string => `${path}\0${identity}`;
-
-/** The first index, up to `count`, for which a condition is true that is true for all after it. */
-function firstIndex(count: number, isTrue: (index: number) => boolean): number {
-  let low = 0;
-  let high = count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isTrue(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
 
 async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
   if (target.length === 0) return;

@@ -4,7 +4,7 @@
  */
 
 import { Limit } from "../../async/parallel.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
 import { allowManyListeners } from "../../platform/native.js";

@@ -11,7 +11,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
 import { performance } from "../../async/timers.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { Arena } from "../../io/memory/arena.js";

@@ -5,7 +5,7 @@
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { lowerBound } from "../../bytes/lowerBound.js";
+import { lowerBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MovedRows, RowMoves } from "../../indexes/moves.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";

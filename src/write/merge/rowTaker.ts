@@ -6,6 +6,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { lowerBound } from "../../bytes/search.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
@@ -74,16 +75,4 @@ export class RowTaker {
     const taken = await takeColumns(this.#source, projection, stored, rows, this.#signal);
     return projection.hasBlobs ? readBlobs(this.#source, projection, taken) : taken.columns;
   }
-}
-
-/** Index of the first place that is not below `bound`. */
-function lowerBound(places: Float64Array, bound: number): number {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (places[middle] < bound) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

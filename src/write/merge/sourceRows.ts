@@ -15,6 +15,7 @@ import { isSet } from "../../arrow/columns/validity.js";
 import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatSignedWords, concatWords } from "../../bytes/concatWords.js";
+import { upperBound } from "../../bytes/search.js";
 import { UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
@@ -78,7 +79,7 @@ export class SourceRows {
   /** The fragments of the files, with their indexes as ids. */
   readonly fragments: readonly DataFragment[];
   /** By fragment: the number of its first row. */
-  readonly firstRows: readonly number[];
+  readonly firstRows: Float64Array;
   readonly rowCount: number;
   /** The columns of the table that the files have. */
   readonly given: readonly TableField[];
@@ -89,7 +90,7 @@ export class SourceRows {
     this.given = given;
     this.fragments = written.fragments.map((fragment, id) => ({ ...fragment, id }));
     let rowCount = 0;
-    this.firstRows = this.fragments.map(({ physicalRows }) => {
+    this.firstRows = Float64Array.from(this.fragments, ({ physicalRows }) => {
       const first = rowCount;
       rowCount += physicalRows;
       return first;
@@ -132,14 +133,7 @@ export class SourceRows {
 
   /** The id of the fragment that has a row. */
   fragmentOf(row: number): number {
-    let low = 0;
-    let high = this.firstRows.length;
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if (this.firstRows[middle] <= row) low = middle;
-      else high = middle;
-    }
-    return low;
+    return upperBound(this.firstRows, row, 1) - 1;
   }
 
   /**

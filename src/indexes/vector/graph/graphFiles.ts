@@ -15,6 +15,7 @@
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
+import { lowerBound } from "../../../bytes/search.js";
 import { integerWords, LIST_TYPE, OpenIndexFile, UINT32 } from "../../indexFile.js";
 import type { IndexFiles } from "../../kind.js";
 import { jsonMembers } from "../codes/tensors.js";
@@ -242,12 +243,7 @@ function graphIn(levels: Levels): Graph {
     range(level, row, into) {
       let position = row;
       if (level > 0) {
-        position = levelStarts[level];
-        for (let end = levelStarts[level + 1]; position < end; ) {
-          const middle = (position + end) >>> 1;
-          if (ids[middle] < row) position = middle + 1;
-          else end = middle;
-        }
+        position = lowerBound(ids, row, levelStarts[level], levelStarts[level + 1]);
         if (position === levelStarts[level + 1]) {
           into.start = into.end = 0;
           return;

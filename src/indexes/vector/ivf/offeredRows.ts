@@ -1,7 +1,7 @@
 /** Rows of a partition, compared and offered to what keeps the nearest ones of vectors. */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
-import { lowerBound } from "../../../bytes/lowerBound.js";
+import { lowerBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { CodeDistances } from "../codes/codes.js";
 import type { TensorNumbers } from "../codes/tensors.js";

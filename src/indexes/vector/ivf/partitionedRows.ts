@@ -6,6 +6,7 @@
 
 import type { FixedColumn } from "../../../arrow/columns/column.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
+import { upperBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
 import { uint32Column } from "../../indexFile.js";
@@ -249,7 +250,7 @@ function keptChunk(
   for (let run = 0; run < runCount; run++) runStarts[run + 1] += runStarts[run];
   const rows: SortedRows = {
     copy(from, to, ids, codes, position) {
-      let run = lastAtMost(runStarts, from);
+      let run = upperBound(runStarts, from) - 1;
       for (let index = from, target = position; index < to; run++) {
         const batch = batches[batchOf[run]];
         const row = rowOf[run] + index - runStarts[run];
@@ -262,17 +263,6 @@ function keptChunk(
     },
   };
   return { starts, load: () => rows, ...rows };
-}
-
-/** The place of the last of some ascending numbers that is not above one; the first is not. */
-function lastAtMost(numbers: Uint32Array, most: number): number {
-  let [low, high] = [0, numbers.length];
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (numbers[middle] <= most) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Bytes that are copied one by one; of more, a view costs less. */
