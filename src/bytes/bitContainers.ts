@@ -10,6 +10,7 @@
  */
 
 import { countSetBits } from "./bits.js";
+import { enlarged } from "./growing.js";
 import { lowerBound, upperBound } from "./search.js";
 
 export interface ArrayContainer {
@@ -408,9 +409,7 @@ export class ContainerBuilder {
   /** Makes room for more values; false where they are bits from now on. */
   #grow(): boolean {
     if (this.#count < MAX_ARRAY_VALUES) {
-      const larger = new Uint16Array(Math.min(4 * this.#count, MAX_ARRAY_VALUES));
-      larger.set(this.#values);
-      this.#values = larger;
+      this.#values = enlarged(this.#values, 4 * this.#count, MAX_ARRAY_VALUES);
       return true;
     }
     const words = new Uint32Array(CONTAINER_WORDS);

@@ -1,5 +1,7 @@
 /** Distinct values of any length, and which rows hold which. */
 
+import { enlarged } from "./growing.js";
+
 /** Bytes of a value that a set keeps as words. */
 const KEY_BYTES = 16;
 /** By the length of a value, up to 16: the masks of its bytes in four words. */
@@ -159,11 +161,6 @@ export class ValueSet {
   /** Makes room for four times as many values. */
   private grow(): void {
     const slotCount = 4 * this.slots.length;
-    const enlarged = (words: Int32Array, length: number): Int32Array<ArrayBuffer> => {
-      const larger = new Int32Array(length);
-      larger.set(words);
-      return larger;
-    };
     this.keys = enlarged(this.keys, 2 * slotCount);
     this.lengths = enlarged(this.lengths, slotCount / 2);
     this.rows = enlarged(this.rows, slotCount / 2);

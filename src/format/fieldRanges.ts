@@ -4,6 +4,7 @@
  */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { enlarged } from "../bytes/growing.js";
 import { CorruptFileError } from "../errors.js";
 import type { Origin } from "./message.js";
 
@@ -102,21 +103,15 @@ export class FieldRanges {
 
   #note(tagAt: number, start: number, end: number): void {
     if (this.#count === this.#tags.length) {
-      this.#tags = doubled(this.#tags);
-      this.#starts = doubled(this.#starts);
-      this.#ends = doubled(this.#ends);
+      this.#tags = enlarged(this.#tags);
+      this.#starts = enlarged(this.#starts);
+      this.#ends = enlarged(this.#ends);
     }
     this.#tags[this.#count] = tagAt;
     this.#starts[this.#count] = start;
     this.#ends[this.#count] = end;
     this.#count++;
   }
-}
-
-function doubled(values: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const longer = new Uint32Array(2 * values.length);
-  longer.set(values);
-  return longer;
 }
 
 const damaged = (origin: Origin, position: number, cause?: unknown): CorruptFileError =>

@@ -2,6 +2,7 @@
 
 import type { DataType } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
+import { enlarged } from "../../bytes/growing.js";
 import type { Layout, Validity, VariableColumn } from "../columns/column.js";
 import { formatTime } from "../types/times.js";
 import { refuse, type ValuePlace } from "./faults.js";
@@ -98,10 +99,7 @@ function textOfDate(date: Date): string | null {
 /** Bytes with room for so many UTF-16 units behind those that are used. */
 function withRoom(bytes: Uint8Array<ArrayBuffer>, used: number, units: number): Uint8Array<ArrayBuffer> {
   const needed = used + units * UNIT_BYTES;
-  if (needed <= bytes.length) return bytes;
-  const larger = new Uint8Array(Math.max(needed, bytes.length * 2));
-  larger.set(bytes.subarray(0, used));
-  return larger;
+  return needed <= bytes.length ? bytes : enlarged(bytes, needed);
 }
 
 function binaries(

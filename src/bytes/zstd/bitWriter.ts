@@ -1,5 +1,7 @@
 /** Bits as streams of ZSTD have them: written from the start, for a reader that begins at their end. */
 
+import { enlarged } from "../growing.js";
+
 /** Bits of the longest Huffman code. */
 export const MAXIMUM_CODE_BITS = 11;
 
@@ -27,7 +29,7 @@ export class BitWriter {
   add(value: number, count: number): void {
     this.#word |= value << this.#bits;
     this.#bits += count;
-    if (this.#position + 4 > this.#bytes.length) this.#grow(4);
+    this.#reserve(4);
     while (this.#bits >= 8) {
       this.#bytes[this.#position++] = this.#word;
       this.#word >>>= 8;
@@ -38,7 +40,7 @@ export class BitWriter {
   /** Adds the codes of some symbols, at most 11 bits each, the last symbol's first. */
   addCodes(symbols: Uint8Array, codes: Uint16Array, lengths: Uint8Array): void {
     const most = 4 + Math.ceil((symbols.length * MAXIMUM_CODE_BITS) / 8);
-    if (this.#position + most > this.#bytes.length) this.#grow(most);
+    this.#reserve(most);
     const bytes = this.#bytes;
     let position = this.#position;
     let word = this.#word;
@@ -77,15 +79,14 @@ export class BitWriter {
   }
 
   append(bytes: Uint8Array): void {
-    if (this.#position + bytes.length > this.#bytes.length) this.#grow(bytes.length);
+    this.#reserve(bytes.length);
     this.#bytes.set(bytes, this.#position);
     this.#position += bytes.length;
   }
 
-  #grow(byteCount: number): void {
-    const larger = new Uint8Array(2 * this.#bytes.length + byteCount);
-    larger.set(this.#bytes);
-    this.#bytes = larger;
+  #reserve(byteCount: number): void {
+    const needed = this.#position + byteCount;
+    if (needed > this.#bytes.length) this.#bytes = enlarged(this.#bytes, needed);
   }
 }
 

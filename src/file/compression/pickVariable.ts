@@ -5,6 +5,7 @@
 
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import { LONG_VALUE_BYTES } from "../../arrow/columns/takeColumn.js";
+import { enlarged } from "../../bytes/growing.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import type { WordMemory } from "./pickBitpacked.js";
 import { finishVariable, MAXIMUM_POSITION, type VariableEncoding } from "./variable.js";
@@ -79,11 +80,7 @@ export class PickedValues {
   }
 
   #append(from: Uint8Array, start: number, length: number, write: number): void {
-    if (write + length > this.#bytes.length) {
-      const larger = new Uint8Array(2 * (write + length));
-      larger.set(this.#bytes.subarray(0, write));
-      this.#bytes = larger;
-    }
+    if (write + length > this.#bytes.length) this.#bytes = enlarged(this.#bytes, write + length);
     const bytes = this.#bytes;
     if (length >= LONG_VALUE_BYTES) bytes.set(from.subarray(start, start + length), write);
     else for (let byte = 0; byte < length; byte++) bytes[write + byte] = from[start + byte];

@@ -15,6 +15,7 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
+import { enlarged } from "../../bytes/growing.js";
 import { firstIndex } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
@@ -48,14 +49,9 @@ export class BlobChecksumList {
    */
   add(sideFile: number, position: number, value: Uint8Array): void {
     if (this.#count === this.#positions.length) {
-      const grow = <Values extends Uint32Array | Float64Array>(from: Values, to: Values): Values => {
-        to.set(from);
-        return to;
-      };
-      const capacity = 2 * this.#count;
-      this.#sideFiles = grow(this.#sideFiles, new Uint32Array(capacity));
-      this.#positions = grow(this.#positions, new Float64Array(capacity));
-      this.#checksums = grow(this.#checksums, new Uint32Array(capacity));
+      this.#sideFiles = enlarged(this.#sideFiles);
+      this.#positions = enlarged(this.#positions);
+      this.#checksums = enlarged(this.#checksums);
     }
     this.#sideFiles[this.#count] = sideFile;
     this.#positions[this.#count] = position;

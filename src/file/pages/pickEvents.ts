@@ -4,6 +4,7 @@
  * chunks hold no wanted row; those that were cut out of a page have none, and there all are looked at.
  */
 
+import { enlarged } from "../../bytes/growing.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT } from "../compression/bitpack.js";
@@ -235,11 +236,10 @@ class EventList {
   }
 
   #grow(count: number): void {
-    const size = 2 * count;
-    this.#repetition = enlarged(this.#repetition, new Uint16Array(size));
-    this.#places = enlarged(this.#places, new Uint32Array(size));
-    this.#definition &&= enlarged(this.#definition, new Uint16Array(size));
-    this.#placeLevels &&= enlarged(this.#placeLevels, new Uint16Array(size));
+    this.#repetition = enlarged(this.#repetition, count);
+    this.#places = enlarged(this.#places, count);
+    this.#definition &&= enlarged(this.#definition, count);
+    this.#placeLevels &&= enlarged(this.#placeLevels, count);
   }
 
   finish(): PickedEvents {
@@ -250,9 +250,4 @@ class EventList {
       placeLevels: this.#placeLevels?.subarray(0, this.#placeCount) ?? null,
     };
   }
-}
-
-function enlarged<Words extends Uint16Array | Uint32Array>(words: Words, larger: Words): Words {
-  larger.set(words);
-  return larger;
 }

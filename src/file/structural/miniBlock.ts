@@ -19,6 +19,7 @@
 
 import type { Column, LeafLayout } from "../../arrow/columns/column.js";
 import { alignTo8 } from "../../bytes/aligned.js";
+import { enlarged } from "../../bytes/growing.js";
 import { bytesOf } from "../../bytes/view.js";
 import { UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
@@ -455,9 +456,7 @@ export class MiniBlockEncoder {
 
   private reserve(byteCount: number): void {
     if (this.position + byteCount <= this.data.length) return;
-    const grown = new Uint8Array(alignTo8(Math.max(this.position + byteCount, this.data.length * 1.5)));
-    grown.set(this.data.subarray(0, this.position));
-    this.data = grown;
+    this.data = enlarged(this.data, alignTo8(this.position + byteCount));
   }
 
   /** The page, once all its values are in. */

@@ -12,6 +12,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { enlarged } from "../../bytes/growing.js";
 import { integerWords } from "../indexFile.js";
 import type { IndexRows, IndexTarget } from "../kind.js";
 import { RowIds } from "../rowIds.js";
@@ -166,11 +167,7 @@ class GroupedRows {
   /** The counts, with room for so many further groups. */
   #roomFor(groups: number): Uint32Array {
     const needed = this.#groupCount + groups;
-    if (needed > this.#counts.length) {
-      const grown = new Uint32Array(2 * needed);
-      grown.set(this.#counts);
-      this.#counts = grown;
-    }
+    if (needed > this.#counts.length) this.#counts = enlarged(this.#counts, needed);
     return this.#counts;
   }
 

@@ -11,6 +11,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
 import { askedValues } from "../askedValues.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
@@ -110,12 +111,8 @@ class Pairs {
   add(token: number, low: number, high: number): void {
     // One text may have more trigrams than a batch has room for.
     if (this.count === this.#tokens.length) {
-      const tokens = new Uint32Array(2 * this.count);
-      tokens.set(this.#tokens);
-      this.#tokens = tokens;
-      const ids = new Uint32Array(4 * this.count);
-      ids.set(this.#ids);
-      this.#ids = ids;
+      this.#tokens = enlarged(this.#tokens);
+      this.#ids = enlarged(this.#ids);
     }
     this.#tokens[this.count] = token;
     this.#ids[2 * this.count] = low;

@@ -7,6 +7,7 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { enlarged } from "../../bytes/growing.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { InternalError } from "../../errors.js";
 
@@ -98,11 +99,7 @@ export class ValueNumbers {
     const number = this.#count++;
     const first = number === 0 ? 0 : this.#ends[number - 1];
     const last = first + end - start;
-    if (last > this.#bytes.length) {
-      const grown = new Uint8Array(2 * last);
-      grown.set(this.#bytes.subarray(0, first));
-      this.#bytes = grown;
-    }
+    if (last > this.#bytes.length) this.#bytes = enlarged(this.#bytes, last);
     this.#bytes.set(bytes.subarray(start, end), first);
     this.#ends[number] = last;
     this.#hashes[number] = hash;
@@ -120,12 +117,8 @@ export class ValueNumbers {
       slots[slot] = number + 1;
     }
     this.#slots = slots;
-    const hashes = new Int32Array(slots.length / 2);
-    hashes.set(this.#hashes);
-    this.#hashes = hashes;
-    const ends = new Uint32Array(slots.length / 2);
-    ends.set(this.#ends);
-    this.#ends = ends;
+    this.#hashes = enlarged(this.#hashes, slots.length / 2);
+    this.#ends = enlarged(this.#ends, slots.length / 2);
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
+import { enlarged } from "../../bytes/growing.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
 import { writePartition } from "./partitionWriter.js";
 import {
@@ -99,12 +100,8 @@ export class PartitionBuilder {
     if (length === 0) return;
     this.#documentStart = this.#entries;
     if (this.#documents === this.#lengths.length) {
-      const lengths = new Uint32Array(2 * this.#documents);
-      lengths.set(this.#lengths);
-      this.#lengths = lengths;
-      const ids = new Uint32Array(4 * this.#documents);
-      ids.set(this.#ids);
-      this.#ids = ids;
+      this.#lengths = enlarged(this.#lengths);
+      this.#ids = enlarged(this.#ids);
     }
     this.#ids[2 * this.#documents] = low;
     this.#ids[2 * this.#documents + 1] = high;

@@ -1,5 +1,6 @@
 /** The plain form of the kernel that finds the numbers of words (wordNumbers.ts), of texts in ASCII only. */
 
+import { enlarged } from "../../bytes/growing.js";
 import type { Analyzer } from "./analyzer.js";
 import { isWordByte } from "./analyzer.js";
 
@@ -107,7 +108,7 @@ export class PlainWordNumbers implements WordNumbers {
       this.forget();
       return number;
     }
-    this.#room(start + word.length);
+    if (start + word.length > this.#bytes.length) this.#bytes = enlarged(this.#bytes, start + word.length);
     this.#bytes.set(word, start);
     this.#ends[this.#count] = start;
     this.#ends[this.#count + 1] = start + word.length;
@@ -117,12 +118,5 @@ export class PlainWordNumbers implements WordNumbers {
     while (this.#slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
     this.#slots[slot] = ++this.#count;
     return number;
-  }
-
-  #room(byteLength: number): void {
-    if (byteLength <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, byteLength));
-    grown.set(this.#bytes);
-    this.#bytes = grown;
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Task } from "../../async/workerPool.js";
+import { enlarged, NumberList } from "../../bytes/growing.js";
 import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
 
 /** How postings are written: with tails of varints. */
@@ -35,25 +36,6 @@ export interface EncodedPositions {
   readonly bytes: Uint8Array;
 }
 
-/** Numbers that are added one by one. */
-class Numbers {
-  #values = new Uint32Array(1024);
-  length = 0;
-
-  push(value: number): void {
-    if (this.length === this.#values.length) {
-      const grown = new Uint32Array(2 * this.length);
-      grown.set(this.#values);
-      this.#values = grown;
-    }
-    this.#values[this.length++] = value;
-  }
-
-  taken(): Uint32Array {
-    return this.#values.slice(0, this.length);
-  }
-}
-
 /** Numbers of a group of positions that are packed. */
 const GROUP = 128;
 const GROUP_LANES = 4;
@@ -72,10 +54,8 @@ class Bytes {
 
   room(byteLength: number): void {
     if (this.length + byteLength <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.length + byteLength));
-    grown.set(this.#bytes);
-    this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
+    this.#bytes = enlarged(this.#bytes, this.length + byteLength);
+    this.#view = new DataView(this.#bytes.buffer);
   }
 
   byte(value: number): void {
@@ -158,13 +138,13 @@ export class PostingEncoder {
   readonly #lengths: Uint32Array;
   readonly #base: number;
   readonly #perToken: number;
-  readonly #scores: Numbers = new Numbers();
-  readonly #counts = new Numbers();
-  readonly #blockStarts = new Numbers();
-  readonly #byteStarts = new Numbers();
+  readonly #scores = new NumberList();
+  readonly #counts = new NumberList();
+  readonly #blockStarts = new NumberList();
+  readonly #byteStarts = new NumberList();
   readonly #bytes = new Bytes();
-  readonly #positionStarts = new Numbers();
-  readonly #positionOffsets = new Numbers();
+  readonly #positionStarts = new NumberList();
+  readonly #positionOffsets = new NumberList();
   readonly #positionBytes = new Bytes();
   readonly #deltas: Uint32Array;
   #positionDeltas = new Uint32Array(1024);
@@ -312,18 +292,18 @@ export class PostingEncoder {
     this.#blockStarts.push(this.#byteStarts.length);
     this.#byteStarts.push(this.#bytes.length);
     this.#positionStarts.push(this.#positionBytes.length);
-    const scores = this.#scores.taken();
+    const scores = this.#scores.numbers.slice();
     const positions = {
-      starts: this.#positionStarts.taken(),
-      blockOffsets: this.#positionOffsets.taken(),
+      starts: this.#positionStarts.numbers.slice(),
+      blockOffsets: this.#positionOffsets.numbers.slice(),
       bytes: this.#positionBytes.taken(),
     };
     return {
       count: this.count,
       scores: new Float32Array(scores.buffer, 0, scores.length),
-      documentCounts: this.#counts.taken(),
-      blockStarts: new Int32Array(this.#blockStarts.taken()),
-      byteStarts: this.#byteStarts.taken(),
+      documentCounts: this.#counts.numbers.slice(),
+      blockStarts: new Int32Array(this.#blockStarts.numbers),
+      byteStarts: this.#byteStarts.numbers.slice(),
       bytes: this.#bytes.taken(),
       positions: this.#form.withPosition ? positions : null,
     };

@@ -5,6 +5,7 @@
 
 import { countSetBits } from "../../bytes/bits.js";
 import { concatWords } from "../../bytes/concatWords.js";
+import { enlarged } from "../../bytes/growing.js";
 import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
@@ -323,10 +324,7 @@ export class PostingList implements KeptPostings {
     const start = this.#positionCount;
     const end = start + positions.length;
     if (end > this.#positions.length) {
-      const room = Math.min(MAX_KEPT_POSITIONS, Math.max(2 * start, end, FIRST_KEPT_POSITIONS));
-      const grown = new Uint32Array(room);
-      grown.set(this.#positions);
-      this.#positions = grown;
+      this.#positions = enlarged(this.#positions, Math.max(end, FIRST_KEPT_POSITIONS), MAX_KEPT_POSITIONS);
     }
     this.#positions.set(positions, start);
     this.#positionCount = end;

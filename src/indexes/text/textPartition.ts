@@ -12,6 +12,7 @@ import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/c
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
+import { enlarged } from "../../bytes/growing.js";
 import { firstIndex } from "../../bytes/search.js";
 import {
   integerWords,
@@ -206,11 +207,7 @@ export class TextPartition {
     const ids: number[] = [];
     const add = (key: Uint8Array, value: number): void => {
       const start = ends[ends.length - 1];
-      if (start + key.length > all.length) {
-        const grown = new Uint8Array(Math.max(2 * all.length, start + key.length));
-        grown.set(all);
-        all = grown;
-      }
+      if (start + key.length > all.length) all = enlarged(all, start + key.length);
       all.set(key, start);
       ends.push(start + key.length);
       ids.push(value);

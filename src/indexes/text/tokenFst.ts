@@ -13,6 +13,7 @@
  * The value of a key is the sum of the outputs on its way.
  */
 
+import { enlarged } from "../../bytes/growing.js";
 import { CorruptFileError } from "../../errors.js";
 
 const VERSION = 3;
@@ -66,11 +67,7 @@ export function* walkTokenFst(
       use(key.subarray(0, way.length), checkedNumber(sum + node.finalOutput));
     }
     if (way.length >= MAX_KEY_BYTES) fail("a key is too long");
-    if (way.length === key.length) {
-      const grown = new Uint8Array(2 * key.length);
-      grown.set(key);
-      key = grown;
-    }
+    if (way.length === key.length) key = enlarged(key);
     way.push({ node, next: 0, sum });
   };
   enter(root, 0);

@@ -4,6 +4,7 @@ import type { FixedColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync } from "../../async/eventLoop.js";
+import { enlarged } from "../../bytes/growing.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexFile.js";
 import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.js";
@@ -91,12 +92,8 @@ export class TopScores {
 
   #append(address: number, score: number): void {
     if (this.#count === this.#scores.length) {
-      const addresses = new Float64Array(2 * this.#count);
-      const scores = new Float32Array(2 * this.#count);
-      addresses.set(this.#addresses);
-      scores.set(this.#scores);
-      this.#addresses = addresses;
-      this.#scores = scores;
+      this.#addresses = enlarged(this.#addresses);
+      this.#scores = enlarged(this.#scores);
     }
     this.#addresses[this.#count] = address;
     this.#scores[this.#count++] = score;

@@ -1,5 +1,6 @@
 /** The rows that may be among the nearest of one vector, as far as sketches tell. */
 
+import { enlarged } from "../../bytes/growing.js";
 import { lowerBound } from "../../bytes/search.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
 import type { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
@@ -99,10 +100,8 @@ export class SketchCandidates {
     const room = this.#least.length;
     if (this.#count <= room / 2) return true;
     if (room === MOST_KEPT) return false;
-    const [least, addresses] = [new Float64Array(2 * room), new Uint32Array(4 * room)];
-    least.set(this.#least);
-    addresses.set(this.#addresses);
-    [this.#least, this.#addresses] = [least, addresses];
+    this.#least = enlarged(this.#least);
+    this.#addresses = enlarged(this.#addresses);
     return true;
   }
 

@@ -5,6 +5,7 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
+import { enlarged } from "../../bytes/growing.js";
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 import { bodyIsGone } from "./parsedBody.js";
@@ -212,9 +213,7 @@ async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): 
       if (isLong) refuseManyNodes(bytes);
       const room = memory?.hold(JSON_USE, bytes.length + size);
       if (room !== undefined) await room;
-      const larger = new Uint8Array(size);
-      larger.set(bytes);
-      bytes = larger;
+      bytes = enlarged(bytes, size);
     }
     bytes.set(piece, length);
     length += piece.length;

@@ -8,6 +8,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { NumberList } from "../../bytes/growing.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -20,7 +21,6 @@ import { keyColumn, rowsWithKey } from "./keyColumns.js";
 import { hashKeys } from "./keyHashes.js";
 import { NO_ROW } from "./keyTable.js";
 import { RowMarks, setBit } from "./marks.js";
-import { NumberList } from "./numberList.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
 /**

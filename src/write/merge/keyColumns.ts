@@ -13,6 +13,7 @@ import { areNarrow, checkOffsetRange, wordsOf } from "../../arrow/columns/offset
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { type LogicalType, typeInText } from "../../arrow/types/type.js";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { enlarged } from "../../bytes/growing.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
 
 /** A column of a key: values of one width, or of any. */
@@ -247,10 +248,8 @@ class KeyBytes {
   }
 
   #reserve(count: number): void {
-    if (this.byteLength + count <= this.#bytes.length) return;
-    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.byteLength + count));
-    larger.set(this.bytes);
-    this.#bytes = larger;
+    const needed = this.byteLength + count;
+    if (needed > this.#bytes.length) this.#bytes = enlarged(this.#bytes, needed);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Marks of rows: a bit for each, least significant first. */
 
 import type { Steps } from "../../async/eventLoop.js";
+import { enlarged } from "../../bytes/growing.js";
 
 /** Rows that are gone through in a step. */
 export const STEP_ROWS = 65_536;
@@ -19,11 +20,7 @@ export class RowMarks {
 
   add(row: number): void {
     const byte = Math.floor(row / 8);
-    if (byte >= this.#marks.length) {
-      const grown = new Uint8Array(Math.max(2 * this.#marks.length, byte + 1));
-      grown.set(this.#marks);
-      this.#marks = grown;
-    }
+    if (byte >= this.#marks.length) this.#marks = enlarged(this.#marks, byte + 1);
     const mark = 1 << (row & 7);
     if ((this.#marks[byte] & mark) !== 0) return;
     this.#marks[byte] |= mark;

@@ -12,6 +12,7 @@ import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchan
 import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
+import { NumberList } from "../../bytes/growing.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
 import type { RowsInput } from "../../namespace/rows.js";
@@ -35,7 +36,6 @@ import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
 import { withKeyMemory } from "./keyMemory.js";
 import { hasBit, STEP_ROWS, setBit } from "./marks.js";
 import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
-import { NumberList } from "./numberList.js";
 import { SourceRows } from "./sourceRows.js";
 
 /** Fragments whose rows are marked at the same time. */

@@ -8,6 +8,7 @@ import type { Column, Validity } from "../../../arrow/columns/column.js";
 import { isSet, isValid } from "../../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
+import { enlarged } from "../../../bytes/growing.js";
 import { InternalError } from "../../../errors.js";
 import type { IndexRows } from "../../kind.js";
 import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
@@ -144,11 +145,7 @@ export async function sampleVectors(
       seen++;
       // Only of those that are chosen is it known whether they have a vector.
       if (position >= most || !readVector(row, read, 0)) continue;
-      if ((position + 1) * dimension > sample.length) {
-        const larger = new Float32Array(Math.min(most * dimension, 2 * sample.length));
-        larger.set(sample);
-        sample = larger;
-      }
+      if ((position + 1) * dimension > sample.length) sample = enlarged(sample, 0, most * dimension);
       sample.set(read, position * dimension);
       if (count < most) count++;
     }

@@ -1,5 +1,7 @@
 /** Rows of a partition in the order of their distances, as walks through graphs keep them. */
 
+import { enlarged } from "../../../bytes/growing.js";
+
 /** Rows still to be looked at; the nearest is taken first. */
 export class NearestFirst {
   #distances = new Float64Array(256);
@@ -20,7 +22,10 @@ export class NearestFirst {
   }
 
   add(distance: number, row: number): void {
-    if (this.#length === this.#rows.length) this.#grow();
+    if (this.#length === this.#rows.length) {
+      this.#distances = enlarged(this.#distances);
+      this.#rows = enlarged(this.#rows);
+    }
     const [distances, rows] = [this.#distances, this.#rows];
     let position = this.#length++;
     while (position > 0) {
@@ -53,15 +58,6 @@ export class NearestFirst {
     distances[position] = distance;
     rows[position] = rows[last];
     return row;
-  }
-
-  #grow(): void {
-    const distances = new Float64Array(2 * this.#rows.length);
-    distances.set(this.#distances);
-    this.#distances = distances;
-    const rows = new Uint32Array(2 * this.#rows.length);
-    rows.set(this.#rows);
-    this.#rows = rows;
   }
 }
 

@@ -5,6 +5,7 @@
  * and are sorted then.
  */
 
+import { enlarged } from "../../../bytes/growing.js";
 import { Beam } from "./nearestFirst.js";
 
 /** Minimum rows that are kept before they are sorted: of few, the farthest is known soon, and others are passed over. */
@@ -80,7 +81,10 @@ export class NearestRows {
   /** Offers a row; its distance is a number. */
   add(distance: number, low: number, high: number): void {
     if (distance > this.#farthest) return;
-    if (this.#keptRows === this.#distances.length) this.#grow();
+    if (this.#keptRows === this.#distances.length) {
+      this.#distances = enlarged(this.#distances, 0, this.#mostKept);
+      this.#addresses = enlarged(this.#addresses, 0, 2 * this.#mostKept);
+    }
     const position = this.#keptRows++;
     this.#distances[position] = distance;
     this.#addresses[2 * position] = low;
@@ -91,16 +95,6 @@ export class NearestRows {
   /** Makes what was offered so far tell which rows are too far away. */
   settle(): void {
     if (this.#keptRows > this.#count) this.#cut();
-  }
-
-  #grow(): void {
-    const size = Math.min(this.#mostKept, 2 * this.#distances.length);
-    const distances = new Float32Array(size);
-    distances.set(this.#distances);
-    this.#distances = distances;
-    const addresses = new Uint32Array(2 * size);
-    addresses.set(this.#addresses);
-    this.#addresses = addresses;
   }
 
   /** Sorts what is kept, and keeps the first rows. */
