@@ -7,12 +7,12 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
+import { mergeRuns } from "../../arrow/columns/mergeRuns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
-import { mergeRuns } from "./mergeRuns.js";
 import { orderOfRows } from "./orderOfRows.js";
-import { type KeyOrder, makeSortKeys } from "./sortKeys.js";
+import { compareRows, type KeyOrder, makeSortKeys, sortKeys } from "./sortKeys.js";
 import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
 
 /** Bytes of rows that are sorted at once, by default. */
@@ -150,7 +150,12 @@ class Runs {
   }
 
   #mergeAll(sources: readonly AsyncIterable<BatchRows>[]): AsyncGenerator<BatchRows> {
-    return mergeRuns(sources, this.#request.orders, this.#request.keyPlaces);
+    const { orders, keyPlaces } = this.#request;
+    const keysOf = ({ columns, rowCount }: BatchRows) => {
+      const keys = keyPlaces.map((position) => columns[position]);
+      return sortKeys(orders, keys, rowCount);
+    };
+    return mergeRuns(sources, { keysOf, compare: compareRows });
   }
 
   async discard(): Promise<void> {
