@@ -7,6 +7,7 @@ import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
+import { ChunkWords } from "../structural/chunkWords.js";
 
 /** Where a chunk lies. The members of its parts hold for the chunk that was opened last. */
 export interface ChunkPlace {
@@ -29,26 +30,15 @@ export interface ChunkPlace {
 export const valueBuffer = ({ data, starts, sizes }: ChunkPlace, buffer: number): Uint8Array =>
   data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
 
-export class ChunkWalk implements ChunkPlace {
+export class ChunkWalk extends ChunkWords implements ChunkPlace {
   readonly data: Uint8Array;
   readonly memory: WordMemory;
   readonly starts: number[];
   readonly sizes: number[];
-  readonly chunkCount: number;
-  /** Number of the chunk; -1 before the first. */
-  index = -1;
-  count = 0;
-  firstValue = 0;
   levelCount = 0;
   readonly #page: MiniBlockLayout;
-  readonly #words: DataView;
   readonly #origin: PageOrigin;
-  #start = 0;
-  #end = 0;
-  /**
-   * Where the levels of an opened chunk begin, and their bytes. Numbers: a chunk is opened for every few
-   * values.
-   */
+  /** Byte ranges of an opened chunk's levels. Numbers, because a chunk is opened for every few values. */
   #repetitionStart = 0;
   #repetitionSize = 0;
   #definitionStart = 0;
@@ -56,9 +46,8 @@ export class ChunkWalk implements ChunkPlace {
 
   /** @param page whose value buffers have been checked to be as many as its encoding has */
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
+    super(words, page.hasLargeChunk, page.itemCount, bytes.length, origin);
     this.#page = page;
-    this.#words = new DataView(words.buffer, words.byteOffset, words.byteLength);
-    this.chunkCount = Math.floor(words.length / (page.hasLargeChunk ? 4 : 2));
     this.#origin = origin;
     this.data = alignedBytes(bytes, 8);
     this.memory = wordMemory(this.data);
@@ -66,32 +55,9 @@ export class ChunkWalk implements ChunkPlace {
     this.sizes = new Array(page.bufferCount).fill(0);
   }
 
-  /** One past the last value of the chunk. */
-  get endValue(): number {
-    return this.firstValue + this.count;
-  }
-
   /** Bytes of the chunk. */
   get byteLength(): number {
-    return this.#end - this.#start;
-  }
-
-  /** Goes on to the next chunk; false behind the last one. */
-  next(): boolean {
-    if (this.index + 1 >= this.chunkCount) return false;
-    const index = ++this.index;
-    const { itemCount, hasLargeChunk } = this.#page;
-    const word = hasLargeChunk
-      ? this.#words.getUint32(index * 4, true)
-      : this.#words.getUint16(index * 2, true);
-    this.firstValue += this.count;
-    this.count = index === this.chunkCount - 1 ? itemCount - this.firstValue : 2 ** (word & 15);
-    this.#start = this.#end;
-    this.#end += ((word >>> 4) + 1) * 8;
-    if (this.count < 0 || this.endValue > itemCount || this.#end > this.data.length) {
-      throw corruptPage(this.#origin, `chunk ${index} leaves its page`);
-    }
-    return true;
+    return this.end - this.start;
   }
 
   /** Finds the parts of the chunk. */
@@ -102,9 +68,9 @@ export class ChunkWalk implements ChunkPlace {
     const hasDefinition = defCompression !== undefined;
     const sizeBytes = hasLargeChunk ? 4 : 2;
     const headerBytes = 2 + (hasRepetition ? 2 : 0) + (hasDefinition ? 2 : 0) + starts.length * sizeBytes;
-    let header = this.#start;
+    let header = this.start;
     let position = header + alignTo8(headerBytes);
-    if (position > this.#end) throw corruptPage(this.#origin, "chunk shorter than its header");
+    if (position > this.end) throw corruptPage(this.#origin, "chunk shorter than its header");
     this.levelCount = data[header] | (data[header + 1] << 8);
     header += 2;
     if (hasRepetition) {
@@ -130,7 +96,7 @@ export class ChunkWalk implements ChunkPlace {
 
   /** Where the part of the opened chunk begins that follows another. */
   #behind(start: number, size: number): number {
-    if (start + size > this.#end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
+    if (start + size > this.end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
     return start + alignTo8(size);
   }
 

@@ -29,6 +29,7 @@ import {
 } from "../../format/encodings.js";
 import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
+import { ChunkWords } from "../structural/chunkWords.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 
@@ -270,28 +271,16 @@ export function mapChunks(
 ): ChunkMap {
   const [words] = located;
   const dictionary = layout.dictionary === undefined ? null : located[1];
-  const wordBytes = layout.hasLargeChunk ? 4 : 2;
-  const chunkCount = words.length / wordBytes;
-  if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
-  const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
-  const offsets = new Float64Array(chunkCount + 1);
   const hasLists = layout.repCompression !== undefined;
   const valueCount = hasLists ? layout.itemCount : rowCount * valuesPerRow;
+  const chunks = new ChunkWords(words, layout.hasLargeChunk, valueCount, data.length, origin);
+  const { chunkCount } = chunks;
+  const offsets = new Float64Array(chunkCount + 1);
   const valueStarts = new Uint32Array(chunkCount + 1);
-  let value = 0;
-  let position = 0;
-  for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const word = wordBytes === 4 ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
-    value = chunk === chunkCount - 1 ? valueCount : value + 2 ** (word & 15);
-    if (value > valueCount) {
-      throw corruptPage(origin, `chunks hold more than the ${valueCount} values of the page`);
-    }
-    position += ((word >>> 4) + 1) * 8;
-    offsets[chunk + 1] = position;
-    valueStarts[chunk + 1] = value;
+  while (chunks.next()) {
+    offsets[chunks.index + 1] = chunks.end;
+    valueStarts[chunks.index + 1] = chunks.endValue;
   }
-  if (value !== valueCount) throw corruptPage(origin, `${valueCount} values in a page without chunks`);
-  if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
   const rowEnds = hasLists ? readRowEnds(located[located.length - 1], chunkCount, rowCount, origin) : null;
   const memoryWeight =
     256 + words.length + chunkCount * (rowEnds === null ? 12 : 17) + (dictionary?.length ?? 0);

@@ -1,13 +1,8 @@
 /**
  * The mini-block layout: small values, in chunks that are compressed one by one.
  *
- * Buffers of a page: chunk words, chunk data, the dictionary if there is one, the repetition index if there are
- * lists. Chunks lie back to back; a chunk word is a u16, or a u32 when the page has large chunks (2.2):
- *
- *     bits 0–3    log2 of the chunk's values; 0 in the last chunk, which holds the rest
- *     bits 4 …    size of the chunk in units of 8 bytes, less 1
- *
- * A chunk, every part from `levels` on padded to a multiple of 8 from the chunk's start:
+ * Buffers of a page: chunk words (chunkWords.ts), chunk data, the dictionary if there is one, the repetition index if
+ * there are lists. A chunk, every part from `levels` on padded to a multiple of 8 from the chunk's start:
  *
  *     u16            number of levels (events), 0 where the page has neither kind
  *     u16            bytes of the repetition levels, if the page has them
@@ -30,6 +25,7 @@ import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } fr
 import { RowStarts } from "../events/rowStarts.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
+import { ChunkWords, encodeChunkWords } from "./chunkWords.js";
 import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
@@ -181,31 +177,17 @@ export function planChunks(
   data: Uint8Array,
   origin: PageOrigin,
 ): ChunkPlan {
-  const wordBytes = page.hasLargeChunk ? 4 : 2;
-  const chunkCount = chunkWords.length / wordBytes;
-  if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${chunkWords.length} bytes of chunk words`);
-  const offsets = new Float64Array(chunkCount + 1);
-  const counts = new Float64Array(chunkCount);
-  let position = 0;
-  let left = page.itemCount;
+  const words = new ChunkWords(chunkWords, page.hasLargeChunk, page.itemCount, data.length, origin);
+  const offsets = new Float64Array(words.chunkCount + 1);
+  const counts = new Float64Array(words.chunkCount);
   let levelCount = 0;
-  for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const offset = chunk * wordBytes;
-    let word = chunkWords[offset] | (chunkWords[offset + 1] << 8);
-    if (wordBytes === 4) word |= (chunkWords[offset + 2] << 16) | (chunkWords[offset + 3] << 24);
-    const count = chunk === chunkCount - 1 ? left : 1 << (word & 15);
-    left -= count;
-    if (left < 0) throw corruptPage(origin, `chunks hold more than the ${page.itemCount} values of the page`);
-    offsets[chunk] = position;
-    counts[chunk] = count;
-    if (position + 2 > data.length) throw corruptPage(origin, `chunk ${chunk} starts behind the page's data`);
-    levelCount += data[position] | (data[position + 1] << 8);
-    position += ((word >>> 4) + 1) * 8;
+  while (words.next()) {
+    const { index, start, end, count } = words;
+    offsets[index + 1] = end;
+    counts[index] = count;
+    levelCount += data[start] | (data[start + 1] << 8);
   }
-  offsets[chunkCount] = position;
   expectLevels(levelCount, data.length, origin);
-  if (left !== 0) throw corruptPage(origin, `${page.itemCount} values in a page without chunks`);
-  if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
   return { offsets, counts, levelCount };
 }
 
@@ -466,6 +448,7 @@ export class MiniBlockEncoder {
     const repetition = this.repetitionEncoder;
     const definition = this.definitionEncoder;
     const hasLists = repetition !== null;
+    const hasLargeChunk = this.version !== "2.1";
     const miniBlock = MiniBlockLayout.create({
       repCompression: repetition?.encoding,
       defCompression: definition?.encoding,
@@ -476,22 +459,13 @@ export class MiniBlockEncoder {
       bufferCount: values.bufferCount,
       repetitionIndexDepth: hasLists ? 1 : 0,
       itemCount: this.valueCount,
-      hasLargeChunk: this.version !== "2.1",
+      hasLargeChunk,
     });
-    const buffers = [[this.encodeWords()], [this.data.subarray(0, this.position)]];
+    const words = encodeChunkWords(this.sizes, this.counts, hasLargeChunk);
+    const buffers = [[words], [this.data.subarray(0, this.position)]];
     if (dictionary !== undefined) buffers.push([dictionary.block]);
     if (hasLists) buffers.push([this.encodeRepetitionIndex()]);
     return { encoding: { miniBlock }, buffers, rowCount: levels.rowCount };
-  }
-
-  private encodeWords(): Uint8Array {
-    const { sizes, counts } = this;
-    const words = this.version === "2.1" ? new Uint16Array(sizes.length) : new Uint32Array(sizes.length);
-    for (let chunk = 0; chunk < sizes.length; chunk++) {
-      const log2 = chunk === sizes.length - 1 ? 0 : 31 - Math.clz32(counts[chunk]);
-      words[chunk] = ((sizes[chunk] / 8 - 1) << 4) | log2;
-    }
-    return new Uint8Array(words.buffer);
   }
 
   /** Per chunk two u64: rows that end in it; events at its end whose row goes on in the next one. */
