@@ -1,11 +1,11 @@
-/** Waits for work that cannot itself be ended, no longer than until a signal aborts. */
+/** Bounds the wait for work that cannot be aborted: the wait ends when a signal aborts. */
 
-/** The callbacks that wait for a signal. */
+/** Callbacks that wait for a signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when a signal aborts; at once if it already has. Applications use one signal for many calls, and Node.js
- * warns about a leak from eleven listeners on; the signal therefore has one listener, however many callbacks wait.
+ * Calls back when a signal aborts; at once if it already has. The signal gets one listener for all callbacks,
+ * because Node.js warns about a leak from eleven listeners on and applications use one signal for many calls.
  * @returns a function that ends the wait
  */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
@@ -36,8 +36,8 @@ function callAll(this: AbortSignal): void {
 }
 
 /**
- * Settles as the value does, or rejects with the signal's reason if that comes first. The awaited work then goes on,
- * and its result is ignored.
+ * Settles as the value does, or rejects with the signal's reason if that comes first. The work then
+ * continues, and its result is ignored.
  */
 export function untilAborted<Value>(
   value: Value | PromiseLike<Value>,
@@ -45,14 +45,14 @@ export function untilAborted<Value>(
 ): Promise<Value> {
   if (signal === undefined) return Promise.resolve(value);
   return new Promise((resolve, reject) => {
-    const settle = whenAborted(signal, () => reject(signal.reason));
+    const endWait = whenAborted(signal, () => reject(signal.reason));
     Promise.resolve(value).then(
       (result) => {
-        settle();
+        endWait();
         resolve(result);
       },
       (error) => {
-        settle();
+        endWait();
         reject(error);
       },
     );

@@ -1,9 +1,9 @@
 /**
- * Sharing the thread with the host. Work that only awaits promises already resolved runs on in microtasks and starves
- * timers and sockets; long loops therefore let the event loop turn now and then.
+ * Shares the thread with the host. Work that awaits only resolved promises runs on in microtasks and starves
+ * timers and sockets. Long loops therefore let the event loop turn now and then.
  *
- * All long work together holds a turn of the loop for no longer than a bound, and then continues with one piece every few
- * turns. Anything else that waits for the loop thus waits for one piece of long work, however much of it there is.
+ * All long work together holds a turn of the loop for a bounded time, then runs one piece every few turns.
+ * Anything else in the loop waits for one piece of long work, however much of it there is.
  */
 
 import { nextTurn } from "../platform/native.js";
@@ -13,16 +13,20 @@ import { performance } from "./timers.js";
 const MAX_HOLD_MS = 5;
 
 /**
- * Turns that the loop then has without long work. Node.js accepts one connection a turn: with long work in each of them,
- * who comes behind a hundred others would wait a hundred times as long. A turn with nothing to do takes microseconds.
+ * Turns that the loop then has without long work. Node.js accepts one connection a turn. With long work in
+ * every turn, the last of a hundred connections would wait a hundred times as long. An empty turn takes
+ * microseconds.
  */
 const REST_TURNS = 16;
 
-/** Settles once the last one who asked goes on: pieces of long work follow each other in the order in which they ask. */
+/**
+ * Settles when the last piece that asked has its turn: pieces of long work run in the order in which they
+ * ask.
+ */
 let last: Promise<void> = Promise.resolve();
 /** Lets the next piece go on; null if none waits for a turn. */
 let goOn: (() => void) | null = null;
-/** When long work first ran in this turn, or before the rest; null if it has not. */
+/** Time at which long work first ran in this turn, or before the rest; null if it has not. */
 let heldSinceMs: number | null = null;
 /** Turns of the rest so far. */
 let restedTurns = 0;
@@ -58,18 +62,22 @@ function untilFree(): Promise<void> | undefined {
 }
 
 /**
- * Call this at every step of long work, and await it at once: it lets the event loop turn if it was held for long enough.
+ * Lets the event loop turn if long work held it for long enough. Long work calls and awaits this at every
+ * step.
  */
 export function yieldToEventLoop(): Promise<void> {
-  // Behind the piece that was let go on before: only after that has run can the clock tell how long the thread was held.
+  // Waits for the piece before: only after it has run can the clock tell how long the thread was held.
   last = last.then(untilFree);
   return last;
 }
 
-/** Work that may be interrupted at every step, by `yield`. Where it yields a promise, it waits for that. */
+/** Work that may be interrupted at every `yield`. It waits for a promise that it yields. */
 export type Steps<Result> = Generator<void | Promise<void>, Result, undefined>;
 
-/** Tells which parts of long work, each far below a millisecond, end a step: the clock is not asked for every one. */
+/**
+ * Tells which parts of long work end a step. Parts take far less than a millisecond, so the clock is not
+ * asked each time.
+ */
 export class Pace {
   readonly #stepParts: number;
   #left: number;
@@ -80,12 +88,12 @@ export class Pace {
     this.#left = stepParts;
   }
 
-  /** Counts several parts that do not end a step: the next that is counted may. */
+  /** Counts parts that do not end a step; the next part that is counted may end it. */
   add(parts: number): void {
     this.#left -= parts;
   }
 
-  /** Counts a part, or several. @returns whether a step ends with them */
+  /** Counts parts. @returns true if they end a step */
   isStep(parts = 1): boolean {
     this.#left -= parts;
     if (this.#left > 0) return false;
@@ -95,7 +103,7 @@ export class Pace {
 }
 
 /**
- * Runs work that may be interrupted at every step, and breathes there.
+ * Runs work in steps, and lets the event loop turn between them.
  * @throws the signal's reason, at the first step after the abort
  */
 export async function runAsync<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
@@ -108,8 +116,8 @@ export async function runAsync<Result>(steps: Steps<Result>, signal?: AbortSigna
 }
 
 /**
- * Runs such work without interruption.
- * @throws TypeError where it waits for something
+ * Runs work in steps without interruption.
+ * @throws TypeError if the work yields a promise
  */
 export function runSync<Result>(steps: Steps<Result>): Result {
   for (;;) {

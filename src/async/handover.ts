@@ -1,6 +1,6 @@
 /**
- * Hands items from who makes them to who goes through them, one at a time: the maker waits until an item was taken and the
- * next is asked for. Where either ends early, so does the other.
+ * Hands items from a producer to a consumer, one at a time. The producer waits until an item was taken and
+ * the next one is asked for. If either side ends early, so does the other.
  */
 export class Handover<Item> implements AsyncIterable<Item> {
   #item: { readonly value: Item } | null = null;
@@ -8,7 +8,9 @@ export class Handover<Item> implements AsyncIterable<Item> {
   #failure: { readonly error: unknown } | null = null;
   #wake: (() => void) | null = null;
 
-  /** Resolves when the item was taken and done with. @throws what the other side ended with */
+  /**
+   * Resolves when the consumer has finished with the item. @throws the error with which the consumer ended
+   */
   async put(value: Item): Promise<void> {
     this.#item = { value };
     this.#turn();
@@ -16,13 +18,13 @@ export class Handover<Item> implements AsyncIterable<Item> {
     if (this.#isEnded) throw this.#failure?.error ?? new Error("nobody takes what is handed over");
   }
 
-  /** There are no more items. */
+  /** Tells the consumer that no more items come. */
   end(): void {
     this.#isEnded = true;
     this.#turn();
   }
 
-  /** Whoever waits gets the error. */
+  /** Makes both sides fail with the error. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.end();
@@ -43,7 +45,7 @@ export class Handover<Item> implements AsyncIterable<Item> {
     }
   }
 
-  /** Lets the other side look again. */
+  /** Wakes the side that waits. */
   #turn(): void {
     const wake = this.#wake;
     this.#wake = null;

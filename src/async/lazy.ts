@@ -1,17 +1,17 @@
 /**
- * Parts of the engine that are loaded when they are first needed, so that a program which imports the engine waits for
- * no more than it uses.
+ * Loads parts of the engine when they are first needed: a program that imports the engine loads only what it
+ * uses.
  */
 
 import { importModule } from "../platform/native.js";
 
-/** Something that is made when it is first asked for, once, and then kept. */
+/** A value that is made when it is first asked for, once, and then kept. */
 export interface Lazy<Value> {
-  /** Where it is made already, without waiting; undefined before. */
+  /** The value if it is made already, else undefined. */
   readonly current: Value | undefined;
-  /** It, once somebody has asked for it; undefined before, and after it could not be made. */
+  /** Promise of the value after the first call of `get`. Undefined before it, and after a failure. */
   readonly started: Promise<Value> | undefined;
-  /** Makes it, or waits until it is made. One that could not be made is tried anew at the next call. */
+  /** Makes the value, or waits until it is made. After a failure, the next call tries again. */
   get(): Promise<Value>;
 }
 
@@ -42,7 +42,7 @@ export function lazy<Value extends object>(make: () => Promise<Value>): Lazy<Val
 }
 
 /**
- * A module that is loaded when it is first needed.
+ * Module that is loaded when it is first needed.
  * @param load nothing but `import("…")`, which bundlers see
  */
 export const lazyModule = <Module extends object>(load: () => Promise<Module>): Lazy<Module> =>

@@ -1,14 +1,15 @@
 /**
- * Work on many items at a time, with a bound: of a list, of a stream, and of callers that know nothing of each other.
- * The first error ends it: nothing else is started, and what is under way has ended when the error is thrown. The same
- * holds for a signal that aborts and for a consumer that stops early, so no work outlives the call that started it.
+ * Runs work on many items at a time, with a bound: the items of a list or a stream, or tasks of separate
+ * callers. The first error ends everything: no further item starts, and all started work has ended when the
+ * error is thrown. An aborted signal and a consumer that stops early do the same. No work outlives the call
+ * that started it.
  */
 
 import type { MemoryShare } from "../memory.js";
 import { whenAborted } from "./abort.js";
 
 /**
- * Calls `work` with each index below `count`, in ascending order, `most` of them at a time.
+ * Calls `work` with each index below `count`, in ascending order, at most `most` at a time.
  * @throws the first error of `work`, or the signal's reason
  */
 export async function runParallel(
@@ -55,18 +56,21 @@ export async function mapParallel<Item, Result>(
 }
 
 export interface AheadLimit<Item> {
-  /** Weight of an item while it is under way or waits to be taken. */
+  /** Weight of an item from its start until the consumer takes its result. */
   weigh(item: Item): number;
-  /** Items are started while the sum of weights is below this; one is always allowed. May change meanwhile. */
+  /** Items start while the sum of weights is below this; one always may. The number may change meanwhile. */
   readonly maxWeight: number;
-  /** Called with the sum whenever it changes, the result in the consumer's hands included; 0 at the end. */
+  /**
+   * Called with the sum whenever it changes, with 0 at the end. The sum includes the result that the consumer
+   * holds.
+   */
   hold?(weight: number): void;
   /**
-   * Accounts for the memory of results; `bytesOf` is the size of one. Nothing that would have to wait for memory is
-   * read ahead.
+   * Accounts for the memory of results; `bytesOf` returns the size of one. If a result would have to wait for
+   * memory, it is not read ahead.
    */
   readonly memory?: { readonly share: MemoryShare; bytesOf(item: Item): number };
-  /** Ends the work: an item that is then still to be started throws its reason. */
+  /** Ends the work: the next item to start throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -74,8 +78,8 @@ export interface AheadLimit<Item> {
 const AHEAD = "read ahead";
 
 /**
- * Maps a stream, some items ahead of the consumer. Results come in the order of the stream. The weight of the items
- * under way is bounded, so memory is. An error is thrown where its result is due, after the results before it.
+ * Maps a stream, some items ahead of the consumer. Results come in the order of the stream. A bound on the
+ * weight of started items bounds the memory. An error is thrown in the turn of its result.
  */
 export async function* mapAhead<Item, Result>(
   source: AsyncIterable<Item> | Iterable<Item>,
@@ -89,7 +93,7 @@ export async function* mapAhead<Item, Result>(
   let bytes = 0;
   let exhausted = false;
   let failed = false;
-  /** Taken from the source, not yet started. */
+  /** Item that was taken from the source and has not started. */
   let waiting: { readonly value: Item } | null = null;
   try {
     for (;;) {
@@ -153,8 +157,8 @@ export class Limit {
   }
 
   /**
-   * Runs the work when it is its turn. Rejects as the work does.
-   * @param signal for how long the turn is waited for
+   * Runs the work in its turn, and settles as the work does.
+   * @param signal bounds the wait for the turn
    * @throws the signal's reason
    */
   async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
@@ -165,7 +169,7 @@ export class Limit {
       signal?.throwIfAborted();
       return await work();
     } finally {
-      // The next task takes over the place.
+      // The next task takes this task's slot.
       const [next] = this.#waiting;
       if (next === undefined) this.#underWay--;
       else next();

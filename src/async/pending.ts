@@ -1,8 +1,8 @@
-/** Results that may be available at once or awaited. */
+/** Results that are available at once, or awaited. */
 
 /**
- * Whether a result is a promise, recognised by its `then`. A check of its class would fail where another realm made it,
- * or where the global `Promise` was replaced.
+ * True if a result is a promise, which its `then` tells. A check of its class fails across realms and after
+ * the global `Promise` was replaced.
  */
 export const isPending = (result: unknown): result is Promise<unknown> =>
   typeof result === "object" && result !== null && "then" in result && typeof result.then === "function";

@@ -1,39 +1,42 @@
 /**
- * Threads that do pure work: a task takes plain data and gives plain data, and needs nothing else. They are started when
- * they are first needed, go away when nothing was asked of them for some seconds, and keep the process alive only while
- * they work. Those at rest when a pool is closed serve others for as long (spareThreads.ts).
+ * Threads that do pure work: a task takes plain data and returns plain data. They start when they are first
+ * needed, end after some idle seconds, and keep the process alive only while they work. A closed pool leaves
+ * its idle threads to others (spareThreads.ts).
  *
- * Threads run one script, which lies beside the module that starts them (platform/native): in the bundles of the package,
- * ES modules and CommonJS, and among the modules that tsc wrote. Where there is none, the work is done in line, in this
- * thread: with `workers: 0`, where the package is run as TypeScript (as test runners do), where a program's own bundler
- * has moved it, in browsers, and where the host lets no thread be started. The results are the same.
+ * All threads run one script, which lies beside the module that starts them (platform/native). It is in the
+ * package's bundles of both module formats, and in the output of tsc. Without the script, tasks run in line,
+ * in this thread. That happens with `workers: 0`, in TypeScript run as source, after a program's own bundler
+ * moved the module, in browsers, and if the host refuses to start a thread. The results are the same.
  *
- * Input is not handed over: what is large in it lies in shared memory (bytes/sharedCopy), which costs no copy when it is
- * sent, and is still there when a thread could not be started. Output is moved.
+ * Large input lies in shared memory (bytes/sharedCopy): sending it costs no copy, and it is still there if no
+ * thread could start. Output is moved.
  */
 
 import { startThread } from "../platform/native.js";
 import { type OwnedThread, SpareThreads } from "./spareThreads.js";
 import { clearTimeout, letProcessEnd, performance, setTimeout } from "./timers.js";
 
-/** The first message of a thread: that it runs the script of this release. */
+/** First message of a thread: it runs the script of this release. */
 export const GREETING = "tiltyard threads 1";
 
-/** Work that a thread can do; the script of the threads knows it by its name. */
+/** Work that a thread can do. The threads' script finds it by its name. */
 export interface Task<Input, Output> {
   readonly name: string;
   /** @param spare memory that the output may be made in; its content is arbitrary */
   run(input: Input, spare?: SharedArrayBuffer): Output;
-  /** The memory of an output that nobody else uses, which is moved instead of copied. */
+  /** Returns the memory of an output that nobody else uses; it is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
-  /** Of outputs in shared memory, which may be given back and used for others. Default: there are none. */
+  /**
+   * Handles outputs in shared memory, which callers give back for further outputs. Default: no output is in
+   * shared memory.
+   */
   readonly shared?: {
     isFor(input: Input): boolean;
     memoryOf(output: Output): readonly SharedArrayBuffer[];
   };
 }
 
-/** What is asked of a thread. */
+/** Request to a thread. */
 export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
@@ -41,43 +44,43 @@ export interface TaskOrder {
   readonly spare?: SharedArrayBuffer;
 }
 
-/** What a thread answers. */
+/** Reply of a thread. */
 export type Reply = { readonly output: unknown } | { readonly failure: unknown };
 
-/** Memory that threads share, lent for what they are given. */
+/** Shared memory that is lent for the input of threads. */
 export interface SharedMemory {
   lend(byteLength: number): Uint8Array<SharedArrayBuffer>;
-  /** Once neither the thread nor this one looks at it. */
+  /** Takes memory back that neither the thread nor this one reads any more. */
   giveBack(lent: Uint8Array<SharedArrayBuffer>): void;
 }
 
 export interface WorkerPoolOptions {
-  /** Most threads. */
+  /** Maximum number of threads. */
   readonly size: number;
-  /** Milliseconds without work after which a thread goes away. */
+  /** Milliseconds without work after which a thread ends. */
   readonly idleMs?: number;
-  /** The error that a failure of a thread stands for. */
+  /** Makes an error of the failure that a thread reported. */
   readonly errorOf: (failure: unknown) => unknown;
   /** Default: memory that is used once. */
   readonly memory?: SharedMemory;
 }
 
 const IDLE_MS = 5000;
-/** Pause after a thread that could not be started; each further one doubles it. */
+/** Pause after a failure to start a thread; each further failure doubles it. */
 const FIRST_START_PAUSE_MS = 1000;
 const MAX_START_PAUSE_MS = 60_000;
 const FRESH_MEMORY: SharedMemory = {
   lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
   giveBack: () => undefined,
 };
-/** Pieces of memory that are kept for the next outputs: what is more is left to the garbage collector. */
+/** Maximum number of memory pieces that are kept for further outputs. */
 const MAX_SPARE = 4;
-/** Those of this process. */
+/** Spare threads of this process. */
 const spareThreads = new SpareThreads();
 
 interface Job {
   readonly order: TaskOrder;
-  /** The shared memory of an output; null where it has none. */
+  /** Returns the shared memory of an output; null for a task whose outputs have none. */
   readonly sharedOf: ((output: unknown) => readonly SharedArrayBuffer[]) | null;
   readonly inLine: () => unknown;
   readonly resolve: (output: unknown) => void;
@@ -86,14 +89,14 @@ interface Job {
 
 interface Member {
   readonly owned: OwnedThread;
-  /** Whether it has said that it runs the right script. */
+  /** True after the thread's greeting. */
   isReady: boolean;
   job: Job | null;
   idle: ReturnType<typeof setTimeout> | null;
 }
 
 export class WorkerPool {
-  /** For the inputs of tasks. */
+  /** Memory for the inputs of tasks. */
   readonly memory: SharedMemory;
   readonly #size: number;
   readonly #idleMs: number;
@@ -103,9 +106,11 @@ export class WorkerPool {
   /** Memory of outputs that may be given back. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
   readonly #spare: SharedArrayBuffer[] = [];
-  /** Earliest time of `performance.now()` at which a thread may be started; infinite where there can be none. */
+  /**
+   * Earliest time of `performance.now()` at which a thread may be started; infinite where there can be none.
+   */
   #startAfterMs = Number.NEGATIVE_INFINITY;
-  /** Threads in a row that ended before they were ready. */
+  /** Number of threads in a row that ended before they were ready. */
   #failedStarts = 0;
 
   constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY }: WorkerPoolOptions) {
@@ -115,7 +120,7 @@ export class WorkerPool {
     this.#errorOf = errorOf;
   }
 
-  /** Most threads that work at a time; 0 where the work is done in line. */
+  /** Maximum number of threads that work at a time; 0 if tasks run in line. */
   get size(): number {
     return this.#mayStart() ? this.#size : 0;
   }
@@ -124,21 +129,24 @@ export class WorkerPool {
     return performance.now() >= this.#startAfterMs;
   }
 
-  /** The host may have no descriptors or memory for a thread at the moment. The work is done in line meanwhile. */
+  /**
+   * Pauses starts: the host may lack descriptors or memory for a thread at the moment. Tasks run in line
+   * meanwhile.
+   */
   #pauseStarts(): void {
     const pauseMs = Math.min(FIRST_START_PAUSE_MS * 2 ** this.#failedStarts, MAX_START_PAUSE_MS);
     this.#failedStarts++;
     this.#startAfterMs = Math.max(this.#startAfterMs, performance.now() + pauseMs);
   }
 
-  /** Threads there are at the moment. */
+  /** Current number of threads. */
   get threadCount(): number {
     return this.#members.size;
   }
 
   /**
-   * Whether a thread pays for a task among many: where none runs, only once this pool and those before it were asked about
-   * as many bytes as to make up for its start.
+   * True if a thread pays for a task among many. If none runs, this and earlier pools must have been asked
+   * for enough bytes to make up for a start.
    * @param byteCount of the input
    */
   isWorth(byteCount: number): boolean {
@@ -146,7 +154,10 @@ export class WorkerPool {
     return this.threadCount > 0 || spareThreads.isWorth(byteCount);
   }
 
-  /** Does a task. Rejects with what it throws; with an error of this thread where the other one dies. */
+  /**
+   * Runs a task. Rejects with the error that the task throws, or with an error of this thread if the other
+   * one dies.
+   */
   run<Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> {
     const inLine = () => task.run(input);
     if (this.size === 0) return new Promise((resolve) => resolve(inLine()));
@@ -160,8 +171,8 @@ export class WorkerPool {
   }
 
   /**
-   * Gives shared memory of an output back, once nobody looks at it: it may then be used for another. Nothing happens where no
-   * thread put an output there.
+   * Takes back shared memory of an output that nobody reads any more; a further output may use it. Ignores
+   * memory that no thread returned.
    */
   giveBack(memory: ArrayBufferLike): void {
     if (!this.#lent.delete(memory) || this.#spare.length === MAX_SPARE) return;
@@ -169,8 +180,8 @@ export class WorkerPool {
   }
 
   /**
-   * Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line.
-   * @returns whether no thread was at work: one that was may still write into shared memory for a moment
+   * Ends the working threads, and leaves idle ones to the next pool. Unfinished and later tasks run in line.
+   * @returns true if no thread was working; one that was may still write into shared memory for a moment
    */
   close(): boolean {
     let isQuiet = true;
@@ -220,7 +231,7 @@ export class WorkerPool {
       return null;
     }
     if (owned === null) {
-      // There is no script, or the runtime has no threads.
+      // The script is missing, or the runtime has no threads.
       if (this.#members.size === 0) this.#startAfterMs = Number.POSITIVE_INFINITY;
       return null;
     }
@@ -242,7 +253,7 @@ export class WorkerPool {
     try {
       member.owned.thread.post(spare === undefined ? job.order : { ...job.order, spare });
     } catch {
-      // Something in it can't be sent to a thread.
+      // The input has a part that can't be sent to a thread.
       member.job = null;
       this.#rest(member);
       recoverInTurn(job);
@@ -273,12 +284,12 @@ export class WorkerPool {
   #rest(member: Member): void {
     member.owned.thread.keepsAlive(false);
     const idle = setTimeout(() => this.#remove(member), this.#idleMs);
-    // Nobody has to wait for it.
+    // An idle thread must not keep the process alive.
     letProcessEnd(idle);
     member.idle = idle;
   }
 
-  /** A thread has ended by itself. After one that never began, no other is started for a while. */
+  /** Handles a thread that ended by itself. If it never was ready, no other thread starts for a while. */
   #lose(member: Member, reason: unknown): void {
     if (!this.#members.has(member)) return;
     const { job, isReady } = member;
@@ -311,8 +322,8 @@ export class WorkerPool {
 }
 
 /**
- * A thread without an owner yet; null where there can be none.
- * @throws the platform's error where the host forbids threads, or has no room for one
+ * Starts a thread without an owner; returns null if the runtime has none.
+ * @throws the platform's error if the host forbids threads or has no room for one
  */
 function startOwned(): OwnedThread | null {
   let owned: OwnedThread | null = null;

@@ -1,21 +1,21 @@
-/** Tells kinds of memory from any realm apart: `instanceof` knows only the classes of its own realm. */
+/** Recognises kinds of memory from any realm: `instanceof` accepts only the classes of its own realm. */
 
 /**
- * The platform's name for the kind of a value, e.g. "ArrayBuffer" or "Uint32Array". An object can give itself such a
- * name, so use this only for values that are checked again where they are read.
+ * The platform's name for the kind of a value, e.g. "ArrayBuffer" or "Uint32Array". An object can give itself
+ * such a name, so callers check the value again when they read it.
  */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice("[object ".length, -1);
 
-/** Whether a value is bytes, of any realm. */
+/** True for bytes of any realm. */
 export const isUint8Array = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && tagOf(value) === "Uint8Array";
 
-/** Whether a value is a date, of any realm. */
+/** True for a date of any realm. */
 export function isDate(value: unknown): value is Date {
   if (tagOf(value) !== "Date") return false;
   try {
-    // Fails for an object that only has the name.
+    // Throws for an object that only has the name.
     Date.prototype.getTime.call(value);
     return true;
   } catch {

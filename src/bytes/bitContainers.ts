@@ -1,12 +1,12 @@
 /**
- * Sets of 16-bit numbers, of which Roaring bitmaps are made. A set is kept in the form that suits its values:
+ * Sets of 16-bit numbers, of which Roaring bitmaps are made. A set has the form that suits its values:
  *
  *     array  up to 4096 values, ascending
  *     bits   more than 4096 values: one bit for each number, least significant first
  *     runs   ranges, ascending and apart from one another: first and last value of each
  *
- * Containers are never empty and never change. The operations give null where no value is left. Runs stay runs as long
- * as they meet runs only, so a few bytes of them never become many.
+ * Containers are never empty and never change. Operations return null if no value is left. Operations on runs
+ * give runs, so a few bytes of runs never become many.
  */
 
 import { countSetBits } from "./bits.js";
@@ -22,7 +22,7 @@ export interface ArrayContainer {
 export interface BitsContainer {
   readonly kind: "bits";
   readonly count: number;
-  /** {@link CONTAINER_WORDS} of them. */
+  /** {@link CONTAINER_WORDS} words. */
   readonly words: Uint32Array;
 }
 
@@ -35,7 +35,7 @@ export interface RunsContainer {
 
 export type Container = ArrayContainer | BitsContainer | RunsContainer;
 
-/** Number of values that an array holds at most. */
+/** Maximum number of values of an array. */
 export const MAX_ARRAY_VALUES = 4096;
 export const CONTAINER_WORDS = 2048;
 const ALL_VALUES = 65_536;
@@ -54,7 +54,7 @@ export const arrayContainer = (values: Uint16Array): ArrayContainer => ({
   values,
 });
 
-/** The container with the values whose bits are set; null for none. */
+/** Makes a container of the values whose bits are set; null if there are none. */
 export function containerOfWords(words: Uint32Array): Container | null {
   const count = countWords(words);
   if (count === 0) return null;
@@ -73,7 +73,7 @@ export function runsContainer(bounds: Uint16Array): Container | null {
 }
 
 /**
- * The container of ascending values, each once.
+ * Makes a container of ascending values, each once.
  * @param words pairs of words; the low halves of the first ones from pair `start` to `end - 1` are the values
  */
 export function ascendingContainer(words: Uint32Array, start: number, end: number): Container {
@@ -91,14 +91,14 @@ export function ascendingContainer(words: Uint32Array, start: number, end: numbe
   return { kind: "bits", count, words: bits };
 }
 
-/** The container of the values from `first` to `last`. */
+/** Makes a container of the values from `first` to `last`. */
 export const rangeContainer = (first: number, last: number): Container => ({
   kind: "runs",
   count: last - first + 1,
   bounds: Uint16Array.of(first, last),
 });
 
-/** Bytes of memory that the values take. */
+/** Bytes of memory that a container takes. */
 export function containerBytes(container: Container): number {
   switch (container.kind) {
     case "array":
@@ -148,7 +148,7 @@ export function countBelow(container: Container, limit: number): number {
 }
 
 /**
- * Writes the first values, each added to `base`, from a position on, as many as the target has room for.
+ * Writes the first values, each added to `base`, until the target is full.
  * @returns the position after the last
  */
 export function writeValues(
@@ -199,7 +199,8 @@ function writeBits(
   return index;
 }
 
-// ------------------------------------------------------------------------------------------------- operations
+// -------------------------------------------------------------------------------------------------
+// operations
 
 export function uniteContainers(a: Container, b: Container): Container {
   if (a.count === ALL_VALUES || b.count === ALL_VALUES) return FULL_CONTAINER;
@@ -225,7 +226,7 @@ export function intersectContainers(a: Container, b: Container): Container | nul
   return containerOfWords(words);
 }
 
-/** The values of the first that are not in the second. */
+/** Values of `a` that are not in `b`. */
 export function subtractContainers(a: Container, b: Container): Container | null {
   if (b.count === ALL_VALUES) return null;
   if (a.kind === "array") return filterArray(a.values, b, false);
@@ -240,11 +241,11 @@ export function subtractContainers(a: Container, b: Container): Container | null
   return containerOfWords(words);
 }
 
-/** The bits of a container, which nobody may change. */
+/** Bits of a container; callers must not change them. */
 export const wordsOfContainer = (container: Container): Uint32Array =>
   container.kind === "bits" ? container.words : bitsOf(container);
 
-/** The bits of a container, in memory of their own. */
+/** Copies a container as bits. */
 function bitsOf(container: Container): Uint32Array {
   if (container.kind === "bits") return container.words.slice();
   const words = new Uint32Array(CONTAINER_WORDS);
@@ -298,19 +299,19 @@ function uniteArrays(a: Uint16Array, b: Uint16Array): ArrayContainer {
   return arrayContainer(count === united.length ? united : united.slice(0, count));
 }
 
-/** The values that are in a container, or those that are not. */
-function filterArray(values: Uint16Array, other: Container, wanted: boolean): Container | null {
+/** Keeps the values that are in a container, or those that are not. */
+function filterArray(values: Uint16Array, container: Container, wanted: boolean): Container | null {
   const kept = new Uint16Array(values.length);
   let count = 0;
-  if (other.kind === "array" && other.count < 32 * values.length) {
-    const others = other.values;
+  if (container.kind === "array" && container.count < 32 * values.length) {
+    const others = container.values;
     let index = 0;
     for (const value of values) {
       while (index < others.length && others[index] < value) index++;
       if ((others[index] === value) === wanted) kept[count++] = value;
     }
   } else {
-    for (const value of values) if (containerHas(other, value) === wanted) kept[count++] = value;
+    for (const value of values) if (containerHas(container, value) === wanted) kept[count++] = value;
   }
   if (count === 0) return null;
   return arrayContainer(count === kept.length ? kept : kept.slice(0, count));
@@ -355,7 +356,7 @@ function intersectRuns(a: Uint16Array, b: Uint16Array): Container | null {
   return runsContainer(bounds.slice(0, length));
 }
 
-/** The runs between runs. */
+/** Runs between the runs. */
 function gapsOf(bounds: Uint16Array): Uint16Array {
   const gaps: number[] = [];
   let next = 0;
@@ -406,7 +407,7 @@ export class ContainerBuilder {
     return arrayContainer(values.slice(0, count));
   }
 
-  /** Makes room for more values; false where they are bits from now on. */
+  /** Makes room for more values; returns false after turning the values into bits. */
   #grow(): boolean {
     if (this.#count < MAX_ARRAY_VALUES) {
       this.#values = enlarged(this.#values, 4 * this.#count, MAX_ARRAY_VALUES);

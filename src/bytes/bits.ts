@@ -1,8 +1,10 @@
-/** Bitmaps as Arrow and Lance keep them: bit `i` is bit `i mod 8` of byte `i div 8`, least significant first. */
+/**
+ * Bitmaps as Arrow and Lance keep them: bit `i` is bit `i mod 8` of byte `i div 8`, least significant first.
+ */
 
 /**
- * Copies `count` bits. Source and target must not overlap; the target's bits from `targetBit` up to the end of
- * the last byte touched must be zero, and both ranges must be inside their arrays.
+ * Copies `count` bits within the ranges of both arrays, which must not overlap. The target's bits from
+ * `targetBit` to the end of the last byte must be zero.
  */
 export function copyBits(
   source: Uint8Array,
@@ -36,7 +38,7 @@ export function copyBits(
   if (tail > 0) target[Math.floor(to / 8) + whole] |= readBits(source, from + whole * 8, tail);
 }
 
-/** The `count` ≤ 8 bits from `bit` on. */
+/** Reads `count` ≤ 8 bits. */
 function readBits(source: Uint8Array, bit: number, count: number): number {
   const byte = Math.floor(bit / 8);
   const shift = bit & 7;
@@ -45,10 +47,10 @@ function readBits(source: Uint8Array, bit: number, count: number): number {
   return bits & ((1 << count) - 1);
 }
 
-/** From so many bytes on, bits are counted a word at a time. */
+/** Minimum length for counting bits a word at a time. */
 const MIN_WORD_BYTES = 16;
 
-/** Number of one bits among the `count` bits from `bit` on. */
+/** Number of one bits among `count` bits, starting with `bit`. */
 export function countOnes(bytes: Uint8Array, bit: number, count: number): number {
   let ones = 0;
   let position = bit;
@@ -72,7 +74,7 @@ export function countOnes(bytes: Uint8Array, bit: number, count: number): number
 }
 
 /**
- * The positions of the one bits among the first `count`, ascending; null where all of them are one.
+ * Positions of the one bits among the first `count`, ascending; null if all of them are one.
  * @param bytes at least as many as hold `count` bits
  */
 export function positionsOfOnes(bytes: Uint8Array, count: number): Uint32Array | null {
@@ -80,7 +82,7 @@ export function positionsOfOnes(bytes: Uint8Array, count: number): Uint32Array |
   if (ones === count) return null;
   const positions = new Uint32Array(ones);
   let next = 0;
-  // 32 bits at a time, where there are as many: in most bitmaps most words are zero, or have few ones.
+  // 32 bits at a time: in most bitmaps most words are zero, or have few ones.
   const wordCount = bytes.byteOffset % 4 === 0 ? count >>> 5 : 0;
   const words = new Int32Array(bytes.buffer, wordCount === 0 ? 0 : bytes.byteOffset, wordCount);
   for (let index = 0; index < wordCount; index++) {
@@ -96,7 +98,7 @@ export function positionsOfOnes(bytes: Uint8Array, count: number): Uint32Array |
   return positions;
 }
 
-/** How many of the 32 bits of a word are set. */
+/** Number of one bits in a 32-bit word. */
 export function countSetBits(word: number): number {
   let bits = word - ((word >>> 1) & 0x5555_5555);
   bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);

@@ -1,19 +1,19 @@
 /**
- * JSON of files that anybody may have written. Values within values are bounded: `JSON.stringify`, and whatever else walks
- * a value by recursion, would run out of stack on one that `JSON.parse` still takes.
+ * Parses JSON of files that anybody may have written, with a bound on nesting. `JSON.parse` takes values so
+ * deep that `JSON.stringify` and other recursive code runs out of stack.
  */
 
-/** Deeper than what any release writes. */
+/** Deeper than any release writes. */
 const MAX_DEPTH = 64;
 
-/** @throws SyntaxError for what is not JSON, or has more than 64 objects and lists within each other */
+/** @throws SyntaxError for text that is not JSON, or that nests more than 64 objects and lists */
 export function parseBoundedJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (isTooDeep(text)) throw new SyntaxError(`more than ${MAX_DEPTH} JSON values lie within each other`);
   return value;
 }
 
-/** @param text JSON */
+/** @param text valid JSON */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let isInText = false;

@@ -1,11 +1,12 @@
 /**
- * The check block: a checksum that lies inside a file, where other readers pass over it. Little-endian:
+ * The check block: a checksum that lies inside a file in a place that other readers ignore. Little-endian:
  *
  *     0  8  magic "TYCHECK1"
- *     8  4  CRC-32 of all bytes of the file before the block and after it, and of what else the file's format adds
+ *     8  4  CRC-32 of all bytes of the file before and after the block, and of an addition (see below)
  *    12  4  zero
  *
- * The format of the file says where the block lies. A file without one was written by another program.
+ * The format of the file says where the block lies, and which bytes its checksum covers besides. A file
+ * without a block was written by another program.
  */
 
 import { crc32 } from "./crc32.js";
@@ -14,7 +15,7 @@ export const CHECK_BLOCK_BYTES = 16;
 
 const MAGIC = new TextEncoder().encode("TYCHECK1");
 
-/** The block for a file that consists of these pieces and the block. */
+/** Makes the block for a file that consists of these pieces and the block. */
 export function makeCheckBlock(...pieces: readonly Uint8Array[]): Uint8Array {
   const block = new Uint8Array(CHECK_BLOCK_BYTES);
   block.set(MAGIC);
@@ -23,8 +24,8 @@ export function makeCheckBlock(...pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Whether a file has a block at `blockStart`, and whether the checksum in it is that of the file.
- * @param addition what the file's format adds to the content
+ * Tells if a file has a block at `blockStart`, and if the block's checksum is that of the file.
+ * @param addition bytes that the file's format adds to the content
  */
 export function lookAtCheckBlock(
   file: Uint8Array,

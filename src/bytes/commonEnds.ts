@@ -1,13 +1,13 @@
-/** What two byte strings share at either end. The platform's comparison is many times as fast as a loop. */
+/** Compares both ends of two byte strings. The platform's comparison is many times as fast as a loop. */
 
 import { isSameBytes } from "../platform/native.js";
 
-/** Bytes compared at once where most are the same. */
+/** Bytes that one comparison takes. */
 const CHUNK_BYTES = 1 << 16;
-/** Below this a loop is as fast. */
+/** For fewer bytes, a loop is as fast. */
 const LOOP_BYTES = 32;
 
-/** Number of bytes at the beginning that are the same. */
+/** Number of equal bytes at the beginning. */
 export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   let shared = 0;
@@ -18,7 +18,7 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   return shared;
 }
 
-/** Number of bytes at the end that are the same. */
+/** Number of equal bytes at the end. */
 export function sharedSuffix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   let shared = 0;

@@ -1,10 +1,10 @@
-/** Order and equality of bytes: the first that differs decides, and what is a part of the other comes first. */
+/** Order and equality of bytes: the first difference decides, and a prefix comes before longer bytes. */
 
-/** Below zero where the first comes first, 0 where both are the same. */
+/** Negative if `a` comes first, 0 if both are equal. */
 export const compareBytes = (a: Uint8Array, b: Uint8Array): number =>
   compareRanges(a, 0, a.length, b, 0, b.length);
 
-/** The same for parts of both. */
+/** Compares ranges of two arrays as {@link compareBytes} does. */
 export function compareRanges(
   a: Uint8Array,
   startA: number,

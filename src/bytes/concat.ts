@@ -2,7 +2,7 @@
 
 /**
  * Copies all parts, back to back, into a new array.
- * @param byteLength length of all parts together, where the caller knows it
+ * @param byteLength length of all parts together, if the caller has computed it
  */
 export function concatBytes(
   parts: readonly Uint8Array[],

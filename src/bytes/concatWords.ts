@@ -1,7 +1,7 @@
-/** Joins arrays of numbers, one after the other. Pure. */
+/** Joins arrays of 32-bit numbers, back to back, into a new one. */
 export const concatWords = (parts: readonly Uint32Array[]): Uint32Array => concatInto(Uint32Array, parts);
 
-/** As {@link concatWords}, of numbers with a sign. */
+/** {@link concatWords} for signed numbers. */
 export const concatSignedWords = (parts: readonly Int32Array[]): Int32Array => concatInto(Int32Array, parts);
 
 function concatInto<Words extends Uint32Array | Int32Array>(

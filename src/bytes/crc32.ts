@@ -1,18 +1,18 @@
 /**
  * CRC-32 as in zlib, gzip and PNG (reflected polynomial 0xEDB88320, start and final value all ones). Uses the
- * native routine where the runtime has one, else slicing-by-8 tables.
+ * native routine if the runtime has one, else slicing-by-8 tables.
  */
 
 import * as platform from "../platform/native.js";
 
 /**
- * The checksum of `bytes` as an unsigned 32-bit number. Pass the checksum of what went before as `seed` to
- * continue over several pieces.
+ * Returns the checksum of `bytes` as an unsigned 32-bit number. To continue over several pieces, pass the
+ * checksum of the pieces before as `seed`.
  */
 export const crc32: (bytes: Uint8Array, seed?: number) => number =
   platform.nativeCrc32 === null ? crc32Portable : withNative(platform.nativeCrc32);
 
-/** An empty array reaches zlib as a null pointer, which it takes for a request for the initial value. */
+/** zlib gets an empty array as a null pointer, and takes that for a request for the initial value. */
 function withNative(native: (bytes: Uint8Array, seed: number) => number) {
   return (bytes: Uint8Array, seed = 0): number => (bytes.length === 0 ? seed : native(bytes, seed));
 }

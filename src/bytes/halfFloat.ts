@@ -6,7 +6,7 @@
  *     bits 9..0    fraction
  */
 
-/** Finite values from here on round to infinity. */
+/** Finite values of at least this size round to infinity. */
 const OVERFLOW = 65_520;
 const SMALLEST_NORMAL = 2 ** -14;
 const SUBNORMAL_UNIT = 2 ** -24;
@@ -16,7 +16,7 @@ const INFINITY_BITS = 0x7c00;
 const float64 = new Float64Array(1);
 const words = new Uint32Array(float64.buffer);
 
-/** The nearest 16-bit float, ties to even. */
+/** Returns the nearest 16-bit float, ties to even. */
 export function encodeHalfFloat(value: number): number {
   if (Number.isNaN(value)) return NAN_BITS;
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
@@ -26,7 +26,7 @@ export function encodeHalfFloat(value: number): number {
   float64[0] = magnitude;
   const exponent = ((words[1] >>> 20) & 0x7ff) - 1023;
   const fraction = roundToEven(magnitude * 2 ** (10 - exponent)) - 1024;
-  // A fraction that was rounded up to 1024 carries into the exponent, as it should.
+  // A fraction that was rounded up to 1024 correctly carries into the exponent.
   return sign | (((exponent + 15) << 10) + fraction);
 }
 

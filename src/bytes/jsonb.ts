@@ -1,6 +1,6 @@
 /**
- * JSONB: JSON in the binary form that files keep it in. A value is a container, whose entries say what its children
- * are; a scalar by itself is in a container of one child. Integers are big-endian:
+ * JSONB: JSON in the binary form of files. A value is a container whose entries describe its children; a
+ * scalar alone is in a container of one child. Integers are big-endian:
  *
  *     u32    container: kind in the upper 3 bits, number of children in the rest
  *     u32 …  an entry per child; an object has those of its keys first, then those of its values
@@ -12,8 +12,9 @@
  *     number        u8 kind, then its bytes; an integer takes the fewest of 1, 2, 4 or 8 that hold it
  *         00 zero   10 NaN   20 infinity   30 -infinity   40 signed   50 unsigned   60 double
  *
- * Keys are in the order of their bytes, none twice. Text follows RFC 8259 to the letter. Integers from -2^63 to
- * 2^64 - 1 keep every digit; all other numbers are doubles. NaN and infinities have no JSON text and read as null.
+ * Keys are in the order of their bytes, none twice. Text follows RFC 8259 to the letter. Integers from -2^63
+ * to 2^64 - 1 keep every digit; all other numbers are doubles. NaN and infinities have no JSON text and read
+ * as null.
  */
 
 import { compareBytes } from "./compare.js";
@@ -39,7 +40,7 @@ const NUMBER = {
   DOUBLE: 0x60,
 };
 
-/** Deepest nesting of containers: encoding and decoding take stack for each level. */
+/** Maximum nesting of containers: encoding and decoding take stack for each level. */
 export const MAXIMUM_JSON_DEPTH = 512;
 
 /** Makes the error for invalid bytes or text. */
@@ -47,7 +48,7 @@ export type JsonFailure = (reason: string) => Error;
 
 // ------------------------------------------------------------------------------------------ text to bytes
 
-/** A child of a container: its kind, and its bytes as pieces. */
+/** Child of a container: its kind, and its bytes as pieces. */
 interface Part {
   readonly kind: number;
   readonly byteLength: number;
@@ -64,7 +65,7 @@ const bigEndian32 = (value: number): Uint8Array =>
 /**
  * Encodes JSON text as JSONB.
  * @param text UTF-8
- * @param fail called for text that is not JSON, for a key that an object has twice, and for text without a binary form
+ * @param fail called for text that is not JSON, a duplicate key of an object, and text without a binary form
  */
 export function encodeJsonb(text: Uint8Array, fail: JsonFailure): Uint8Array {
   const part = new JsonParser(text, fail).parse();
@@ -129,7 +130,7 @@ class JsonParser {
     }
   }
 
-  /** Steps over a character if it comes next, behind any space. */
+  /** Skips spaces, and a character if it comes next. */
   #accept(character: number): boolean {
     this.#skipSpace();
     if (this.text[this.#position] !== character) return false;
@@ -277,9 +278,9 @@ function numberBytes(literal: string): Uint8Array {
   return bytes;
 }
 
-/** Null for an integer beyond 64 bits. */
+/** Returns null for an integer beyond 64 bits. */
 function encodeInteger(literal: string): Uint8Array | null {
-  // A 64-bit integer has no more characters than this.
+  // A 64-bit integer has at most 20 characters.
   if (literal.length > 20) return null;
   const value = BigInt(literal);
   if (value === 0n) return Uint8Array.of(NUMBER.ZERO);
@@ -301,7 +302,7 @@ function encodeInteger(literal: string): Uint8Array | null {
 // ------------------------------------------------------------------------------------------ bytes to text
 
 /**
- * The text of a JSONB value, without space between its parts.
+ * Returns the text of a JSONB value, without space between its parts.
  * @param fail called for bytes that are not JSONB, or of a kind that JSON has no text for
  */
 export function decodeJsonb(bytes: Uint8Array, fail: JsonFailure): string {
@@ -416,15 +417,15 @@ class JsonbReader {
 }
 
 /**
- * The shortest text that reads as the same double and is not the text of an integer: plain from 0.00001 up to 16 digits
- * in front of the point, else with a signed exponent.
+ * Returns the shortest text that reads as the same double and is not the text of an integer. It is plain from
+ * 0.00001 up to 16 digits before the point, else it has a signed exponent.
  */
 function doubleText(value: number): string {
   if (!Number.isFinite(value)) return "null";
   if (value === 0) return Object.is(value, -0) ? "-0.0" : "0.0";
   const [mantissa, exponent] = Math.abs(value).toExponential().split("e");
   const digits = mantissa.replace(".", "");
-  /** Digits in front of the point. */
+  /** Digits before the point. */
   const point = Number(exponent) + 1;
   const sign = value < 0 ? "-" : "";
   if (point > 16 || point <= -5) {

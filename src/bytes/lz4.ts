@@ -7,16 +7,16 @@
  *     match distance  u16, little-endian, 1 … bytes written so far
  *     match length    when the low half is 15: as above
  *
- * The last sequence ends after its literals; it holds the last five bytes at least, and no match begins in the last
- * twelve. The decoder checks every count before it moves a byte, so for any input, the time it takes and the bytes it
- * writes are bounded by the output.
+ * The last sequence ends after its literals; it holds the last five bytes at least, and no match begins in
+ * the last twelve. The decoder checks every count before it moves a byte. Its time and its writes are
+ * therefore bounded by the output for any input.
  */
 
 import { HASH_PRIME } from "./hash.js";
 
 /**
- * Decodes `input` into `output`; false where `input` is not a block that fills `output` exactly.
- * @param from where the block's output begins; matches may reach into the output of earlier blocks before it
+ * Decodes `input` into `output`; returns false if `input` is not a block that fills `output` exactly.
+ * @param from start of the block's output; matches may reach into the output of earlier blocks before it
  */
 export function decodeLz4Block(input: Uint8Array, output: Uint8Array, from = 0): boolean {
   const inputEnd = input.length;
@@ -72,7 +72,7 @@ export function decodeLz4Block(input: Uint8Array, output: Uint8Array, from = 0):
   }
 }
 
-/** Bytes that a block decodes to; -1 where its chain of sequences does not end with the block. */
+/** Number of bytes that a block decodes to; -1 if its chain of sequences does not end with the block. */
 export function lz4BlockLength(input: Uint8Array): number {
   const inputEnd = input.length;
   let read = 0;
@@ -108,14 +108,14 @@ export function lz4BlockLength(input: Uint8Array): number {
 const HASH_BITS = 14;
 const LEAST_MATCH = 4;
 const LARGEST_DISTANCE = 0xffff;
-/** Bytes at the end in which no match begins, and bytes at the end that are always literals. */
+/** No match begins in this many bytes at the end; this many bytes at the end are always literals. */
 const MATCH_MARGIN = 12;
 const LAST_LITERALS = 5;
 
-/** By hash of four bytes, where these were last met, plus 1; cleared for each block. */
+/** Position after the last occurrence of four bytes, by their hash; 0 for none. Cleared for each block. */
 const positions = new Int32Array(1 << HASH_BITS);
 
-/** Encodes `input` as one block, at most a little longer than it. */
+/** Encodes `input` as one block, which is at most a little longer. */
 export function encodeLz4Block(input: Uint8Array): Uint8Array {
   const { length } = input;
   const output = new Uint8Array(blockBound(length));
@@ -132,7 +132,7 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
     const candidate = positions[slot] - 1;
     positions[slot] = read + 1;
     if (candidate < 0 || read - candidate > LARGEST_DISTANCE || view.getInt32(candidate, true) !== word) {
-      // Steps grow where nothing has matched for long.
+      // Steps grow after many positions without a match.
       read += 1 + (misses++ >> 6);
       continue;
     }
@@ -144,7 +144,7 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
       from--;
     }
     let end = read + LEAST_MATCH;
-    for (let other = candidate + LEAST_MATCH; end < matchEnd && input[end] === input[other]; other++) end++;
+    for (let match = candidate + LEAST_MATCH; end < matchEnd && input[end] === input[match]; match++) end++;
     write = writeSequence(input, literals, start, end, start - from, output, write);
     read = end;
     literals = end;
@@ -153,15 +153,15 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
   return output.subarray(0, write);
 }
 
-/** Most positions with the same hash that are compared with the input, the nearest first. */
+/** Maximum number of positions with the same hash that are compared with the input, the nearest first. */
 const TRIES = 12;
-/** A match of this length is taken at once. */
+/** A match of this length is taken without a search for a longer one. */
 const LONG_MATCH = 64;
 
 /**
- * Encodes `input` as one block that is smaller than that of {@link encodeLz4Block}, but takes several times as long. It
- * remembers every position, takes the longest of some matches, and passes over a match if a longer one begins a byte
- * later.
+ * Encodes `input` as one block that is smaller than that of {@link encodeLz4Block}, but takes several times
+ * as long. It remembers every position and takes the longest of some matches. It skips a match if a longer
+ * one begins a byte later.
  */
 export function encodeSmallLz4Block(input: Uint8Array): Uint8Array {
   const { length } = input;
@@ -193,15 +193,18 @@ export function encodeSmallLz4Block(input: Uint8Array): Uint8Array {
 
 const blockBound = (length: number): number => length + Math.ceil(length / 255) + 16;
 
-/** Chains of the positions whose four bytes have the same hash, as far back as a match may reach. */
+/** Chains of positions whose four bytes have the same hash, within the reach of a match. */
 class LongestMatches {
-  /** The match found last: where it ends, and how far back its bytes are. */
+  /** End of the match found last. */
   end = 0;
   distance = 0;
   readonly #input: Uint8Array;
   readonly #view: DataView;
   readonly #matchEnd: number;
-  /** By hash: the last position. By position: the one before it with the same hash. Both plus 1, or 0 for none. */
+  /**
+   * Last position with a hash, by hash; and the position before it with the same hash, by position. Both plus
+   * 1, or 0 for none.
+   */
   readonly #last = new Int32Array(1 << HASH_BITS);
   readonly #before: Int32Array;
   #next = 0;
@@ -213,7 +216,7 @@ class LongestMatches {
     this.#before = new Int32Array(Math.min(input.length, LARGEST_DISTANCE + 1));
   }
 
-  /** Remembers the positions in front of `end`. */
+  /** Remembers the positions before `end`. */
   remember(end: number): void {
     const view = this.#view;
     const last = this.#last;
@@ -226,7 +229,7 @@ class LongestMatches {
     this.#next = Math.max(this.#next, end);
   }
 
-  /** Looks for a match at `at` of more than `length` bytes, the longest of those tried. */
+  /** Looks for a match at `offset` of more than `length` bytes, the longest of those tried. */
   find(offset: number, length: number): boolean {
     this.remember(offset);
     const input = this.#input;

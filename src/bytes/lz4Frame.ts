@@ -5,12 +5,12 @@
  *     flags             bits 6–7 version 1, bit 4 blocks have checksums, bit 3 content size, bit 2 content
  *                       checksum, bit 0 dictionary id
  *     block size        bits 4–6: 4 … 7 for blocks of at most 64 KiB, 256 KiB, 1 MiB, 4 MiB
- *     content size      u64, where the flags say so
+ *     content size      u64, if the flags say so
  *     header checksum   1 byte
- *     blocks            u32 size, its top bit set where the bytes are stored as they are; bytes; u32 checksum
- *                       where the flags say so. A match may reach back into earlier blocks
+ *     blocks            u32 size, its top bit set if the bytes are stored as they are; bytes; u32 checksum
+ *                       if the flags say so. A match may reach back into earlier blocks
  *     end mark          u32 0
- *     content checksum  u32, where the flags say so
+ *     content checksum  u32, if the flags say so
  */
 
 import { runSync } from "../async/eventLoop.js";
@@ -25,8 +25,8 @@ const END_MARK_BYTES = 4;
 const STEP_BYTES = 2 ** 16;
 
 /**
- * The content of a frame; null where `frame` is not exactly one frame without dictionary or holds more than
- * `maximumSize` bytes. Sizes are verified before memory is allocated for them.
+ * Returns the content of a frame. Null if `frame` is not exactly one frame without dictionary, or holds more
+ * than `maximumSize` bytes. Sizes are verified before memory is allocated for them.
  */
 export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Array | null {
   return runSync(decodingLz4Frame(frame, maximumSize));
@@ -61,7 +61,10 @@ export function* decodingLz4Frame(
   return output;
 }
 
-/** Bytes that a frame holds, counted with breaks; null if its header or sizes make {@link decodeLz4Frame} refuse it. */
+/**
+ * Number of bytes that a frame holds, counted with breaks; null if its header or sizes make {@link
+ * decodeLz4Frame} refuse it.
+ */
 export function* lz4FrameLength(frame: Uint8Array, maximumSize: number): Generator<void, number | null> {
   const header = readHeader(frame);
   if (header === null) return null;
@@ -86,10 +89,10 @@ export function* lz4FrameLength(frame: Uint8Array, maximumSize: number): Generat
 }
 
 interface Header {
-  /** Where the first block begins. */
+  /** Start of the first block. */
   readonly end: number;
   readonly maximumBlock: number;
-  /** Bytes of the checksum behind each block. */
+  /** Bytes of the checksum after each block. */
   readonly checksumBytes: number;
   readonly hasContentChecksum: boolean;
   readonly contentSize: bigint | null;
@@ -115,11 +118,11 @@ function readHeader(frame: Uint8Array): Header | null {
 interface Block {
   readonly bytes: Uint8Array;
   readonly stored: boolean;
-  /** Where the next block begins. */
+  /** Start of the next block. */
   readonly end: number;
 }
 
-/** The block at a position; null at the end mark, and where the block is not complete. */
+/** Reads the block at a position; null for the end mark and for an incomplete block. */
 function blockAt(frame: Uint8Array, position: number, { checksumBytes }: Header): Block | null {
   const start = position + BLOCK_HEADER_BYTES;
   if (start > frame.length) return null;
@@ -130,5 +133,5 @@ function blockAt(frame: Uint8Array, position: number, { checksumBytes }: Header)
   return { bytes, stored: header >>> 31 === 1, end: start + byteLength + checksumBytes };
 }
 
-/** Bytes that a block becomes; negative where it is malformed. */
+/** Number of bytes that a block decodes to; negative for a malformed block. */
 const lengthOf = ({ bytes, stored }: Block): number => (stored ? bytes.length : lz4BlockLength(bytes));

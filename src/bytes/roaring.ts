@@ -1,14 +1,14 @@
 /**
- * 32-bit Roaring bitmaps in the portable serialisation. What is written has no run containers. Little-endian:
+ * 32-bit Roaring bitmaps in the portable serialisation. The encoder writes no run containers. Little-endian:
  *
- *   u32 cookie    12346: no run containers; u32 containerCount follows
- *                 low 16 bits 12347: containerCount - 1 in the high 16 bits; a bit set of ceil(n / 8) bytes
- *                 follows that says which containers are runs (least-significant bit first)
- *   containerCount times { u16 key, u16 cardinality - 1 }, keys ascending
- *   containerCount times u32 byte offset of the container; with cookie 12347 only from 4 containers on
- *   containers    array (cardinality <= 4096)  u16 each, ascending
- *                 bitmap (cardinality > 4096)  1024 u64
- *                 runs                         u16 runCount, runCount times { u16 start, u16 length - 1 }
+ *     u32 cookie    12346: no run containers; u32 containerCount follows
+ *                   low 16 bits 12347: containerCount - 1 in the high 16 bits; a bit set of ceil(n / 8) bytes
+ *                   follows that says which containers are runs (least-significant bit first)
+ *     containerCount times { u16 key, u16 cardinality - 1 }, keys ascending
+ *     containerCount times u32 byte offset of the container; with cookie 12347 only from 4 containers on
+ *     containers    array (cardinality <= 4096)  u16 each, ascending
+ *                   bitmap (cardinality > 4096)  1024 u64
+ *                   runs                         u16 runCount, runCount times { u16 start, u16 length - 1 }
  *
  * A value is key * 65536 + the container's 16-bit value.
  */
@@ -33,16 +33,16 @@ const OFFSETS_FROM = 4;
 const BITMAP_BYTES = 4 * CONTAINER_WORDS;
 const MAX_CONTAINERS = 65536;
 
-/** Where a bitmap lies, for messages. */
+/** Location of a bitmap, for messages. */
 export interface BitmapOrigin {
   readonly path: string;
   readonly byteOffset: number;
 }
 
 /**
- * The values, ascending.
- * @param maxCount most values that make sense to the caller: a few bytes may announce very many
- * @throws CorruptFileError where the bytes are not such a bitmap, or hold more than one
+ * Returns the values, ascending.
+ * @param maxCount maximum number of values that the caller expects: a few bytes may announce very many
+ * @throws CorruptFileError if the bytes are not exactly one such bitmap
  */
 export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: BitmapOrigin): Uint32Array {
   const decoder = new Decoder(bytes, origin);
@@ -61,8 +61,8 @@ export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: Bitma
 }
 
 /**
- * The bitmap as a set. It takes about as much memory as there are bytes.
- * @throws CorruptFileError where the bytes are not such a bitmap, or hold more than one
+ * Returns the bitmap as a set, which takes about as much memory as the bytes.
+ * @throws CorruptFileError if the bytes are not exactly one such bitmap
  */
 export function decodeRoaringSet(bytes: Uint8Array, origin: BitmapOrigin): RoaringSet {
   const decoder = new Decoder(bytes, origin);
@@ -72,8 +72,8 @@ export function decodeRoaringSet(bytes: Uint8Array, origin: BitmapOrigin): Roari
 }
 
 /**
- * The bitmap that the bytes begin with, and the number of its bytes.
- * @throws CorruptFileError where they do not begin with one
+ * Reads the bitmap at the beginning of the bytes, and returns the number of its bytes.
+ * @throws CorruptFileError if the bytes do not begin with a bitmap
  */
 export function decodeRoaringPrefix(
   bytes: Uint8Array,
@@ -88,9 +88,9 @@ interface Header {
   readonly containerCount: number;
   /** Number of values that the containers announce. */
   readonly total: number;
-  /** Where the bits begin that mark runs; -1 where there are no runs. */
+  /** Start of the bits that mark runs; -1 without runs. */
   readonly runFlagsStart: number;
-  /** Where the keys and cardinalities begin. */
+  /** Start of the keys and cardinalities. */
   readonly headerStart: number;
 }
 
@@ -107,7 +107,7 @@ class Decoder {
     this.#origin = origin;
   }
 
-  /** Number of bytes that were read. */
+  /** Number of bytes read so far. */
   get position(): number {
     return this.#position;
   }
@@ -125,7 +125,7 @@ class Decoder {
     if (this.#position !== this.#bytes.length) this.fail(this.#position, "bytes are left over");
   }
 
-  /** Everything before the containers. */
+  /** Reads everything before the containers. */
   header(): Header {
     const view = this.#view;
     this.#need(4);
@@ -196,7 +196,7 @@ class Decoder {
       const start = this.#view.getUint16(this.#position, true);
       const last = start + this.#view.getUint16(this.#position + 2, true);
       if (start < next || last > 0xffff) this.fail(this.#position, "runs do not ascend");
-      // Runs that touch are one.
+      // Adjacent runs are one.
       if (run > 0 && start === next) length--;
       else bounds[length++] = start;
       bounds[length++] = last;
@@ -223,7 +223,7 @@ class Decoder {
 
   #bitmap(cardinality: number): Container {
     this.#need(BITMAP_BYTES);
-    // A copy, at an address that suits words.
+    // The copy has an address that suits words.
     const bytes = new Uint8Array(this.#bytes.subarray(this.#position, this.#position + BITMAP_BYTES));
     this.#position += BITMAP_BYTES;
     return this.#checked(containerOfWords(new Uint32Array(bytes.buffer)), cardinality);
@@ -243,7 +243,7 @@ class Decoder {
  * @param values ascending, each once
  */
 export function encodeRoaring(values: Uint32Array): Uint8Array {
-  // Values that ascend are containers already: each is a stretch of them.
+  // Ascending values are containers already: each is a stretch of them.
   const starts: number[] = [];
   let byteLength = 8;
   for (let start = 0, end: number; start < values.length; start = end) {
@@ -279,7 +279,7 @@ export function encodeRoaring(values: Uint32Array): Uint8Array {
 
 const sizeOfContainer = (count: number): number => (count <= MAX_ARRAY_VALUES ? count * 2 : BITMAP_BYTES);
 
-/** Where the values end that share their high half with the one at `start`. */
+/** Index after the last value that shares its high half with the one at `start`. */
 function endOfContainer(values: Uint32Array, start: number): number {
   const key = values[start] >>> 16;
   return firstIndex(

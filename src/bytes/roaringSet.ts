@@ -1,6 +1,6 @@
 /**
- * Sets of 32-bit numbers, kept as Roaring bitmaps keep them: the values with the same high half are one container of
- * their low halves. Sets never change; results share the containers of the sets they are made of.
+ * Sets of 32-bit numbers in the form of Roaring bitmaps: a container holds the low halves of all values with
+ * the same high half. Sets never change; results share the containers of the sets they are made of.
  */
 
 import {
@@ -24,7 +24,7 @@ const KEYS = 65_536;
 export interface KeyedContainers {
   /** High halves, ascending. */
   readonly keys: Uint16Array;
-  /** The low halves that belong to each. */
+  /** Low halves for each high half. */
   readonly containers: readonly Container[];
 }
 
@@ -44,7 +44,7 @@ export class RoaringSet implements KeyedContainers {
 
   static #full: RoaringSet | null = null;
 
-  /** The set of all 32-bit numbers; the same one every time. */
+  /** The set of all 32-bit numbers, always the same object. */
   static get full(): RoaringSet {
     RoaringSet.#full ??= new RoaringSet({
       keys: Uint16Array.from({ length: KEYS }, (_, key) => key),
@@ -69,7 +69,7 @@ export class RoaringSet implements KeyedContainers {
   }
 
   /**
-   * The set of numbers that ascend, each once.
+   * Makes a set of numbers that ascend, each once.
    * @param words pairs of words, of which the first ones from pair `start` to `end - 1` are the numbers
    */
   static ofAscendingPairs(words: Uint32Array, start: number, end: number): RoaringSet {
@@ -108,7 +108,7 @@ export class RoaringSet implements KeyedContainers {
     return keys[index] === key && containerHas(this.containers[index], value & 0xffff);
   }
 
-  /** The values below a limit, ascending. */
+  /** Values below a limit, ascending. */
   valuesBelow(limit: number): Uint32Array {
     const { keys, containers } = this;
     let count = 0;
@@ -124,33 +124,33 @@ export class RoaringSet implements KeyedContainers {
     return values;
   }
 
-  union(other: RoaringSet): RoaringSet {
-    if (this === other || other.size === 0) return this;
-    if (this.size === 0) return other;
+  union(set: RoaringSet): RoaringSet {
+    if (this === set || set.size === 0) return this;
+    if (this.size === 0) return set;
     return this.#combine(
-      other,
+      set,
       uniteContainers,
       (container) => container,
       (container) => container,
     );
   }
 
-  intersect(other: RoaringSet): RoaringSet {
-    if (this === other || other.isFull) return this;
-    if (this.isFull) return other;
+  intersect(set: RoaringSet): RoaringSet {
+    if (this === set || set.isFull) return this;
+    if (this.isFull) return set;
     return this.#combine(
-      other,
+      set,
       intersectContainers,
       () => null,
       () => null,
     );
   }
 
-  /** The values that the other set has not. */
-  minus(other: RoaringSet): RoaringSet {
-    if (other.size === 0) return this;
+  /** Values set are not in the other set. */
+  minus(set: RoaringSet): RoaringSet {
+    if (set.size === 0) return this;
     return this.#combine(
-      other,
+      set,
       subtractContainers,
       (container) => container,
       () => null,
@@ -158,7 +158,7 @@ export class RoaringSet implements KeyedContainers {
   }
 
   #combine(
-    other: RoaringSet,
+    set: RoaringSet,
     both: (a: Container, b: Container) => Container | null,
     onlyHere: (container: Container) => Container | null,
     onlyThere: (container: Container) => Container | null,
@@ -172,12 +172,12 @@ export class RoaringSet implements KeyedContainers {
     };
     let i = 0;
     let j = 0;
-    while (i < this.keys.length || j < other.keys.length) {
+    while (i < this.keys.length || j < set.keys.length) {
       const key = i < this.keys.length ? this.keys[i] : KEYS;
-      const otherKey = j < other.keys.length ? other.keys[j] : KEYS;
+      const otherKey = j < set.keys.length ? set.keys[j] : KEYS;
       if (key < otherKey) add(key, onlyHere(this.containers[i++]));
-      else if (key > otherKey) add(otherKey, onlyThere(other.containers[j++]));
-      else add(key, both(this.containers[i++], other.containers[j++]));
+      else if (key > otherKey) add(otherKey, onlyThere(set.containers[j++]));
+      else add(key, both(this.containers[i++], set.containers[j++]));
     }
     return new RoaringSet({ keys: Uint16Array.from(keys), containers });
   }
@@ -201,7 +201,7 @@ export class RoaringBuilder {
   finish(): RoaringSet {
     const keys: number[] = [];
     const containers: Container[] = [];
-    // Skips what is not there: a few values may have distant keys.
+    // `forEach` skips holes: a few values may have distant keys.
     this.#builders.forEach((builder, key) => {
       keys.push(key);
       containers.push((builder as ContainerBuilder).finish());

@@ -1,11 +1,11 @@
 /**
- * JSON with a checksum after it, for small files. Readers of JSON pass over the white space that the checksum is written in,
- * and programs that change such a file leave it out:
+ * JSON with a checksum after it, for small files. Readers of JSON ignore the white space that encodes the
+ * checksum, and programs that change such a file drop it:
  *
- *     the JSON, line feed, 32 characters: the bits of the CRC-32 of the JSON from the highest to the lowest, a tab for 1
- *     and a space for 0
+ *     the JSON, line feed, 32 characters: the bits of the CRC-32 of the JSON from the highest to the lowest,
+ *     a tab for 1 and a space for 0
  *
- * A file that does not end so was written by another program.
+ * A file without such an end was written by another program.
  */
 
 import { parseBoundedJson } from "./boundedJson.js";
@@ -32,8 +32,8 @@ export function encodeSealedJson(value: unknown, indent = 0): Uint8Array {
 }
 
 /**
- * Returns the value of a file, whoever wrote it; undefined if it fails its checksum, is not UTF-8, is not JSON, or nests
- * values deeper than boundedJson.ts allows.
+ * Returns the value of a file of any writer. Undefined if the file fails its checksum, is not UTF-8 or JSON,
+ * or nests values deeper than boundedJson.ts allows.
  */
 export function decodeSealedJson(file: Uint8Array): unknown {
   if (isSealBroken(file)) return undefined;
@@ -44,7 +44,7 @@ export function decodeSealedJson(file: Uint8Array): unknown {
   }
 }
 
-/** Whether bytes end with a checksum that is not theirs. */
+/** True if bytes end with a checksum of other bytes. */
 export function isSealBroken(file: Uint8Array): boolean {
   const end = file.length - SEAL_BYTES;
   if (end < 0 || file[end] !== LINE_FEED) return false;

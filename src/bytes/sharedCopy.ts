@@ -1,6 +1,6 @@
 /**
- * Copies of plain data whose typed arrays lie in shared memory: sent to another thread, they cost no further copy. Those that
- * lie there already are not copied; of the others, all lie in one piece.
+ * Copies plain data so that its typed arrays lie in shared memory: sending the copy to another thread costs
+ * no further copy. Arrays in shared memory are not copied; all others go into one piece.
  */
 
 import { alignTo8, phaseOf } from "./aligned.js";
@@ -11,7 +11,7 @@ type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, lengt
 
 const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && tagOf(value) !== "DataView";
 
-/** Memory that threads share, and that is not moved to another. */
+/** True for memory that threads share, which is never moved. */
 export const isSharedMemory = (memory: ArrayBufferLike): memory is SharedArrayBuffer =>
   tagOf(memory) === "SharedArrayBuffer";
 
@@ -21,8 +21,8 @@ const freshMemory = (byteLength: number): Uint8Array<SharedArrayBuffer> =>
 const isMap = (value: unknown): value is Map<unknown, unknown> => tagOf(value) === "Map";
 
 /**
- * What occurs twice in the data occurs twice in the copy, as one object.
- * @param allocate makes the memory, at a multiple of 8; its content is arbitrary. Not called where nothing is to be copied
+ * An object that occurs twice in the data occurs twice in the copy.
+ * @param allocate makes memory at a multiple of 8, with arbitrary content. Not called if nothing is copied
  */
 export function sharedCopy<Value>(
   value: Value,
@@ -48,8 +48,8 @@ export function sharedCopy<Value>(
   const copies = new Map<object, unknown>();
   const copy = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null) return part;
-    const known = copies.get(part);
-    if (known !== undefined) return known;
+    const earlier = copies.get(part);
+    if (earlier !== undefined) return earlier;
     const position = views.get(part as View);
     const made = isView(part)
       ? position === undefined
@@ -65,17 +65,17 @@ export function sharedCopy<Value>(
   };
   const moved = (view: View, byteOffset: number): View => {
     bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), byteOffset);
-    // A subclass, such as Node's Buffer, is not meant.
+    // A subclass, such as Node's Buffer, becomes its base class.
     const kind = (isUint8Array(view) ? Uint8Array : view.constructor) as unknown as ViewConstructor;
     return new kind(bytes.buffer, bytes.byteOffset + byteOffset, view.length);
   };
   return copy(value) as Value;
 }
 
-/** Whether some of the typed arrays in plain data lie in shared memory. */
+/** True if a typed array in plain data lies in shared memory. */
 export const hasSharedMemory = (value: unknown): boolean => hasMemory(value, isSharedMemory);
 
-/** Whether some of the typed arrays in plain data lie in memory that is meant. */
+/** True if a typed array in plain data lies in memory that `isResolved` accepts. */
 export function hasMemory(value: unknown, isResolved: (memory: ArrayBufferLike) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (ArrayBuffer.isView(value)) return isResolved(value.buffer);

@@ -1,10 +1,10 @@
-/** Distinct values of any length, and which rows hold which. */
+/** Distinct values of any length, and the row that holds each first. */
 
 import { enlarged } from "./growing.js";
 
 /** Bytes of a value that a set keeps as words. */
 const KEY_BYTES = 16;
-/** By the length of a value, up to 16: the masks of its bytes in four words. */
+/** Masks of the bytes in four words, by the length of a value, up to 16. */
 const KEY_MASKS = Int32Array.from({ length: 4 * (KEY_BYTES + 1) }, (_, index) => {
   const bytes = (index >> 2) - 4 * (index & 3);
   return bytes >= 4 ? -1 : bytes <= 0 ? 0 : (1 << (8 * bytes)) - 1;
@@ -12,17 +12,17 @@ const KEY_MASKS = Int32Array.from({ length: 4 * (KEY_BYTES + 1) }, (_, index) =>
 const LEAST_SLOTS = 1 << 10;
 
 /**
- * Distinct values, each known by the first row that holds it; an open hash table, half full at most. It keeps the first
- * 16 bytes of every value as words, and for most values nothing else has to be compared.
+ * Distinct values by the first row that holds each: an open hash table, at most half full. It keeps the first
+ * 16 bytes of every value as words; most values need no other comparison.
  */
 export class ValueSet {
   itemCount = 0;
-  /** By value: four words of its beginning, its length, its first row and its hash. */
+  /** Four words of the beginning of each value, its length, its first row and its hash. */
   private keys = new Int32Array(2 * LEAST_SLOTS);
   private lengths = new Int32Array(LEAST_SLOTS / 2);
   private rows = new Int32Array(LEAST_SLOTS / 2);
   private hashes = new Int32Array(LEAST_SLOTS / 2);
-  /** By slot: the number of a value plus 1, or 0 for none. */
+  /** Number of a value plus 1, by slot; 0 for none. */
   private slots = new Int32Array(LEAST_SLOTS);
   private readonly view: DataView;
 
@@ -35,8 +35,8 @@ export class ValueSet {
   }
 
   /**
-   * Numbers the values of `rows`, or of all rows where that is null. A null value gets the number of the value before
-   * it. False as soon as there is one distinct value too many.
+   * Numbers the values of `rows`, or of all rows if that is null. A null value gets the number of the value
+   * before it. Returns false as soon as there is one distinct value too many.
    * @param start number of rows that earlier calls numbered; `end` of those after this call
    */
   number(
@@ -123,7 +123,7 @@ export class ValueSet {
     return true;
   }
 
-  /** The four bytes at `at`, with zeros from `end` on. */
+  /** Reads four bytes at `offset`, with zeros from `end` on. */
   private wordAt(offset: number, end: number): number {
     let word = 0;
     for (let byte = 0; byte < 4 && offset + byte < end; byte++)
@@ -144,17 +144,19 @@ export class ValueSet {
     return hash;
   }
 
-  /** Whether value `number` equals the `length` bytes at `start`, beyond the bytes that were already compared. */
+  /**
+   * True if value `number` equals the `length` bytes at `start`, beyond the bytes that were already compared.
+   */
   private sameRest(number: number, start: number, length: number): boolean {
     const view = this.view;
     const bytes = this.bytes;
-    let other = this.offsets[this.rows[number]] + KEY_BYTES;
+    let otherOffset = this.offsets[this.rows[number]] + KEY_BYTES;
     let offset = start + KEY_BYTES;
     const end = start + length;
-    for (; offset + 4 <= end; offset += 4, other += 4) {
-      if (view.getInt32(offset, true) !== view.getInt32(other, true)) return false;
+    for (; offset + 4 <= end; offset += 4, otherOffset += 4) {
+      if (view.getInt32(offset, true) !== view.getInt32(otherOffset, true)) return false;
     }
-    for (; offset < end; offset++, other++) if (bytes[offset] !== bytes[other]) return false;
+    for (; offset < end; offset++, otherOffset++) if (bytes[offset] !== bytes[otherOffset]) return false;
     return true;
   }
 

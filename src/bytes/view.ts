@@ -1,5 +1,5 @@
 /** The memory under typed arrays. */
 
-/** The bytes under a view; no copy. */
+/** Bytes under a view; no copy. */
 export const bytesOf = (view: ArrayBufferView): Uint8Array =>
   new Uint8Array(view.buffer, view.byteOffset, view.byteLength);

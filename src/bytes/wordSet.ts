@@ -1,4 +1,4 @@
-/** Distinct values, each a multiple of 4 bytes wide and known by the first row that holds it; an open hash table. */
+/** Distinct values, each a multiple of 4 bytes wide, by the first row that holds it: an open hash table. */
 
 import { alignedBytes } from "./aligned.js";
 
@@ -8,7 +8,7 @@ export class WordSet {
   readonly rows: Int32Array;
   private readonly stride: number;
   private readonly words: Int32Array;
-  /** By slot: the number of a value plus 1, or 0 for none. */
+  /** Number of a value plus 1, by slot; 0 for none. */
   private readonly slots: Int32Array;
   private readonly shift: number;
   private readonly mask: number;
@@ -29,7 +29,7 @@ export class WordSet {
     this.rows = new Int32Array(limit);
   }
 
-  /** Adds a row's value and returns its number, or -1 where it would be one value too many. */
+  /** Adds a row's value and returns its number; returns -1 instead of adding one value too many. */
   add(row: number): number {
     const words = this.words;
     const stride = this.stride;
@@ -50,9 +50,9 @@ export class WordSet {
         slots[slot] = ++this.itemCount;
         return this.itemCount - 1;
       }
-      const other = rows[entry - 1] * stride;
+      const otherStart = rows[entry - 1] * stride;
       let different = 0;
-      for (let word = 0; word < stride; word++) different |= words[start + word] ^ words[other + word];
+      for (let word = 0; word < stride; word++) different |= words[start + word] ^ words[otherStart + word];
       if (different === 0) return entry - 1;
     }
   }

@@ -1,11 +1,11 @@
 /**
- * xxHash64 with seed 0, over 32-bit words: no bigint is made. A hash is two words. All products are taken in halves of
- * 16 bits, which doubles hold exactly.
+ * xxHash64 with seed 0, over 32-bit words, without bigints. A hash is two words. All products are computed in
+ * halves of 16 bits, which doubles hold exactly.
  */
 
 import { readUint32 } from "./littleEndian.js";
 
-/** The words of the primes: high, low. */
+/** Words of the primes: high, low. */
 const PRIME_1 = [0x9e37_79b1, 0x85eb_ca87] as const;
 const PRIME_2 = [0xc2b2_ae3d, 0x27d4_eb4f] as const;
 const PRIME_3 = [0x1656_67b1, 0x9e37_79f9] as const;
@@ -15,7 +15,7 @@ const PRIME_5 = [0x27d4_eb2f, 0x1656_67c5] as const;
 /** Bytes of a stripe: four lanes of eight. */
 const STRIPE_BYTES = 32;
 
-/** Holds one hash at a time. Made once, used for many values. */
+/** Holds one hash at a time; one instance serves many values. */
 export class XxHash64 {
   /** High and low word of the last hash. */
   high = 0;
@@ -67,7 +67,7 @@ export class XxHash64 {
     this.low = (this.low ^ this.high) >>> 0;
   }
 
-  /** Hashes whole stripes. @returns where the rest begins */
+  /** Hashes whole stripes. @returns start of the rest */
   #stripes(bytes: Uint8Array, start: number, end: number): number {
     const lanes = this.#lanes;
     [this.high, this.low] = PRIME_1;
@@ -159,9 +159,9 @@ export class XxHash64 {
     const d = low >>> 16;
     const bottom = a * c;
     const middle = b * c + (bottom >>> 16);
-    const other = a * d + (middle & 0xffff);
-    const carried = b * d + Math.floor(middle / 0x1_0000) + Math.floor(other / 0x1_0000);
+    const cross = a * d + (middle & 0xffff);
+    const carried = b * d + Math.floor(middle / 0x1_0000) + Math.floor(cross / 0x1_0000);
     this.high = (carried + Math.imul(this.high, low) + Math.imul(this.low, high)) >>> 0;
-    this.low = (((other & 0xffff) << 16) | (bottom & 0xffff)) >>> 0;
+    this.low = (((cross & 0xffff) << 16) | (bottom & 0xffff)) >>> 0;
   }
 }

@@ -26,7 +26,7 @@ export const PAGE_LAYOUT_TYPE_URL = "/lance.encodings21.PageLayout";
 /** Type URL of the column-level encoding, the same in all versions. */
 export const COLUMN_ENCODING_TYPE_URL = "/lance.encodings.ColumnEncoding";
 
-/** What a layer of nesting may hold; `layers` lists them innermost first. */
+/** Content of a layer of nesting; `layers` lists them innermost first. */
 export const RepDefLayer = {
   ALL_VALID_ITEM: 1,
   ALL_VALID_LIST: 2,
@@ -59,7 +59,7 @@ export const InlineBitpacking = message("InlineBitpacking", {
 });
 export type InlineBitpacking = MessageOf<typeof InlineBitpacking>;
 
-/** How a buffer of values is compressed; nests. Exactly one member is set. */
+/** Compression of a buffer of values; nests. Exactly one member is set. */
 export interface CompressiveEncoding {
   flat?: Flat;
   variable?: Variable;
@@ -278,7 +278,7 @@ export const BlobLayout = recursiveMessage<BlobLayout>("BlobLayout", {
   layers: repeatedUint32(2),
 });
 
-/** How a page lies in its buffers. Exactly one member is set; 5 is the sparse layout of 2.3. */
+/** Layout of a page in its buffers. Exactly one member is set; 5 is the sparse layout of 2.3. */
 export interface PageLayout {
   miniBlock?: MiniBlockLayout;
   constant?: ConstantLayout;

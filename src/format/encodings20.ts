@@ -1,7 +1,7 @@
 /**
- * Page encodings of file version 2.0, proto package `lance.encodings`. Field numbers are wire contract and never
- * change. A oneof is a set of optional members of which one is set; numbers 14 to 21 of `ArrayEncoding` belong to
- * prototypes of 2.1 that no 2.0 file holds.
+ * Page encodings of file version 2.0, proto package `lance.encodings`. Field numbers are wire contract and
+ * never change. A oneof is a set of optional members of which one is set. Numbers 14 to 21 of `ArrayEncoding`
+ * belong to prototypes of 2.1 that no 2.0 file holds.
  */
 
 import {
@@ -23,7 +23,7 @@ import {
 /** Type URL of an {@link ArrayEncoding} in a page of a 2.0 file. */
 export const ARRAY_ENCODING_TYPE_URL = "/lance.encodings.ArrayEncoding";
 
-/** The owner of the buffers that a {@link BufferReference} counts. */
+/** Owner of the buffers that a {@link BufferReference} counts. */
 export const BufferKind = { PAGE: 0, COLUMN: 1, FILE: 2 } as const;
 
 /** An absent or empty reference means buffer 0 of the page. */
@@ -59,7 +59,7 @@ export type BitpackedForNonNeg = MessageOf<typeof BitpackedForNonNeg>;
 export const Constant = message("Constant", { value: bytes(1) });
 export type Constant = MessageOf<typeof Constant>;
 
-/** How an array of a page is stored; nests. Exactly one member is set. */
+/** Storage of an array of a page; nests. Exactly one member is set. */
 export interface ArrayEncoding {
   flat?: Flat;
   nullable?: Nullable;

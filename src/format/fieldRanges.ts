@@ -1,5 +1,5 @@
 /**
- * Finds where the occurrences of a sub-message field lie in an encoded message, for code that compares thousands of
+ * Finds the occurrences of a sub-message field in an encoded message, for code that compares thousands of
  * them and decodes few.
  */
 
@@ -15,7 +15,7 @@ const WIRE_TYPE_MASK = 7;
 /** The continuation bit of a variable-length integer. */
 const MORE = 0x80;
 
-/** The occurrences in the message located last. One object serves many messages, so its memory is reused. */
+/** Occurrences in the message located last. One object serves many messages, so its memory is reused. */
 export class FieldRanges {
   readonly #fieldNumber: number;
   #count = 0;
@@ -31,7 +31,7 @@ export class FieldRanges {
     return this.#count;
   }
 
-  /** Position of an occurrence's tag, its first byte. */
+  /** Position of an occurrence's tag, which is its first byte. */
   tagAt(index: number): number {
     return this.#tags[index];
   }
@@ -48,7 +48,7 @@ export class FieldRanges {
 
   /**
    * Finds the occurrences in a message.
-   * @throws CorruptFileError where the bytes are no message
+   * @throws CorruptFileError if the bytes are not a message
    */
   locate(bytes: Uint8Array, origin: Origin): void {
     this.#count = 0;
@@ -56,8 +56,8 @@ export class FieldRanges {
     let reader: BinaryReader | null = null;
     for (let position = 0; position < bytes.length; ) {
       const tagAt = position;
-      // Nearly all fields have a tag of one byte and a length of one or two; making objects for those would cost the
-      // most.
+      // Nearly all fields have a tag of one byte and a length of one or two; making objects for those would
+      // cost the most.
       const tag = bytes[position];
       const first = bytes[position + 1];
       const second = bytes[position + 2];
@@ -82,7 +82,7 @@ export class FieldRanges {
     }
   }
 
-  /** Reads one field of any kind; returns where the next one begins. */
+  /** Reads one field of any kind; returns the position of the next one. */
   #locateSlowly(reader: BinaryReader, origin: Origin): number {
     const tagAt = reader.pos;
     try {

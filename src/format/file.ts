@@ -76,7 +76,7 @@ export const Field = message("Field", {
   parentId: int32(4),
   logicalType: string(5),
   nullable: bool(6),
-  /** A orphan of 0.1 that the reference still writes: 1 plain, 2 variable binary, 3 dictionary. */
+  /** A remnant of 0.1 that the reference still writes: 1 plain, 2 variable binary, 3 dictionary. */
   encoding: uint32(7),
   dictionary: submessage(8, LegacyDictionary),
   extensionName: string(9),
@@ -98,20 +98,20 @@ export const FileDescriptor = message("FileDescriptor", {
   schema: submessage(1, Schema),
   /** Rows in the file. */
   length: uint64(2),
-  /** Fields that only this library uses and other readers ignore: see checksums.ts. */
+  /** Fields of this library, which other readers ignore: see checksums.ts. */
   blockCounts: repeatedUint32(998),
   blocksOffset: uint64(999),
   bufferCounts: repeatedUint32(1000),
-  /** The last one, as it ends with the checksum of what is in front of it. */
+  /** The last field, as it ends with the checksum of the bytes before it. */
   checksums: bytes(1001),
 });
 export type FileDescriptor = MessageOf<typeof FileDescriptor>;
 
-/** Metadata of a data file of version 0.1. Only its number of rows is read. */
+/** Metadata of a data file of version 0.1. Only the number of rows is read. */
 export const LegacyFileMetadata = message(
   "Metadata",
   {
-    /** Row at which each batch begins, and at last the number of rows. */
+    /** First row of each batch, and the number of rows as the last entry. */
     batchOffsets: repeatedInt32(2),
   },
   { partial: true },

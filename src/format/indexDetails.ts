@@ -1,6 +1,6 @@
 /**
- * Details of indexes: what the manifest has beside an index's files, as the value of an `Any`. Those of scalar indexes
- * are empty. The files say the same again, and more: an index is read by what they say.
+ * Details of indexes: the manifest's record beside an index's files, as the value of an `Any`. Those of
+ * scalar indexes are empty. The files repeat the details and say more; readers use the files.
  */
 
 import {
@@ -16,7 +16,7 @@ import {
   uint64,
 } from "./message.js";
 
-/** Of indexes on vectors; possibly empty. */
+/** Details of an index on vectors; possibly empty. */
 export const VectorIndexDetails = message("VectorIndexDetails", {
   /** A {@link METRICS} number. */
   metricType: int32(1),
@@ -37,7 +37,7 @@ export const VectorIndexDetails = message("VectorIndexDetails", {
 });
 export type VectorIndexDetails = MessageOf<typeof VectorIndexDetails>;
 
-/** At the end of the only file of indexes on vectors of LanceDB before 0.19. */
+/** Ends the only file of vector indexes of LanceDB before 0.19. */
 export const LegacyVectorIndex = message(
   "Index",
   {
@@ -70,7 +70,7 @@ export const LegacyVectorIndex = message(
 /** Distances by their numbers. */
 export const METRICS = ["l2", "cosine", "dot", "hamming"] as const;
 
-/** Of indexes on words of text. */
+/** Details of a full-text index. */
 export const InvertedIndexDetails = message("InvertedIndexDetails", {
   baseTokenizer: string(1),
   /** The text of a JSON string, quotes included. */

@@ -1,11 +1,11 @@
 /**
- * Protobuf messages as tables of fields. A message is declared once, by name, kind and number; the declaration gives
- * the TypeScript type, the decoder and the encoder. Unknown fields are kept as raw bytes in `unknown` and written back
- * after the known ones, so a rewrite loses nothing.
+ * Protobuf messages as tables of fields. A message is declared once, by name, kind and number; the
+ * declaration gives the TypeScript type, the decoder and the encoder. Unknown fields are kept as raw bytes in
+ * `unknown` and written back after the known ones, so a rewrite loses nothing.
  *
- * Conventions: a scalar equal to its proto3 default is left out on the wire and read back as the default;
- * `optional` scalars track presence and are `undefined` when absent; sub-messages are `undefined` when absent.
- * 64-bit integers are numbers, checked to be safe, except for the kinds whose name ends in `Big`.
+ * Conventions: the wire omits a scalar that equals its proto3 default, and readers restore it. Fields
+ * declared `optional` track presence and are `undefined` when absent, as absent sub-messages are. Integers of
+ * 64 bits are numbers, checked to be safe, except for the kinds whose name ends in `Big`.
  */
 
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -14,7 +14,7 @@ import { CorruptFileError, messageOf } from "../errors.js";
 import { MessageReader } from "./messageReader.js";
 import { NO_BYTES, SCALARS, type ScalarKind } from "./scalarKinds.js";
 
-/** Where the bytes of a message came from, for error messages. */
+/** Origin of a message's bytes, for error messages. */
 export interface Origin {
   readonly path: string;
   readonly byteOffset: number;
@@ -52,40 +52,42 @@ export type MessageOf<M> = M extends Message<infer F> ? MessageValue<F> : never;
 
 export interface Message<F extends AnyFields> {
   readonly typeName: string;
-  /** A value with every field at its default, overridden by `init`. */
+  /** Makes a value with every field at its default, overridden by `init`. */
   create(init?: Partial<MessageValue<F>>): MessageValue<F>;
   /**
-   * @param similar a message decoded earlier; parts of it that are remembered, see {@link repeatedMessage}, are reused
-   *   where their bytes and places are the same
-   * @throws CorruptFileError where the bytes are no such message
+   * @param similar a message decoded earlier; its remembered parts (see {@link repeatedMessage}) are reused
+   *   if their bytes and places are the same
+   * @throws CorruptFileError if the bytes are not such a message
    */
   decode(bytes: Uint8Array, origin: Origin, similar?: MessageValue<F>): MessageValue<F>;
   /** Decodes a message nested in another, up to `end`; `origin` is the outermost message's. */
   read(reader: MessageReader, end: number, origin: Origin): MessageValue<F>;
   encode(value: MessageValue<F>): Uint8Array;
-  /** Encodes a message in place, after what was written before. */
+  /** Encodes a message in place, after earlier output. */
   write(writer: BinaryWriter, value: MessageValue<F>): void;
 }
 
-/** A writer whose memory is larger than this is not used again. */
+/** A writer with more memory than this is not used again. */
 const MAX_SPARE_BYTES = 1024 * 1024;
-/** Used again, because most messages are shorter than a new writer's memory; null while a message is encoded. */
+/**
+ * Used again, because most messages are shorter than a new writer's memory; null while a message is encoded.
+ */
 let spareWriter: BinaryWriter | null = null;
 
-/** What reading and writing a message needs to know of its fields. */
+/** Fields of a message in the form that reading and writing need. */
 interface ArrangedFields {
-  /** In the order of their numbers. */
+  /** In the order of the field numbers. */
   readonly names: readonly string[];
   readonly codecs: readonly FieldCodec<unknown>[];
   readonly byNumber: ReadonlyMap<number, { readonly name: string; readonly codec: FieldCodec<unknown> }>;
   readonly defaults: Readonly<Record<string, unknown>>;
   /** Lists and maps, which are filled in place: each message needs its own. */
   readonly filled: readonly (readonly [name: string, codec: FieldCodec<unknown>])[];
-  /** By tag of one byte: 1 for those of fields that hold bytes. */
+  /** By tag of one byte: 1 for fields that hold bytes. */
   readonly isKnown: Uint8Array;
 }
 
-/** Called with the first message of a kind: a program meets few of the kinds that are declared. */
+/** Called with the first message of a kind: a program meets few of the declared kinds. */
 function arrangeFields(fields: Fields): ArrangedFields {
   const entries = Object.entries(fields).sort(([, a], [, b]) => a.number - b.number);
   const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
@@ -105,7 +107,8 @@ function arrangeFields(fields: Fields): ArrangedFields {
 
 /**
  * Declares a message.
- * @param options `partial`: a view of some fields of a message, which is never encoded; other fields are skipped
+ * @param options `partial`: a view of some fields of a message, which is never encoded; other fields are
+ *   skipped
  */
 export function message<F extends AnyFields>(
   typeName: string,
@@ -138,13 +141,13 @@ export function message<F extends AnyFields>(
         }
         const start = reader.pos;
         const [fieldNumber, wireType] = reader.tag();
-        const known = byNumber.get(fieldNumber);
-        if (known === undefined) {
+        const field = byNumber.get(fieldNumber);
+        if (field === undefined) {
           reader.skip(wireType, fieldNumber);
           if (reader.pos > end) throw new RangeError("field runs past the end");
           if (!options.partial) (unknown ??= []).push(reader.bytesRead.subarray(start, reader.pos));
         } else {
-          const { name, codec } = known;
+          const { name, codec } = field;
           value[name] = codec.read(reader, wireType, value[name], origin, others?.[name]);
         }
       }
@@ -175,7 +178,7 @@ export function message<F extends AnyFields>(
     write,
     encode(value) {
       const writer = spareWriter ?? new BinaryWriter();
-      // A message in this one that is encoded on its own, and a failure, leave the writer alone.
+      // A message within this one that is encoded on its own, and a failure, leave the writer alone.
       spareWriter = null;
       write(writer, value);
       const bytes = writer.finish();
@@ -264,7 +267,7 @@ export const bool = singular(SCALARS.BOOL);
 export const string = singular(SCALARS.STRING);
 export const bytes = singular(SCALARS.BYTES);
 
-/** Of explicit presence, as `optional` gives a field in a .proto file: undefined where the message lacks it. */
+/** Explicit presence, as `optional` gives a field in a .proto file: undefined if the message lacks it. */
 export const explicitUint32 = present(SCALARS.UINT32);
 export const explicitInt32 = present(SCALARS.INT32);
 export const explicitUint64 = present(SCALARS.UINT64);
@@ -277,7 +280,10 @@ export const repeatedUint64 = packed(SCALARS.UINT64);
 
 // ---------------------------------------------------------------------------------------------- messages
 
-/** A sub-message; also one arm of a oneof. The declaration may be a function, for messages that refer to themselves. */
+/**
+ * A sub-message; also one arm of a oneof. The declaration may be a function, for messages that refer to
+ * themselves.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function submessage<M extends Message<any>>(
   number: number,
@@ -301,8 +307,9 @@ export function submessage<M extends Message<any>>(
 
 /**
  * Repeated sub-messages.
- * @param remembered encoded bytes by value: a value that was decoded, or encoded before, is written as those bytes.
- *   For messages that are copied from one file to the next by the thousand; their values must never be changed
+ * @param remembered encoded bytes by value: a value that was decoded, or encoded before, is written as those
+ *   bytes. Serves messages that are copied from one file to the next by the thousand; their values must never
+ *   be changed
  */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function repeatedMessage<M extends Message<any>>(
@@ -327,10 +334,10 @@ export function repeatedMessage<M extends Message<any>>(
           current.push(twin);
           return current;
         }
-        // A message that reuses the value later must not keep all of this message's bytes alive.
+        // A message that reuses the value later must not keep all bytes of this message alive.
         encoded = encoded.slice();
       }
-      const value = resolve(declaration).decode(encoded, at(origin, start)) as MessageOf<M>;
+      const value = resolve(declaration).decode(encoded, originAt(origin, start)) as MessageOf<M>;
       remembered.set(value, encoded);
       current.push(value);
       return current;
@@ -356,9 +363,9 @@ export function repeatedMessage<M extends Message<any>>(
   };
 }
 
-function isSame(known: Uint8Array | undefined, bytes: Uint8Array): boolean {
-  if (known?.length !== bytes.length) return false;
-  for (let index = 0; index < bytes.length; index++) if (known[index] !== bytes[index]) return false;
+function isSame(encoded: Uint8Array | undefined, bytes: Uint8Array): boolean {
+  if (encoded?.length !== bytes.length) return false;
+  for (let index = 0; index < bytes.length; index++) if (encoded[index] !== bytes[index]) return false;
   return true;
 }
 
@@ -413,19 +420,19 @@ function resolve<M extends Message<any>>(declaration: M | (() => M)): M {
   return typeof declaration === "function" ? (declaration as () => M)() : declaration;
 }
 
-const at = (origin: Origin, offset: number): Origin => ({
+const originAt = (origin: Origin, offset: number): Origin => ({
   path: origin.path,
   byteOffset: origin.byteOffset + offset,
 });
 
-/** A message without members, as arms of a oneof have it. */
+/** A message without members, used for arms of a oneof. */
 export const Empty = message("Empty", {});
 export type Empty = MessageOf<typeof Empty>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the members are those of the type that was written out
 export type AnyMessage = Message<any>;
 
-/** A message whose value type had to be written out because it refers to itself. */
+/** A message whose value type is written out because it refers to itself. */
 export interface RecursiveMessage<T> {
   readonly typeName: string;
   create(init?: Partial<T>): T;
@@ -433,6 +440,6 @@ export interface RecursiveMessage<T> {
   encode(value: T): Uint8Array;
 }
 
-/** {@link message} for a value type that had to be written out because it refers to itself. */
+/** {@link message} for a value type that is written out because it refers to itself. */
 export const recursiveMessage = <T>(typeName: string, fields: AnyFields): RecursiveMessage<T> & AnyMessage =>
   message(typeName, fields) as unknown as RecursiveMessage<T> & AnyMessage;

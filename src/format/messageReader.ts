@@ -1,4 +1,4 @@
-/** Reads the wire of protobuf messages, without objects for what lies in them. */
+/** Reads the wire of protobuf messages, without objects for the parts of a message. */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
@@ -6,7 +6,8 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 const SAFE_VARINT_BYTES = 7;
 
 /**
- * Reads a message and, in place, the messages in it: a reader and a view for each would cost more than most of them.
+ * Reads a message and, in place, the messages in it: a reader and a view for each would cost more than most
+ * of them.
  */
 export class MessageReader extends BinaryReader {
   readonly bytesRead: Uint8Array;
@@ -24,7 +25,7 @@ export class MessageReader extends BinaryReader {
     return end;
   }
 
-  /** Reads a 64-bit integer, checked to be safe, without making a bigint. */
+  /** Reads a 64-bit integer without making a bigint; throws if it is not safe. */
   safeUint64(): number {
     let value = 0;
     let scale = 1;
@@ -40,9 +41,9 @@ export class MessageReader extends BinaryReader {
   }
 
   /**
-   * Skips fields of bytes, strings or sub-messages up to the first other field. They are most of a large message, and
-   * making objects for each tag would cost more than all the rest.
-   * @param isKnown by tags of one byte: 1 for fields that are not skipped
+   * Skips fields of bytes, strings or sub-messages up to the first field of another kind. They are most of a
+   * large message, and making objects for each tag would cost more than all the rest.
+   * @param isKnown by tag of one byte: 1 for fields that are not skipped
    */
   passOver(isKnown: Uint8Array, end: number): void {
     const bytes = this.bytesRead;

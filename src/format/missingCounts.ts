@@ -1,4 +1,4 @@
-/** Finds out from an encoded manifest whether its fragments state their counts, without decoding them. */
+/** Finds out from an encoded manifest if its fragments state their counts, without decoding them. */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { CorruptFileError } from "../errors.js";
@@ -15,8 +15,8 @@ const MORE = 0x80;
 const WIRE_TYPE_MASK = 7;
 
 /**
- * Whether a fragment of an encoded manifest lacks its number of rows, or the number of its deleted rows.
- * @throws CorruptFileError where the bytes are not a manifest
+ * True if a fragment of an encoded manifest lacks its number of rows, or the number of its deleted rows.
+ * @throws CorruptFileError if the bytes are not a manifest
  */
 export function lacksCounts(manifest: Uint8Array, origin: Origin): boolean {
   const fragments = new FieldRanges(FRAGMENTS_FIELD);
@@ -44,7 +44,7 @@ class MessageFields {
     this.#origin = origin;
   }
 
-  /** Position of the value with a tag in the message between two positions; 0 where there is none. */
+  /** Position of the value with a tag in the message between two positions; 0 if there is none. */
   find(wantedTag: number, start: number, end: number): number {
     const bytes = this.#bytes;
     for (let position = start; position < end; ) {

@@ -1,4 +1,4 @@
-/** The scalar types of protobuf: how a value of each is read and written. */
+/** The scalar types of protobuf, with their readers and writers. */
 
 import { type BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { type MessageReader, toSafeNumber } from "./messageReader.js";
@@ -32,7 +32,7 @@ const INT32 = varint(
   (writer, value) => void writer.int32(value),
 );
 const MAX_UINT32 = 2 ** 32 - 1;
-/** Numbers of 32 bits look the same in both widths, and the wider one goes by way of bigints. */
+/** Short numbers look the same in 32 and 64 bits; the 64-bit writer goes through bigints. */
 const isShort = (value: number): boolean => value >= 0 && value <= MAX_UINT32;
 
 const UINT64 = varint(
@@ -70,5 +70,5 @@ const BYTES: ScalarKind<Uint8Array> = {
   isZero: (value) => value.length === 0,
 };
 
-/** All kinds, by the names of protobuf. */
+/** All kinds by their protobuf names. */
 export const SCALARS = { UINT32, INT32, UINT64, INT64, UINT64_BIG, BOOL, STRING, BYTES } as const;

@@ -1,7 +1,7 @@
 /**
- * Messages of a table (proto package `lance.table`): the manifest of one version, the transaction that made it, index
- * entries and row-id sequences. Field numbers are wire contract and never change. Where a message has a oneof, at most
- * one of its arms is set.
+ * Messages of a table (proto package `lance.table`): the manifest of one version, the transaction that made
+ * it, index entries and row-id sequences. Field numbers are wire contract and never change. In a message with
+ * a oneof, at most one of its arms is set.
  *
  * Retired numbers: Manifest 17; Field 11; DeletionFile 5, 6; Rewrite 1, 2; UpdateConfig 1 to 4; Update 9.
  * They are not declared, so data that an old writer stored under them is kept as unknown bytes.
@@ -37,16 +37,18 @@ import { SCALARS } from "./scalarKinds.js";
 
 // --------------------------------------------------------------------------------------------- fragments
 
-/** In place of the id of a field that was dropped, or that is in another file now. */
+/** Replaces the id of a field that was dropped, or that moved to another file. */
 export const DROPPED_FIELD = -2;
 
 /** One file of a fragment: some columns of all its rows. */
 export const DataFile = message("DataFile", {
   /** Name inside `data/`. */
   path: string(1),
-  /** Ids of the schema fields stored here; {@link DROPPED_FIELD} in place of those that are not read from here any more. */
+  /**
+   * Ids of the schema fields stored here; {@link DROPPED_FIELD} for fields that are no longer read from here.
+   */
   fields: repeatedInt32(2),
-  /** Column of each entry of `fields`; -1 has no column of its own. Required from 2.0 on. */
+  /** Column of each entry of `fields`; -1 for a field without a column. Required from 2.0 on. */
   columnIndices: repeatedInt32(3),
   fileMajorVersion: uint32(4),
   fileMinorVersion: uint32(5),
@@ -109,7 +111,7 @@ export const WriterVersion = message("WriterVersion", {
 });
 export type WriterVersion = MessageOf<typeof WriterVersion>;
 
-/** The kind of data files that all tables have. */
+/** Kind of data files of all tables. */
 export const DATA_FILE_FORMAT = "lance";
 
 export const DataFormat = message("DataFormat", {
@@ -120,7 +122,7 @@ export const DataFormat = message("DataFormat", {
 });
 export type DataFormat = MessageOf<typeof DataFormat>;
 
-/** Another directory that files of this table live in. */
+/** Another directory that holds files of this table. */
 export const BasePath = message("BasePath", {
   id: uint32(1),
   name: explicitString(2),
@@ -132,14 +134,14 @@ export const BasePath = message("BasePath", {
 export type BasePath = MessageOf<typeof BasePath>;
 
 /**
- * The encoded form of fragments: a commit takes over almost all fragments of the version before, and each is encoded
- * only once.
+ * Encoded form of fragments. A commit takes over almost all fragments of the version before, and each is
+ * encoded only once.
  */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
 /**
- * A fragment in its encoded form: as its manifest holds it, or, if it was neither decoded from a manifest nor written
- * to one, as a manifest would hold it.
+ * Returns the encoded form of a fragment: the bytes of its manifest, or, for a new fragment, the bytes that a
+ * manifest would hold.
  */
 export const encodedFragment = (fragment: DataFragment): Uint8Array =>
   encodedFragments.get(fragment) ?? DataFragment.encode(fragment);
@@ -154,7 +156,7 @@ export const Manifest = message("Manifest", {
   version: uint64(3),
   versionAuxData: uint64(4),
   schemaMetadata: bytesMapField(5),
-  /** File offset of the index section; absent where there are no indexes. */
+  /** File offset of the index section; absent if the version has no indexes. */
   indexSection: explicitUint64(6),
   timestamp: submessage(7, Timestamp),
   tag: string(8),
@@ -165,7 +167,7 @@ export const Manifest = message("Manifest", {
   /** Name inside `_transactions/`. */
   transactionFile: string(12),
   writerVersion: submessage(13, WriterVersion),
-  /** First unused stable row id; 0 where row ids are not stable. */
+  /** First unused stable row id; 0 if row ids are not stable. */
   nextRowId: uint64(14),
   dataFormat: submessage(15, DataFormat),
   config: stringMapField(16),
@@ -175,12 +177,12 @@ export const Manifest = message("Manifest", {
   branch: explicitString(20),
   /** File offset of the inline transaction. */
   transactionSection: explicitUint64(21),
-  /** The same, from Lance 14 on. */
+  /** {@link transactionSection} from Lance 14 on. */
   transactionSection14: explicitUint64(23),
 });
 export type Manifest = MessageOf<typeof Manifest>;
 
-/** The members of a {@link Manifest} that say who may read it, when it was made and what else its file holds. */
+/** Members of a {@link Manifest} about its readers, its time and the sections of its file. */
 export const ManifestHead = message(
   "Manifest",
   {

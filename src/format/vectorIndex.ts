@@ -1,4 +1,4 @@
-/** Models of indexes on vectors, which their files hold as global buffers. */
+/** Models of vector indexes, which their files hold as global buffers. */
 
 import {
   bytes,
@@ -23,9 +23,9 @@ export const Tensor = message("Tensor", {
 });
 export type Tensor = MessageOf<typeof Tensor>;
 
-/** Partitions: in one file their centroids, in the other how many rows each has. */
+/** Partitions: one file has their centroids, the other their numbers of rows. */
 export const IvfModel = message("IvfModel", {
-  /** First row of each partition; absent where they follow each other. */
+  /** First row of each partition; absent if they follow each other. */
   offsets: repeatedUint64(2),
   /** Rows of each partition. */
   lengths: repeatedUint32(3),

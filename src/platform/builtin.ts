@@ -1,11 +1,11 @@
 /**
- * Modules of Node.js that few calls need, loaded with the first of these: importing them takes milliseconds of a process that
- * asks for a few rows. They are loaded at once, since what needs them can't wait.
+ * Modules of Node.js that few calls need, loaded synchronously by the first of these calls. Importing them
+ * takes milliseconds, which a process that reads a few rows need not spend.
  */
 
 import { createRequire } from "node:module";
 
-/** Modules of Node.js are found from any directory. */
+/** `require` finds modules of Node.js from any directory. */
 const load = createRequire("/");
 
 export const nodeCrypto = (): typeof import("node:crypto") => load("node:crypto");

@@ -1,8 +1,8 @@
 /**
- * Modules that are loaded when they are first needed. Node.js remembers for ever that an ES module could not be loaded, so a
- * part of the engine whose first import meets "too many open files" would fail until the process is started again. The
- * import is therefore begun only after everything that it needs has been proven: the files of the package can be opened
- * and read, and enough descriptors are free. A failed proof leaves nothing behind, and the next call tries again.
+ * Loads modules when they are first needed. Node.js never retries an ES module whose import failed, for
+ * example with "too many open files": that part of the engine would fail until the process restarts. An
+ * import therefore starts only after proof that it can succeed: the package's files can be read, and enough
+ * descriptors are free. If the proof fails, the next call tries again.
  */
 
 import fs from "node:fs";
@@ -12,21 +12,23 @@ import timers from "node:timers";
 import { fileURLToPath } from "node:url";
 
 /**
- * Descriptors that have to be free before an import of unknown modules, and for CommonJS, which opens one file at a time and
- * forgets failures: before the first one, and before later ones, which share descriptors with calls under way.
+ * Free descriptors that an import needs. CommonJS opens one file at a time and forgets failures. `first` also
+ * holds for an import of unknown modules; later imports share descriptors with running calls.
  */
 const FREE_DESCRIPTORS = { first: 4, later: 1 };
 
-/** Files of another package that an import opens at the same time, at most: those of apache-arrow are 26. */
+/**
+ * Maximum number of files of another package that an import opens at the same time: apache-arrow's are 26.
+ */
 const FILES_OF_PACKAGES = 32;
 
 /**
- * The build writes the package's chunks here, separated by spaces: the name of each, without extension, and after commas
- * the names of the chunks and the modules of other packages that it imports.
+ * The build writes the package's chunks here, separated by spaces. A chunk is its name without extension,
+ * then after commas the chunks and the modules of other packages that it imports.
  */
 const CHUNKS = "tiltyard chunks";
 
-/** What each chunk imports, by its name. */
+/** Imports of each chunk, by its name. */
 const importsOf: ReadonlyMap<string, readonly string[]> = new Map(
   CHUNKS.split(" ").map((text) => {
     const [name, ...imports] = text.split(",");
@@ -34,31 +36,34 @@ const importsOf: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
-/** Paths of the chunks of this build; empty where this module is part of no build of the package. */
+/** Paths of the chunks of this build; empty if this module is not part of a build of the package. */
 let chunks: readonly string[] | null = null;
 
-/** This module as a file; null in another bundler's output that has no URL. */
+/** Path of this module; null in another bundler's output that has no URL. */
 function ownFile(): string | null {
-  const own: string | undefined = import.meta.url;
-  return own?.startsWith("file:") === true ? fileURLToPath(own) : null;
+  const url: string | undefined = import.meta.url;
+  return url?.startsWith("file:") === true ? fileURLToPath(url) : null;
 }
 
-/** A bundler of the host's may have put this module among files of other names. */
+/** Lists the chunks of the package. A host's bundler may have put this module among files of other names. */
 function chunkFiles(): readonly string[] {
   const [, directory, name, extension] = /^(.*[\\/])([^\\/]+)(\.c?js)$/.exec(ownFile() ?? "") ?? [];
   if (directory === undefined || name === undefined || !importsOf.has(name)) return [];
   return [...importsOf.keys()].map((each) => `${directory}${each}${extension}`);
 }
 
-/** Whether files beside this module belong to the package, and not to a bundler's output with some of the same names. */
+/**
+ * True if the files beside this module belong to the package, not to a bundler's output with some of the same
+ * names.
+ */
 function isPackaged(): boolean {
   try {
-    // Not as a path from here, which bundlers take for a file that they have to find.
+    // Resolved at run time: bundlers would look for the file of a literal path.
     const packageFile = path.resolve(ownFile() ?? "", "..", "..", "..", "package.json");
     return (JSON.parse(fs.readFileSync(packageFile, "utf8")) as { name?: unknown }).name === "tiltyard";
   } catch (error) {
     if (isShortage(error)) throw error;
-    // No package.json of the package's lies where the package has it.
+    // The package's package.json is not where the package has it.
     return false;
   }
 }
@@ -67,16 +72,19 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 const isShortage = (error: unknown): boolean =>
   ["EMFILE", "ENFILE", "ENOMEM", "EIO", "EAGAIN"].includes(String(codeOf(error)));
 
-/** Names of the chunks that are loaded, and modules of other packages that these import. */
+/** Names of loaded chunks and of modules of other packages that they import. */
 const loadedNames = new Set<string>();
 
-/** The chunk that a function imports, as an ES module; undefined if the function is not part of the package's build. */
+/**
+ * Returns the chunk that a function imports as an ES module; undefined if it imports none of the package's
+ * build.
+ */
 function chunkOf(load: string): string | undefined {
   const name = /\bimport\(["'`]\.\/([^"'`]+)\.js["'`]\)/.exec(load)?.[1];
   return name !== undefined && importsOf.has(name) ? name : undefined;
 }
 
-/** A chunk and all that it imports, besides what is loaded. */
+/** Returns the names of a chunk and of all that it imports, without those already loaded. */
 function missingNames(chunk: string, missing = new Set<string>()): ReadonlySet<string> {
   if (loadedNames.has(chunk) || missing.has(chunk)) return missing;
   missing.add(chunk);
@@ -85,8 +93,8 @@ function missingNames(chunk: string, missing = new Set<string>()): ReadonlySet<s
 }
 
 /**
- * Number of files that an import opens at the same time, at most. An ES module's imports are opened together, and one that
- * can't be opened is never tried again.
+ * Returns the maximum number of files that an import opens at a time. An ES module's imports are opened
+ * together, and one that can't be opened is never tried again.
  */
 function filesOpened(load: string): number {
   const chunk = chunkOf(load);
@@ -96,7 +104,7 @@ function filesOpened(load: string): number {
   return chunkCount + (chunkCount < missing.length ? FILES_OF_PACKAGES : 0);
 }
 
-/** @throws the system's error where a file of the package can't be read, or too few descriptors are free */
+/** @throws the system's error if a file of the package can't be read, or if too few descriptors are free */
 function proveLoadable(wanted: number): void {
   chunks ??= chunkFiles();
   const first = new Uint8Array(1);
@@ -112,27 +120,30 @@ function proveLoadable(wanted: number): void {
     const any = chunks[0] ?? os.devNull;
     while (opened.length < wanted) opened.push(fs.openSync(any, "r"));
   } catch (error) {
-    // Only the host knows how to load what is not laid out as in the package, or when there is no such device.
+    // The host may load modules in another way if the layout is not the package's, or if this device is
+    // missing.
     if (isShortage(error) || (chunks.length > 0 && isPackaged())) throw error;
   } finally {
     for (const descriptor of opened) fs.closeSync(descriptor);
   }
 }
 
-/** Settles when the imports that were asked for before have ended: together they would need more descriptors than are proven. */
+/**
+ * Settles when earlier imports have ended: together they would need more descriptors than were proven free.
+ */
 let lastImport: Promise<unknown> = Promise.resolve();
 
-/** Texts of the functions whose modules are loaded: importing one of these again opens no file. */
+/** Source texts of the functions whose modules are loaded: importing one of them again opens no file. */
 const loadedBy = new Set<string>();
 
-/** How long an import waits for descriptors that other calls are about to give back. */
+/** Milliseconds for which an import waits for other calls to free descriptors. */
 const MAX_WAIT_MS = 1000;
 const PAUSE_MS = 5;
-/** As it was before a test runner put a fake in its place. */
+/** The real timer: a test runner may put a fake in its place. */
 const pause = timers.setTimeout;
 const relievers = new Set<() => void>();
 
-/** Registers what closes files that nobody reads, for an import that finds too few descriptors. */
+/** Registers a function that closes idle files when an import finds too few descriptors. */
 export const onShortageOfDescriptors = (relieve: () => void): void => void relievers.add(relieve);
 
 async function waitUntilLoadable(wanted: number): Promise<void> {
@@ -148,7 +159,7 @@ async function waitUntilLoadable(wanted: number): Promise<void> {
 }
 
 /**
- * Loads a module. If something is missing that may come back, the call fails, and a later call loads the module.
+ * Loads a module. If the import cannot succeed now, the call fails and a later call tries again.
  * @param load imports the module
  */
 export function importNodeModule<Module>(load: () => Promise<Module>): Promise<Module> {

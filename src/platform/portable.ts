@@ -1,4 +1,4 @@
-/** The exports of native.ts for runtimes that are not Node.js, such as browsers. Paths have forward slashes. */
+/** Exports of native.ts for runtimes other than Node.js, such as browsers. Paths have forward slashes. */
 
 import * as paths from "pathe";
 import type { Thread } from "./thread.js";
@@ -20,7 +20,8 @@ export const hostTimers = {
 export const uptimeMs = (): number => performance.now();
 
 const callbacks: (() => void)[] = [];
-// A channel, because timers would wait for milliseconds. Made on first use: an open channel keeps some runtimes alive.
+// A channel, because timers would wait for milliseconds. An open channel keeps some runtimes alive, so it is
+// made on first use.
 let channel: MessageChannel | null = null;
 
 export function nextTurn(callback: () => void): void {
@@ -32,7 +33,7 @@ export function nextTurn(callback: () => void): void {
   channel.port2.postMessage(null);
 }
 
-/** Browsers ask again for what they could not load. */
+/** Browsers retry a module that they could not load. */
 export const importModule = <Module>(load: () => Promise<Module>): Promise<Module> => load();
 
 export const relieveImports = (_relieve: () => void): void => undefined;
@@ -56,7 +57,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return true;
   } catch {
-    // Not UTF-8.
+    // The bytes are not UTF-8.
     return false;
   }
 }
@@ -65,7 +66,7 @@ export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
 
-/** Without threads, one is used. */
+/** This runtime has no threads, so one processor is used. */
 export const processorCount = (): number => 1;
 
 export const startThread = (
@@ -85,10 +86,10 @@ export interface PieceHash {
 
 export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 
-/** What browsers have for this gives promises only. */
+/** Browsers compute hashes asynchronously only. */
 export const startHash: ((name: HashName) => PieceHash) | null = null;
 
 export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
 
-/** They would be as large as all else that is bundled. */
+/** Stemmers would be as large as the rest of the bundle. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = null;

@@ -1,11 +1,11 @@
-/** A thread that does work for this one. */
+/** A thread that works for this one. */
 export interface Thread {
   /**
-   * Sends a message; memory that is shared is not copied.
-   * @param moved memory in it that goes to the thread
+   * Sends a message; shared memory in it is not copied.
+   * @param moved memory in the message that moves to the thread
    */
   post(message: unknown, moved?: readonly ArrayBuffer[]): void;
-  /** Whether the process goes on while nothing else keeps it: as long as the thread is at work. */
+  /** Sets whether this thread keeps the process alive; it does while it works. */
   keepsAlive(isBusy: boolean): void;
   end(): void;
 }

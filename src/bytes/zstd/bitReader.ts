@@ -1,9 +1,9 @@
-/** Bits as streams of ZSTD have them: read from the end of the stream to its start. */
+/** Bits of ZSTD streams, read from the end of the stream to its start. */
 
-/** The frame is malformed. It does not leave the decoder, which then answers false. */
+/** The frame is malformed. Never leaves the decoder, which answers false. */
 export class MalformedZstd extends Error {}
 
-/** Bits of a stream that is read from its end to its start; the highest bit set in its last byte marks its end. */
+/** Reads a stream from its end to its start; the highest bit set in its last byte marks its end. */
 export class BackwardBits {
   readonly #bytes: Uint8Array;
   readonly #start: number;
@@ -21,7 +21,7 @@ export class BackwardBits {
     return this.#left === 0;
   }
 
-  /** The next `count` ≤ 30 bits. */
+  /** Reads `count` ≤ 30 bits. */
   read(count: number): number {
     if (count > 16) return this.read(count - 16) * 65536 + this.read(16);
     const left = this.#left - count;
@@ -33,7 +33,7 @@ export class BackwardBits {
     return (word >>> (left & 7)) & ((1 << count) - 1);
   }
 
-  /** The next `count` bits, or null where fewer are left. */
+  /** Reads `count` bits; null if fewer are left. */
   readIfLeft(count: number): number | null {
     return count > this.#left ? null : this.read(count);
   }

@@ -1,11 +1,11 @@
-/** Bits as streams of ZSTD have them: written from the start, for a reader that begins at their end. */
+/** Bits of ZSTD streams, written from the start; readers begin at the end. */
 
 import { enlarged } from "../growing.js";
 
 /** Bits of the longest Huffman code. */
 export const MAXIMUM_CODE_BITS = 11;
 
-/** Writes bits, the first one lowest; a reader begins at their end. */
+/** Writes bits, the first one lowest. */
 export class BitWriter {
   #bytes: Uint8Array;
   #position = 0;
@@ -37,7 +37,7 @@ export class BitWriter {
     }
   }
 
-  /** Adds the codes of some symbols, at most 11 bits each, the last symbol's first. */
+  /** Adds the codes of symbols, at most 11 bits each, the last symbol's first. */
   addCodes(symbols: Uint8Array, codes: Uint16Array, lengths: Uint8Array): void {
     const most = 4 + Math.ceil((symbols.length * MAXIMUM_CODE_BITS) / 8);
     this.#reserve(most);
@@ -72,7 +72,7 @@ export class BitWriter {
     if (this.#bits > 0) this.add(0, 8 - this.#bits);
   }
 
-  /** Ends a stream that is read from its end. */
+  /** Ends a stream for readers that begin at its end. */
   close(): void {
     this.add(1, 1);
     this.align();

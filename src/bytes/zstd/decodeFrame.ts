@@ -1,9 +1,9 @@
 /**
  * Decodes Zstandard frames (frame.ts has the picture).
  *
- * The decoder is our own because those of the package registry write what the sequences ask for before they check for
- * room: a frame of 17 bytes keeps them busy for a minute. Here every length is checked before a byte moves, so time and
- * memory are bounded by the sizes of frame and output.
+ * Decoders of the package registry write what the sequences ask for before they check for room. A frame of 17
+ * bytes keeps them busy for a minute. This decoder checks every length before a byte moves, so the sizes of
+ * frame and output bound time and memory.
  */
 
 import { runSync } from "../../async/eventLoop.js";
@@ -13,10 +13,13 @@ import type { FseTable } from "./fse.js";
 import { decodeHuffman, type HuffmanTable, readHuffmanTable } from "./huffman.js";
 import { LITERAL_LENGTHS, MATCH_LENGTHS, MATCH_OFFSETS, readSequenceTable } from "./sequences.js";
 
-/** Largest offset a 32-bit output can have; longer codes can't be right. */
+/** Largest offset code of a 32-bit output. */
 const MAXIMUM_OFFSET_CODE = 30;
 
-/** Decodes a frame that {@link zstdFrameBound} accepted; false where it is not exactly `output.length` bytes. */
+/**
+ * Decodes a frame that {@link zstdFrameBound} accepted; false if it does not hold exactly `output.length`
+ * bytes.
+ */
 export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean {
   return runSync(decodingZstdFrame(frame, output));
 }
@@ -34,9 +37,9 @@ export function* decodingZstdFrame(frame: Uint8Array, output: Uint8Array): Gener
 class FrameDecoder {
   readonly #frame: Uint8Array;
   readonly #output: Uint8Array;
-  /** The block that is being decoded. Bit readers load whole words, so there is room behind its last byte. */
+  /** The block that is being decoded. Bit readers load whole words, so there is room after its last byte. */
   readonly #input: Uint8Array;
-  /** The literals of the block: all of them end up in the output. Most frames are of few kilobytes. */
+  /** Literals of the block, all of which end up in the output. Most frames have a few kilobytes. */
   readonly #literals: Uint8Array;
   /** The last three match offsets, most recent first. */
   readonly #offsets = [1, 4, 8];
@@ -82,7 +85,8 @@ class FrameDecoder {
           this.#decodeBlock(0, size);
           position += size;
       }
-      // A break comes after a whole block's worth of bytes read and written, not after each block: some have no bytes.
+      // A break comes after a block's worth of bytes read and written, not after each block: some blocks are
+      // empty.
       if (this.#written + position - broken < MAXIMUM_BLOCK_BYTES) continue;
       broken = this.#written + position;
       yield;
@@ -103,7 +107,7 @@ class FrameDecoder {
 
   // ------------------------------------------------------------------------------------------- literals
 
-  /** Fills `#literals`; returns their number and the position behind the section. */
+  /** Fills `#literals`; returns their number and the position after the section. */
   #readLiterals(start: number, end: number): { position: number; literalCount: number } {
     const input = this.#input;
     if (start >= end) throw new MalformedZstd();
@@ -251,7 +255,7 @@ class FrameDecoder {
     this.#copyLiterals(literalsUsed, literalCount - literalsUsed);
   }
 
-  /** Values 1 to 3 name recent offsets, shifted by one where there are no literals in between. */
+  /** Values 1 to 3 name recent offsets, shifted by one if no literals precede the match. */
   #resolveOffset(value: number, literals: number): number {
     const recent = this.#offsets;
     let distance: number;

@@ -1,7 +1,7 @@
 /**
  * Writes Zstandard frames (frame.ts has the picture), for runtimes whose zlib has no encoder.
  *
- * Literals are Huffman-coded, and sequences get tables made for their block, each where that is shorter than the plain
+ * Literals are Huffman-coded, and sequences get tables of their block, if that is shorter than the plain
  * form.
  */
 
@@ -27,7 +27,7 @@ export function encodeZstdFrame(input: Uint8Array): Uint8Array {
   return output.subarray(0, write);
 }
 
-/** Writes magic, descriptor, the window where the content is larger than it, and the content size in 4 bytes. */
+/** Writes magic, descriptor, window (only if the content exceeds it) and the content size in 4 bytes. */
 function writeFrameHeader(output: Uint8Array, length: number): number {
   const single = length <= WINDOW_BYTES;
   output.set([0x28, 0xb5, 0x2f, 0xfd, single ? 0xa0 : 0x80]);
@@ -81,13 +81,13 @@ function isRun(input: Uint8Array, start: number, end: number): boolean {
   return true;
 }
 
-/** Encodes a block as literals and sequences; null where that would not be shorter. */
-function encodeBlock(input: Uint8Array, found: Sequences, size: number): Uint8Array | null {
+/** Encodes a block as literals and sequences; null if that would not be shorter. */
+function encodeBlock(input: Uint8Array, sequences: Sequences, size: number): Uint8Array | null {
   const limit = size - 1;
   const output = new BitWriter(size + 64);
-  encodeLiterals(found.literals.subarray(0, found.literalCount), output);
+  encodeLiterals(sequences.literals.subarray(0, sequences.literalCount), output);
   if (output.length >= limit || input.length === 0) return null;
-  encodeSequences(found, output);
+  encodeSequences(sequences, output);
   return output.length < limit ? output.bytes() : null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Zstandard frames (RFC 8878), without dictionaries: what they are made of, and how much one can hold.
+ * Zstandard frames (RFC 8878), without dictionaries: their parts, and the size of their content.
  *
  *     magic           28 B5 2F FD
  *     descriptor      bits 6–7 size of the content size (0, 2, 4, 8; 0 is 1 byte in a single segment),
@@ -7,22 +7,22 @@
  *     window          1 byte, absent in a single segment
  *     content size
  *     blocks          3 bytes: bit 0 last, bits 1–2 kind (0 raw, 1 run of one byte, 2 compressed), then size
- *     checksum        4 bytes, where the descriptor says so; not verified
+ *     checksum        4 bytes, if the descriptor says so; not verified
  *
- * A compressed block is a section of literals (Huffman-coded or plain) and one of sequences (three interleaved
- * FSE streams: literal length, match offset, match length), read from the back.
+ * A compressed block is a section of literals (Huffman-coded or plain) and one of sequences (three
+ * interleaved FSE streams: literal length, match offset, match length), read from the back.
  */
 
 export const MAXIMUM_BLOCK_BYTES = 128 * 1024;
 
 export interface ZstdFrameBound {
-  /** Bytes the frame says it holds; null where it does not say. */
+  /** Size that the frame states; null if it states none. */
   readonly contentSize: number | null;
-  /** Bytes it can hold at most, by its blocks. */
+  /** Maximum size according to its blocks. */
   readonly maximumSize: number;
 }
 
-/** Walks the blocks of a frame; null where `frame` is not exactly one frame without dictionary. */
+/** Walks the blocks of a frame; null if `frame` is not exactly one frame without dictionary. */
 export function zstdFrameBound(frame: Uint8Array): ZstdFrameBound | null {
   if (frame.length < 9) return null;
   if (frame[0] !== 0x28 || frame[1] !== 0xb5 || frame[2] !== 0x2f || frame[3] !== 0xfd) return null;

@@ -1,6 +1,6 @@
 /**
- * Finite-state entropy, in which ZSTD codes its sequences and the weights of its Huffman codes: tables, how they are
- * described in a block, and the states that lead through them.
+ * Finite-state entropy, the code of ZSTD's sequences and of the weights of its Huffman codes: tables, their
+ * description in a block, and the states of an encoder.
  */
 
 import { highestBit, MalformedZstd } from "./bitReader.js";
@@ -8,13 +8,13 @@ import { type BitWriter, bitLength } from "./bitWriter.js";
 
 export interface FseTable {
   readonly log: number;
-  /** By state: the symbol it stands for, the bits to read for the next state, and what to add to them. */
+  /** Symbol of each state, the bits to read for the next state, and the number to add to them. */
   readonly symbols: Uint8Array;
   readonly bits: Uint8Array;
   readonly base: Uint16Array;
 }
 
-/** Reads the probabilities of a table: numbers of as many bits as the rest of the sum needs. */
+/** Reads the probabilities of a table: numbers with as many bits as the rest of the sum needs. */
 export function readFseTable(
   input: Uint8Array,
   start: number,
@@ -38,7 +38,7 @@ export function readFseTable(
   let rest = 1 << log;
   while (rest > 0) {
     if (symbol > maximumSymbol) throw new MalformedZstd();
-    // Values 0 … rest + 1 are possible; the lowest of them that fit are stored in one bit less.
+    // Values 0 … rest + 1 are possible; the lowest of them that fit take one bit less.
     const bits = highestBit(rest + 1) + 1;
     const short = (1 << bits) - 1 - (rest + 1);
     let value = peek(bits - 1);
@@ -118,7 +118,7 @@ export function normalize(counts: Uint32Array, total: number, log: number): Int1
   return shares;
 }
 
-/** Writes numbers of as many bits as the rest of the sum needs, the lowest of them in one bit less. */
+/** Writes numbers with as many bits as the rest of the sum needs, the lowest of them in one bit less. */
 export function writeProbabilities(probabilities: Int16Array, log: number, output: BitWriter): void {
   output.add(log - 5, 4);
   let rest = 1 << log;
@@ -139,10 +139,10 @@ export function writeProbabilities(probabilities: Int16Array, log: number, outpu
   output.align();
 }
 
-/** An FSE table for encoding: from a symbol and the state that follows it to a state. */
+/** An FSE table for encoding: maps a symbol and the state after it to a state. */
 export class EncodingTable {
   readonly log: number;
-  /** By symbol: how many states it has, and the first of them in `#slots`. */
+  /** Number of states of each symbol, and index of the first of them in `#slots`. */
   readonly #counts: Uint16Array;
   readonly #starts: Uint16Array;
   /** States of each symbol, in ascending order. */
@@ -161,12 +161,12 @@ export class EncodingTable {
     for (let state = 0; state < symbols.length; state++) this.#slots[next[symbols[state]]++] = state;
   }
 
-  /** The state of a symbol that nothing follows: of the symbol's states, one from which a reader takes bits. */
+  /** State of the last symbol: of the symbol's states, one from which a reader takes bits. */
   first(symbol: number): number {
     return this.#slots[this.#starts[symbol]];
   }
 
-  /** The state of a symbol in front of `state`; writes the bits that lead from there to `state`. */
+  /** State of a symbol before `state`; writes the bits that lead from there to `state`. */
   next(state: number, symbol: number, output: BitWriter): number {
     const count = this.#counts[symbol];
     const whole = state + (1 << this.log);

@@ -1,4 +1,7 @@
-/** Huffman codes of literals: the table by the weights of the symbols, how a block describes it, and the streams. */
+/**
+ * Huffman codes of literals: the table by the weights of the symbols, its description in a block, and the
+ * streams.
+ */
 
 import { BackwardBits, highestBit, MalformedZstd } from "./bitReader.js";
 import { BitWriter, MAXIMUM_CODE_BITS } from "./bitWriter.js";
@@ -42,19 +45,19 @@ function readWeights(input: Uint8Array, start: number, end: number, weights: Uin
   const { table, position } = readFseTable(input, start, end, 12, 6);
   const reader = new BackwardBits(input, position, end);
   let state = reader.read(table.log);
-  let other = reader.read(table.log);
+  let nextState = reader.read(table.log);
   let count = 0;
   for (;;) {
     if (count >= 254) throw new MalformedZstd();
     weights[count++] = table.symbols[state];
     const bits = reader.readIfLeft(table.bits[state]);
     if (bits === null) {
-      weights[count++] = table.symbols[other];
+      weights[count++] = table.symbols[nextState];
       return count;
     }
     const advanced = table.base[state] + bits;
-    state = other;
-    other = advanced;
+    state = nextState;
+    nextState = advanced;
   }
 }
 
@@ -117,10 +120,10 @@ export function decodeHuffman(
 
 // -------------------------------------------------------------------------------------------- encoding
 
-/** As many literals and more are spread over four streams. */
+/** Minimum number of literals that are spread over four streams. */
 export const ONE_STREAM_LITERALS = 256;
 
-/** Encodes literals as a table and streams; null where that would not be shorter. */
+/** Encodes literals as a table and streams; null if that would not be shorter. */
 export function codeLiterals(literals: Uint8Array, counts: Uint32Array): Uint8Array | null {
   const lengths = codeLengths(counts);
   const bits = lengths.reduce((most, length) => Math.max(most, length), 0);
@@ -149,7 +152,7 @@ function writeStream(literals: Uint8Array, codes: Uint16Array, lengths: Uint8Arr
   output.close();
 }
 
-/** By symbol: bits of its code in a complete code of at most 11 bits; 0 for symbols that are not there. */
+/** Code length of each symbol in a complete code of at most 11 bits; 0 for symbols that do not occur. */
 function codeLengths(counts: Uint32Array): Uint8Array {
   const symbols = [...counts.keys()].filter((symbol) => counts[symbol] > 0);
   symbols.sort((a, b) => counts[a] - counts[b]);
@@ -170,7 +173,7 @@ function codeLengths(counts: Uint32Array): Uint8Array {
   const depths = new Uint8Array(parents.length);
   for (let node = parents.length - 2; node >= 0; node--) depths[node] = depths[parents[node]] + 1;
   const lengths = new Uint8Array(counts.length);
-  // How much of the code space the codes take, in units of the longest code.
+  // Code space that the codes take, in units of the longest code.
   let taken = 0;
   const room = 1 << MAXIMUM_CODE_BITS;
   for (let index = 0; index < leafCount; index++) {
@@ -183,7 +186,7 @@ function codeLengths(counts: Uint32Array): Uint8Array {
     const symbol = symbols[index];
     if (lengths[symbol] < MAXIMUM_CODE_BITS) taken -= room >> ++lengths[symbol];
   }
-  // Room that is left over goes to the most frequent symbols that can take it.
+  // The most frequent symbols that can take the remaining room get it.
   for (let index = leafCount - 1; taken < room && index >= 0; index--) {
     const symbol = symbols[index];
     while (lengths[symbol] > 1 && room >> lengths[symbol] <= room - taken) taken += room >> lengths[symbol]--;
@@ -208,7 +211,7 @@ function canonicalCodes(weights: Uint8Array, bits: number): Uint16Array {
 const MAXIMUM_PLAIN_WEIGHTS = 128;
 const WEIGHT_LOG = 6;
 
-/** Writes the weights of all symbols but the last, which a reader works out. */
+/** Writes the weights of all symbols but the last, which readers compute. */
 function writeWeights(weights: Uint8Array, output: BitWriter): void {
   let count = weights.length - 1;
   while (weights[count] === 0) count--;
@@ -225,7 +228,7 @@ function writeWeights(weights: Uint8Array, output: BitWriter): void {
   }
 }
 
-/** Null where all weights are the same, which a table cannot express, and where the codes take too many bytes. */
+/** Null if all weights are equal, which a table cannot express, or if the codes take too many bytes. */
 function codeWeights(weights: Uint8Array): Uint8Array | null {
   const counts = new Uint32Array(MAXIMUM_CODE_BITS + 2);
   for (const weight of weights) counts[weight]++;

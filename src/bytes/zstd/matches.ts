@@ -1,20 +1,20 @@
 /**
- * Finds what of a block came before. Two hash tables, of eight bytes and of four, find matches; each slot remembers one
- * position.
+ * Finds matches of a block in the bytes before. Two hash tables, of eight bytes and of four, each remember
+ * one position per slot.
  */
 
 import { HASH_PRIME } from "../hash.js";
 import { bitLength } from "./bitWriter.js";
 import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
 
-/** Farthest match: the window that a reader needs memory for. */
+/** Log2 of the distance of the farthest match, for which a reader needs memory. */
 export const WINDOW_LOG = 20;
 export const WINDOW_BYTES = 1 << WINDOW_LOG;
 
-/** What a block is made of: literals, and where among them there are matches. */
+/** Literals of a block, and the matches among them. */
 export interface Sequences {
   count: number;
-  /** Literals in front of each match, bytes of the match, and its offset as the format has it. */
+  /** Literals before each match, bytes of the match, and its offset as the format has it. */
   readonly literalLengths: Int32Array;
   readonly matchLengths: Int32Array;
   readonly offsetValues: Int32Array;
@@ -22,31 +22,33 @@ export interface Sequences {
   literalCount: number;
 }
 
-/** Bounds for the slots of a hash table, as log2; within them, there are about as many slots as positions. */
+/** Bounds for the slots of a hash table, as log2; within them, slots are about as many as positions. */
 const LEAST_HASH_LOG = 6;
 const MOST_HASH_LOG = 16;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
-/** All frames use these tables in turn: for a frame of 100 KiB, tables take longer to allocate than to fill. */
+/**
+ * All frames share these tables: for a frame of 100 KiB, allocating tables takes longer than filling them.
+ */
 const shortTable = new Int32Array(1 << MOST_HASH_LOG);
 const longTable = new Int32Array(1 << MOST_HASH_LOG);
-/** The shortest matches are taken only from nearer than this: farther ones cost more than their literals. */
+/** The shortest matches must be nearer than this: farther ones cost more than their literals. */
 const NEAR_BYTES = 1 << 8;
 
 /** Fewer bytes than this are copied one by one, others by a call. */
 const SHORT_LITERALS = 32;
 
 export class MatchFinder {
-  /** The last offsets as the reader knows them, most recent first. */
+  /** Last offsets from the reader's view, most recent first. */
   readonly recentOffsets = Int32Array.of(1, 4, 8);
-  /** By hash of four and of eight bytes: where these were last met, plus 1. */
+  /** Position after the last occurrence of four and of eight bytes, by their hash. */
   readonly #short: Int32Array;
   readonly #long: Int32Array;
   readonly #shift: number;
   readonly #input: Uint8Array;
   readonly #view: DataView;
-  readonly #found: Sequences;
+  readonly #sequences: Sequences;
 
   constructor(input: Uint8Array) {
     this.#input = input;
@@ -57,7 +59,7 @@ export class MatchFinder {
     this.#shift = 32 - hashLog;
     const most = Math.min(input.length, MAXIMUM_BLOCK_BYTES);
     const mostMatches = Math.ceil(most / LEAST_MATCH) + 1;
-    this.#found = {
+    this.#sequences = {
       count: 0,
       literalLengths: new Int32Array(mostMatches),
       matchLengths: new Int32Array(mostMatches),
@@ -87,9 +89,9 @@ export class MatchFinder {
     const short = this.#short;
     const long = this.#long;
     const shift = this.#shift;
-    const found = this.#found;
-    found.count = 0;
-    found.literalCount = 0;
+    const sequences = this.#sequences;
+    sequences.count = 0;
+    sequences.literalCount = 0;
     let literals = start;
     let misses = 0;
     const last = end - LONG_BYTES;
@@ -123,8 +125,8 @@ export class MatchFinder {
           length = matchLength(input, near, offset, end);
           if (length > LEAST_MATCH || back < NEAR_BYTES) {
             from = near;
-            // A longer match may begin a byte later. The search is only for a match that is taken: otherwise the next
-            // step would find the position remembered here, which is its own.
+            // A longer match may begin a byte later. The search runs only if a match is taken: otherwise the
+            // next step would find the position remembered here, which is its own.
             if (offset < last) {
               const nextSlot =
                 longHash(view.getInt32(offset + 1, true), view.getInt32(offset + 5, true)) >>> shift;
@@ -143,7 +145,7 @@ export class MatchFinder {
         }
       }
       if (from < 0) {
-        // Steps grow where nothing has matched for long.
+        // Steps grow after many positions without a match.
         offset += 1 + (misses++ >> 7);
         continue;
       }
@@ -155,14 +157,14 @@ export class MatchFinder {
       offset = matchEnd;
       literals = matchEnd;
     }
-    found.literals.set(input.subarray(literals, end), found.literalCount);
-    found.literalCount += end - literals;
-    return found;
+    sequences.literals.set(input.subarray(literals, end), sequences.literalCount);
+    sequences.literalCount += end - literals;
+    return sequences;
   }
 
-  /** Adds a match, which also takes the literals in front of it that match as well. */
+  /** Adds a match, extended over the equal bytes before it. */
   #add(literalStart: number, start: number, from: number, matched: number): void {
-    const found = this.#found;
+    const sequences = this.#sequences;
     const input = this.#input;
     const distance = start - from;
     let matchStart = start;
@@ -175,20 +177,20 @@ export class MatchFinder {
     }
     const length = matched + start - matchStart;
     const literals = matchStart - literalStart;
-    const into = found.literals;
+    const into = sequences.literals;
     if (literals < SHORT_LITERALS) {
-      for (let offset = literalStart, write = found.literalCount; offset < matchStart; )
+      for (let offset = literalStart, write = sequences.literalCount; offset < matchStart; )
         into[write++] = input[offset++];
     } else {
-      into.set(input.subarray(literalStart, matchStart), found.literalCount);
+      into.set(input.subarray(literalStart, matchStart), sequences.literalCount);
     }
-    found.literalCount += literals;
-    found.literalLengths[found.count] = literals;
-    found.matchLengths[found.count] = length;
-    found.offsetValues[found.count++] = this.#offsetValue(distance, literals);
+    sequences.literalCount += literals;
+    sequences.literalLengths[sequences.count] = literals;
+    sequences.matchLengths[sequences.count] = length;
+    sequences.offsetValues[sequences.count++] = this.#offsetValue(distance, literals);
   }
 
-  /** 1 to 3 for recent offsets, shifted by one where there are no literals; others are stored plus 3. */
+  /** 1 to 3 for recent offsets, shifted by one without literals; others are stored plus 3. */
   #offsetValue(distance: number, literals: number): number {
     const recent = this.recentOffsets;
     const skipped = literals === 0 ? 1 : 0;
@@ -213,6 +215,6 @@ const longHash = (low: number, high: number): number =>
 
 function matchLength(input: Uint8Array, from: number, to: number, end: number): number {
   let offset = to;
-  for (let other = from; offset < end && input[offset] === input[other]; other++) offset++;
+  for (let match = from; offset < end && input[offset] === input[match]; match++) offset++;
   return offset - to;
 }

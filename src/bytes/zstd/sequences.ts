@@ -1,6 +1,7 @@
 /**
- * The three codes of a sequence (literal length, match offset, match length): their values, their tables, and the section
- * of a block that they are written to. decodeFrame.ts carries sequences out as it reads them.
+ * The three codes of a sequence: literal length, match offset and match length. This file has their values,
+ * their tables, and the encoder of a block's section. The decoder, decodeFrame.ts, carries sequences out as
+ * it reads them.
  */
 
 import { MalformedZstd } from "./bitReader.js";
@@ -18,10 +19,10 @@ import type { Sequences } from "./matches.js";
 interface SequenceCode {
   readonly maximumSymbol: number;
   readonly maximumLog: number;
-  /** By code: the smallest value, and the bits that are added to it. */
+  /** Smallest value of each code, and the number of bits that are added to it. */
   readonly base: Int32Array;
   readonly bits: Uint8Array;
-  /** The table of the format, for blocks that bring none. */
+  /** Table of the format, for blocks that bring none. */
   readonly standard: FseTable;
 }
 
@@ -42,7 +43,7 @@ function sequenceCode(
     maximumLog,
     base,
     bits,
-    // Made with the first block that needs it: this module is loaded by programs that meet none.
+    // Made by the first block that needs it: most programs never do.
     get standard() {
       table ??= buildFseTable(Int16Array.from(standard), standard.length, standardLog);
       return table;
@@ -86,7 +87,10 @@ export const MATCH_LENGTHS = sequenceCode(
 /** An offset's code is its number of bits. */
 export const MATCH_OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
 
-/** Reads the table of one stream. Modes: 0 the standard table, 1 one symbol, 2 in the block, 3 the previous table. */
+/**
+ * Reads the table of one stream. Modes: 0 the standard table, 1 one symbol, 2 in the block, 3 the previous
+ * table.
+ */
 export function readSequenceTable(
   mode: number,
   input: Uint8Array,
@@ -116,8 +120,8 @@ export function readSequenceTable(
 
 // -------------------------------------------------------------------------------------------- encoding
 
-export function encodeSequences(found: Sequences, output: BitWriter): void {
-  const { count } = found;
+export function encodeSequences(sequences: Sequences, output: BitWriter): void {
+  const { count } = sequences;
   if (count < 128) {
     output.add(count, 8);
   } else if (count < 0x7f00) {
@@ -128,9 +132,9 @@ export function encodeSequences(found: Sequences, output: BitWriter): void {
     output.add(count - 0x7f00, 16);
   }
   if (count === 0) return;
-  const lengthCodes = codesOf(found.literalLengths, count, literalLengthCode);
-  const offsetCodes = codesOf(found.offsetValues, count, offsetCode);
-  const matchCodes = codesOf(found.matchLengths, count, matchLengthCode);
+  const lengthCodes = codesOf(sequences.literalLengths, count, literalLengthCode);
+  const offsetCodes = codesOf(sequences.offsetValues, count, offsetCode);
+  const matchCodes = codesOf(sequences.matchLengths, count, matchLengthCode);
   const lengths = chooseTable(lengthCodes, LITERAL_LENGTHS);
   const offsets = chooseTable(offsetCodes, MATCH_OFFSETS);
   const matches = chooseTable(matchCodes, MATCH_LENGTHS);
@@ -157,9 +161,9 @@ export function encodeSequences(found: Sequences, output: BitWriter): void {
     }
     const { bits: lengthBits, base: lengthBase } = LITERAL_LENGTHS;
     const { bits: matchBits, base: matchBase } = MATCH_LENGTHS;
-    output.add(found.literalLengths[index] - lengthBase[lengthSymbol], lengthBits[lengthSymbol]);
-    output.add(found.matchLengths[index] - matchBase[matchSymbol], matchBits[matchSymbol]);
-    output.add(found.offsetValues[index] - (1 << offsetSymbol), offsetSymbol);
+    output.add(sequences.literalLengths[index] - lengthBase[lengthSymbol], lengthBits[lengthSymbol]);
+    output.add(sequences.matchLengths[index] - matchBase[matchSymbol], matchBits[matchSymbol]);
+    output.add(sequences.offsetValues[index] - (1 << offsetSymbol), offsetSymbol);
   }
   output.add(matchState, matches.table.log);
   output.add(offsetState, offsets.table.log);
@@ -173,7 +177,7 @@ function codesOf(values: Int32Array, count: number, codeOf: (value: number) => n
   return codes;
 }
 
-/** The codes of the values below `limit`. */
+/** Codes of the values below `limit`. */
 function smallCodes({ base }: SequenceCode, limit: number): Uint8Array {
   const codes = new Uint8Array(limit);
   for (let value = 0, code = 0; value < limit; value++) {
@@ -204,7 +208,7 @@ interface ChosenTable {
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** With fewer sequences, a table costs more than it saves. */
+/** For fewer sequences, a table costs more than it saves. */
 const LEAST_DESCRIBED = 24;
 
 function chooseTable(codes: Uint8Array, code: SequenceCode): ChosenTable {

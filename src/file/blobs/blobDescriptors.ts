@@ -1,20 +1,21 @@
 /**
- * Descriptors of blobs: they say where the values of a blob column lie. The values are outside the pages, anywhere in
- * the same file; the pages hold, per value, 16 bytes:
+ * Descriptors of blobs: they locate the values of a blob column. The values are outside the pages, anywhere
+ * in the same file; the pages hold, per value, 16 bytes:
  *
  *     0  u64  position in the file        8  u64  bytes
  *
- * An empty value has position 0. A descriptor with 0 bytes and any other position is a null: position 1 in version 2.0,
- * the null's levels from 2.1 on (structural/blob.ts). In memory, descriptors are a column of 16-byte values with a
- * validity.
+ * An empty value has position 0. A descriptor with 0 bytes and any other position is a null: position 1 in
+ * version 2.0, the null's levels from 2.1 on (structural/blob.ts). In memory, descriptors are a column of
+ * 16-byte values with a validity.
  *
- * Blobs of version 2, in files of 2.2, have packed structs of variable width as descriptors, in memory a column of
- * binaries:
+ * Blobs of version 2, in files of 2.2, have packed structs of variable width as descriptors, in memory a
+ * column of binaries:
  *
- *     0  u8   kind: 0 in the data file, 1 in a side file with others, 2 in one of its own, 3 outside the table
+ *     0  u8   kind: 0 in the data file, 1 in a side file with others, 2 in one of its own, 3 outside the
+ *             table
  *     1  u64  position          9  u64  bytes
  *
- * Side files are in a directory that has the name of the data file without its suffix. The name of a side file is its
+ * Side files are in a directory named like the data file without its suffix. The name of a side file is its
  * number in binary, lowest bit first, as 32 digits 0 and 1, and `.blob`.
  */
 
@@ -32,13 +33,13 @@ import { writeUint64 } from "../../bytes/littleEndian.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export const DESCRIPTOR_BYTES = 16;
-/** The layout of a blob leaf as its pages store it. */
+/** Layout of a blob leaf in its pages. */
 export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRIPTOR_BYTES };
 
-/** The layout of a leaf of version 2 blobs, as pages are read. */
+/** Layout of a leaf of version 2 blobs, for reading pages. */
 export const PACKED_DESCRIPTOR_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 32, text: false };
 
-/** The same layout, as pages are written. */
+/** Layout of a leaf of version 2 blobs, for writing pages. */
 export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
   kind: "packedStruct",
   children: [
@@ -50,9 +51,9 @@ export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
   ],
 };
 
-/** Where the bytes of a value lie. */
+/** Location of a value's bytes. */
 export interface BlobLocation {
-  /** The file; null for a value outside the table, which is known by its URI only. */
+  /** Path of the file; null for a value outside the table, which has only a URI. */
   readonly path: string | null;
   /** Number of the side file; 0 for the data file. */
   readonly sideFile: number;
@@ -67,7 +68,7 @@ const KIND = { INLINE: 0, PACKED: 1, DEDICATED: 2, EXTERNAL: 3 } as const;
 const DATA_FILE_SUFFIX = ".lance";
 
 /**
- * The location of each value in a column of descriptors of either kind; null for a null.
+ * Returns the location of each value in a column of descriptors of either kind; null for a null.
  * @param path of the data file
  * @throws CorruptFileError for invalid descriptors, UnsupportedError for an unknown kind
  */
@@ -106,7 +107,7 @@ function packedDescriptorAt(
     case KIND.DEDICATED: {
       const sideFile = view.getUint32(17, true);
       if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
-      // The directory of side files has the name of the data file without its suffix.
+      // The directory of side files is named like the data file without its suffix.
       if (!path.endsWith(DATA_FILE_SUFFIX))
         throw corruptPage(origin, "a blob in a side file of no data file");
       return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
@@ -118,7 +119,7 @@ function packedDescriptorAt(
   }
 }
 
-/** The directory of the side files of a data file. */
+/** Directory of the side files of a data file. */
 export const sideFileDirectory = (dataFilePath: string): string =>
   dataFilePath.slice(0, -DATA_FILE_SUFFIX.length);
 
@@ -128,7 +129,7 @@ export function sideFilePath(dataFilePath: string, number: number): string {
   return `${sideFileDirectory(dataFilePath)}/${bits}.blob`;
 }
 
-/** Builds descriptors of version 2. Those that are not set describe empty values. */
+/** Builds descriptors of version 2. A row describes an empty value until it is set. */
 export class DescriptorRows {
   readonly #length: number;
   readonly #kinds: Uint8Array;
@@ -159,7 +160,7 @@ export class DescriptorRows {
     this.#sideFiles.setUint32(index * 4, file.number, true);
   }
 
-  /** @param validity which of the values are not null */
+  /** @param validity of the values */
   column(validity: Validity | null): PackedStructColumn {
     const length = this.#length;
     const fixed = (bytes: Uint8Array): FixedColumn => ({
@@ -202,7 +203,10 @@ export function setDescriptor(
   writeUint64(view, 8, byteCount);
 }
 
-/** The location of a value; null for a null. @throws CorruptFileError for a number larger than any file */
+/**
+ * Returns the location of a value; null for a null. @throws CorruptFileError for a number larger than any
+ * file
+ */
 function descriptorAt(
   { values, validity }: FixedColumn,
   index: number,
@@ -219,7 +223,7 @@ function descriptorAt(
 }
 
 /**
- * The position of each descriptor of an empty value; 0 for all other descriptors.
+ * Returns the position of each descriptor of an empty value; 0 for all other descriptors.
  * @throws CorruptFileError for a position that does not fit 32 bits
  */
 export function marksOf(values: Uint8Array, count: number, origin: PageOrigin): Uint32Array {

@@ -1,8 +1,7 @@
 /**
- * The side files of a data file that is being written. They hold blobs too large for the data file (blobPlacement.ts)
- * and lie in a directory beside it (blobDescriptors.ts). They are numbered from 1 in the order in which they are begun.
- * Columns with the same size bound for side files share the file that several values go into, without padding between
- * values.
+ * Writes the side files of a data file. They hold blobs too large for the data file (blobPlacement.ts) and
+ * lie in a directory beside it (blobDescriptors.ts), numbered from 1 in the order in which they are begun.
+ * Columns with the same size bound share side files of several values, without padding between values.
  */
 
 import type { Disk } from "../../io/disk/disk.js";
@@ -11,12 +10,12 @@ import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
 import { sideFileDirectory, sideFilePath } from "./blobDescriptors.js";
 
-/** Where a value was stored. */
+/** Location of a stored value. */
 export interface SidePosition {
   /** Number of the side file. */
   readonly number: number;
   readonly byteOffset: number;
-  /** Whether the file holds only this value. */
+  /** True if the file holds only this value. */
   readonly isAlone: boolean;
 }
 
@@ -30,7 +29,7 @@ export class SideFiles {
   readonly #dataFilePath: string;
   /** Number of files begun so far. */
   #count = 0;
-  /** Files that can take more values, by the bytes they may have. */
+  /** Files that can take more values, by their maximum size. */
   readonly #shared = new Map<number, SideFile>();
   /** The file that is being written for a single value. */
   #alone: FileAppender | null = null;
@@ -40,7 +39,7 @@ export class SideFiles {
     this.#dataFilePath = dataFilePath;
   }
 
-  /** Writes a value. Nobody may write into its memory until all files are finished. */
+  /** Writes a value. Its memory must not change until all files are finished. */
   async put(value: Uint8Array, placement: SizePlacement): Promise<SidePosition> {
     if (value.length > placement.sharedBytes) {
       const { number, file } = await this.#begin();
@@ -74,7 +73,7 @@ export class SideFiles {
     }
   }
 
-  /** The shared file with room for a value. A new file takes a value of any size. */
+  /** Returns the shared file with room for a value. A new file takes a value of any size. */
   async #sharedFor(valueBytes: number, fileBytes: number): Promise<SideFile> {
     const before = this.#shared.get(fileBytes);
     if (before !== undefined && before.file.position + valueBytes <= fileBytes) return before;

@@ -9,9 +9,10 @@
  * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
- * All lanes of a row share word and shift, so the outer loop runs over rows and the inner one over lanes: in kernels
- * (bitpackKernel.ts) or, where the runtime has none, here. Where it is faster, packing takes a few lanes at a time
- * through all rows and keeps their words in registers. 64-bit words are handled as two 32-bit halves.
+ * All lanes of a row share word and shift. The outer loop therefore runs over rows and the inner one over
+ * lanes, in kernels (bitpackKernel.ts), or here if the runtime has none. Where it is faster, packing takes a
+ * few lanes at a time through all rows and keeps their words in registers. 64-bit words are handled as two
+ * 32-bit halves.
  */
 
 import { packKernels, unpackKernels, type WordBits } from "./bitpackKernel.js";
@@ -24,7 +25,7 @@ export const packedUnitBytes = (packedBits: number): number => packedBits * (PAC
 
 const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
 
-/** Number of the value in lane 0 of each row. */
+/** Index of the value in lane 0 of each row. */
 const ROW_START = Int32Array.from({ length: 64 }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
 
 export const bitPackers = packKernels(ROW_START);
@@ -32,7 +33,10 @@ export const bitUnpackers = unpackKernels(ROW_START);
 
 type Words = Uint8Array | Int32Array;
 
-/** Units that are unpacked without a kernel at first. Making the first kernel of a process takes several times as long. */
+/**
+ * Number of units that are unpacked without a kernel at first: making the first kernel of a process takes
+ * several times as long.
+ */
 export const UNITS_BEFORE_KERNELS = 24;
 let plainUnits = 0;
 
@@ -147,7 +151,7 @@ export function packBitsPlainly(
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
 
-/** Smallest W that holds every one of `count` words at `byteOffset`, which must be a multiple of the word. */
+/** Smallest W that holds each of `count` words at `byteOffset`, which must be a multiple of the word. */
 export function requiredBits(
   wordBits: WordBits,
   bytes: Uint8Array,
@@ -194,7 +198,9 @@ export function requiredBits(
 /** Bits that must be zero in the address of a unit: words other than bytes are handled as 32-bit words. */
 const viewMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : 3);
 
-/** Bits that must be zero in the address of words that are read one by one; 64-bit words are read in halves. */
+/**
+ * Bits that must be zero in the address of words that are read one by one; 64-bit words are read in halves.
+ */
 const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : wordBits === 16 ? 1 : 3);
 
 function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
@@ -209,7 +215,7 @@ function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number
   return new Int32Array(buffer, index, byteLength >> 2);
 }
 
-// One function per word width, though alike: a loop that sees two kinds of typed array is several times slower.
+// One function per word width, though alike: a loop over two kinds of typed array is several times slower.
 
 function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): void {
   const mask = (1 << packedBits) - 1;
@@ -351,7 +357,7 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
       output[write + 3] = out3;
       write += 32;
       shift -= 32;
-      // Shifting by 32 would leave a value as it is.
+      // Shifting by 32 would not change a value.
       const rest = packedBits - shift;
       out0 = shift === 0 ? 0 : value0 >>> rest;
       out1 = shift === 0 ? 0 : value1 >>> rest;
@@ -361,7 +367,9 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
   }
 }
 
-/** Position, in 32-bit halves, of lane 0's half number `half`: halves alternate inside 16 lanes of 64 bits. */
+/**
+ * Position, in 32-bit halves, of lane 0's half number `half`: halves alternate inside 16 lanes of 64 bits.
+ */
 const halfStart = (half: number): number => (half >> 1) * 32 + (half & 1);
 
 function unpack64(packedBits: number, input: Int32Array, output: Int32Array): void {
@@ -400,10 +408,10 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
         output[start + offset + 1] = (middle >>> shift) & highMask;
       }
     } else {
-      for (let at = 0; at < 32; at += 2) {
-        const middle = input[second + at];
-        output[start + at] = (input[first + at] >>> shift) | (middle << rest);
-        output[start + at + 1] = ((middle >>> shift) | (input[third + at] << rest)) & highMask;
+      for (let offset = 0; offset < 32; offset += 2) {
+        const middle = input[second + offset];
+        output[start + offset] = (input[first + offset] >>> shift) | (middle << rest);
+        output[start + offset + 1] = ((middle >>> shift) | (input[third + offset] << rest)) & highMask;
       }
     }
   }
@@ -432,7 +440,8 @@ function pack64(packedBits: number, input: Int32Array, output: Int32Array): void
         output[second + offset] = (input[start + offset] >>> rest) | (input[start + offset + 1] << shift);
       }
       if (span > 64) {
-        for (let at = 0; at < 32; at += 2) output[third + at] = input[start + at + 1] >>> rest;
+        for (let offset = 0; offset < 32; offset += 2)
+          output[third + offset] = input[start + offset + 1] >>> rest;
       }
     }
   }

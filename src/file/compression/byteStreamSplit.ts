@@ -35,12 +35,12 @@ export function byteStreamSplitDecoder(encoding: ByteStreamSplit, origin: PageOr
   };
 }
 
-/** The descriptor of split values. */
+/** Describes split values. */
 export const describeByteStreamSplit = (bitsPerValue: 32 | 64): CompressiveEncoding => ({
   byteStreamSplit: { values: { flat: { bitsPerValue, data: undefined } } },
 });
 
-/** The bytes of values of `byteWidth` bytes, ordered by their place in the value. */
+/** Regroups the bytes of values of `byteWidth` bytes by their position in the value. */
 export function splitByteStreams(byteWidth: number, values: Uint8Array): Uint8Array {
   const output = new Uint8Array(values.length);
   const count = values.length / byteWidth;

@@ -1,15 +1,16 @@
 /**
- * What a user asks of the encodings of a column, in the metadata of its Arrow field:
+ * A user's choice of encodings for a column, in the metadata of its Arrow field:
  *
  *     lance-encoding:compression           zstd, lz4, fsst, none; anything else is refused
  *     lance-encoding:compression-level     a whole number, for zstd
- *     lance-encoding:rle-threshold         runs per value, 0 to 1, below which runs are stored; default: where it saves
- *     lance-encoding:bss                   byte-stream split in front of general compression: on, off, auto
+ *     lance-encoding:rle-threshold         runs per value, 0 to 1, below which runs are stored; default: if
+ *                                          it saves
+ *     lance-encoding:bss                   byte-stream split before general compression: on, off, auto
  *     lance-encoding:dict-size-ratio       share of the plain size that a dictionary may take; default 0.8
  *     lance-encoding:structural-encoding   miniblock, fullzip
  *
- * They choose among encodings that fit the values. An encoding that doesn't fit is not used; the reference does the
- * same. In version 2.0 only the first two have an effect, and only on strings and binaries.
+ * They choose among encodings that fit the values; one that doesn't fit is ignored, as in the reference. In
+ * version 2.0 only the first two have an effect, and only on strings and binaries.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -27,7 +28,7 @@ const PREFIX = "lance-encoding:";
 const COMPRESSIONS = ["zstd", "lz4", "fsst", "none"] as const;
 const DEFAULT_DICTIONARY_RATIO = 0.8;
 
-/** The options of a column without metadata. */
+/** Options of a column without metadata. */
 export const DEFAULT_COMPRESSION: CompressionOptions = {
   compression: null,
   level: null,
@@ -38,10 +39,10 @@ export const DEFAULT_COMPRESSION: CompressionOptions = {
 };
 
 /**
- * Reads the options from a field's metadata. Malformed numbers and unknown modes of byte-stream split are ignored, as
- * in the reference.
+ * Reads the options from a field's metadata. Malformed numbers and unknown modes of byte-stream split are
+ * ignored, as in the reference.
  * @param path of the column, for messages
- * @throws InvalidInputError for a compression or structural encoding that doesn't exist, and for a dictionary ratio
+ * @throws InvalidInputError for an unknown compression or structural encoding, and for a dictionary ratio
  *   that is not above 0 and at most 1
  */
 export function compressionOptions(metadata: ReadonlyMap<string, string>, path: string): CompressionOptions {
@@ -58,8 +59,8 @@ export function compressionOptions(metadata: ReadonlyMap<string, string>, path: 
 }
 
 /**
- * The options that version 2.0 has: the compression of strings and binaries, and its level. An unknown compression is
- * ignored there, as in the reference.
+ * Returns the options of version 2.0: the compression of strings and binaries, and its level. An unknown
+ * compression is ignored there, as in the reference.
  */
 export function arrayCompression(
   metadata: ReadonlyMap<string, string>,
@@ -73,18 +74,18 @@ const levelOf = (level: string | null): number | null =>
 
 function choice<T extends string>(
   value: string | null,
-  known: readonly T[],
+  names: readonly T[],
   key: string,
   path: string,
 ): T | null {
   if (value === null) return null;
-  const found = known.find((name) => name === value);
-  if (found === undefined) {
+  const chosen = names.find((name) => name === value);
+  if (chosen === undefined) {
     throw new InvalidInputError(
-      `column ${path}: ${PREFIX}${key} is "${value}", not one of ${known.join(", ")}`,
+      `column ${path}: ${PREFIX}${key} is "${value}", not one of ${names.join(", ")}`,
     );
   }
-  return found;
+  return chosen;
 }
 
 function numeric(value: string | null): number | null {

@@ -1,10 +1,13 @@
-/** Indices into dictionaries as plain numbers. They are 1, 2, 4 or 8 bytes wide, at any address. */
+/** Reads indices into dictionaries as plain numbers. They are 1, 2, 4 or 8 bytes wide, at any address. */
 
 import { alignedBytes } from "../../bytes/aligned.js";
 
 export type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
 
-/** Indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every dictionary. */
+/**
+ * Returns indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every
+ * dictionary.
+ */
 export function indexNumbers(values: Uint8Array, byteWidth: number, count: number): IndexNumbers {
   if (byteWidth === 1) return values;
   const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));
@@ -18,7 +21,7 @@ export function indexNumbers(values: Uint8Array, byteWidth: number, count: numbe
   return numbers;
 }
 
-/** The largest index, read as unsigned: a negative index is then larger than any dictionary. */
+/** Returns the largest index, read as unsigned: a negative index is then larger than any dictionary. */
 export function largestIndex(indices: Uint8Array, byteWidth: number): number {
   let largest = 0;
   if (byteWidth === 1) {

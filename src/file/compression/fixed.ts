@@ -17,7 +17,7 @@ import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
 import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
 import { rleDecoder } from "./rle.js";
 
-/** @throws UnsupportedError for an encoding that is not of fixed width or not supported. */
+/** @throws UnsupportedError for an encoding that is not of fixed width or not supported */
 export function fixedDecoder(
   encoding: CompressiveEncoding | undefined,
   context: EncodingContext,
@@ -85,7 +85,7 @@ function flatDecoder(bitsPerValue: number, origin: PageOrigin): FixedDecoder {
   };
 }
 
-/** The name of the member that is set. */
+/** Name of the member that is set. */
 export function encodingName(encoding: CompressiveEncoding): string {
   for (const [name, value] of Object.entries(encoding)) {
     if (value !== undefined && name !== "unknown") return name;
@@ -93,6 +93,6 @@ export function encodingName(encoding: CompressiveEncoding): string {
   return "an unknown encoding";
 }
 
-/** The bytes of the values of each column. */
+/** Values of each column, as bytes. */
 export const valuesOfColumns = (columns: readonly FixedColumn[]): Uint8Array[] =>
   columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));

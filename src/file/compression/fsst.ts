@@ -2,7 +2,7 @@
  * FSST: strings as chains of one-byte codes for symbols of 1 to 8 bytes. fsstTraining.ts chooses the symbols.
  *
  *     symbol table   u64 header, n × 8-byte symbols (zero-padded), n length bytes, rest unused
- *     header         bits 0–7 n, bit 24 "encoded", bits 32–63 the number 0x46535354; the rest is of no use here
+ *     header         bits 0–7 n, bit 24 "encoded", bits 32–63 the number 0x46535354; the rest is unused
  *     code           below n: that symbol; 255: the next byte as it is. Codes never cross a value's end
  *
  * With the "encoded" bit clear, values are stored as they are.
@@ -20,20 +20,20 @@ import { type FsstSymbolTable, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
 const MAGIC = 0x46535354;
-/** Largest position that offsets of 32 bits hold. */
+/** Largest position of 32-bit offsets. */
 const MAXIMUM_BYTES = 0x7fffffff;
 
-/** Symbols by the tables that hold them: a page may be decoded bit by bit. */
+/** Symbols by their table: a page may be decoded in parts. */
 const decodedTables = new WeakMap<Uint8Array, CodeSymbols>();
 
-/** Null where the table says that values are stored as they are. */
+/** Returns null if the table says that values are stored as they are. */
 export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSymbols | null {
   if (table.length < HEADER_BYTES) throw corruptPage(origin, "FSST symbol table without header");
   const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
   if (view.getUint32(4, true) !== MAGIC)
     throw corruptPage(origin, "FSST symbol table without its magic number");
-  const known = decodedTables.get(table);
-  if (known !== undefined) return known;
+  const earlier = decodedTables.get(table);
+  if (earlier !== undefined) return earlier;
   const count = table[0];
   if ((table[3] & 1) === 0) return null;
   if (table.length < HEADER_BYTES + 9 * count)
@@ -59,8 +59,8 @@ type AllocateBytes = (byteLength: number) => Uint8Array;
 const KERNEL_CODES = 2048;
 
 /**
- * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than there are
- * values; they are overwritten with positions in the returned bytes.
+ * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than
+ * there are values. They are overwritten with positions in the returned bytes.
  * @param allocate makes the memory of the bytes, unless it turns out to be too little
  */
 export function decodeFsst(
@@ -79,7 +79,7 @@ export function decodeFsst(
 }
 
 /**
- * {@link decodeFsst} of codes that lie in several pieces, at whose ends values end. They are not copied together first.
+ * {@link decodeFsst} of codes in several pieces, without joining them. A value ends with each piece.
  * @param offsets positions in all pieces together, from 0
  */
 export function decodeFsstPieces(
@@ -146,7 +146,7 @@ function decodeInKernel(
   return ended(output, write);
 }
 
-/** {@link decodeFsst} for few codes, and where there is no kernel. */
+/** {@link decodeFsst} for few codes, and for runtimes without kernels. */
 export function decodeFsstPlainly(
   symbols: CodeSymbols,
   offsets: Int32Array,
@@ -191,16 +191,19 @@ export function decodeFsstPlainly(
   return ended(output, write);
 }
 
-/** What was written. Nobody who looks behind it finds there what the process once had in that memory. */
+/**
+ * Cuts the output to the written bytes. What follows them may be old memory of the process, so nobody may
+ * read it.
+ */
 function ended(output: Uint8Array, byteLength: number): Uint8Array {
   output.fill(0, byteLength);
   return output.subarray(0, byteLength);
 }
 
-/** Codes sampled to estimate how many bytes all codes stand for. */
+/** Codes sampled to estimate the decoded size. */
 const SAMPLE_CODES = 1 << 15;
 
-/** Initial size of the output: what the first codes suggest, and some more. */
+/** Estimates the initial size of the output: that of the first codes, and some more. */
 function estimateSize({ lengths }: CodeSymbols, pieces: readonly Uint8Array[], codeCount: number): number {
   let size = 0;
   let sampled = 0;
@@ -227,7 +230,7 @@ function enlarged(
 
 /** Bytes of a written table, for any number of symbols. */
 const TABLE_BYTES = HEADER_BYTES + 256 * 9;
-/** With fewer bytes of values, a table takes too much of what it saves. */
+/** With fewer bytes of values, a table costs too much of the saving. */
 const LEAST_BYTES = 16 * 1024;
 /** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
@@ -240,14 +243,14 @@ export interface FsstCodes {
   readonly bytes: Uint8Array;
 }
 
-/** Encodes values without interruption, as {@link encodeFsstInSteps} does. */
+/** {@link encodeFsstInSteps} without interruption. */
 export const encodeFsst = (offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null =>
   runSync(encodeFsstInSteps(offsets, bytes, insist));
 
 /**
- * Encodes values of variable width as FSST codes; null where that saves little.
+ * Encodes values of variable width as FSST codes; null if that saves little.
  * @param offsets positions in `bytes`, starting at 0
- * @param insist whether to take the codes as soon as they save anything
+ * @param insist takes the codes as soon as they save anything
  */
 export function* encodeFsstInSteps(
   offsets: Int32Array,
@@ -258,7 +261,8 @@ export function* encodeFsstInSteps(
   const { table, saving } = trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
   if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
-  // The sample predicts the size of the codes. Where it is too low, a second attempt has as much room as the values.
+  // The sample predicts the size of the codes. If it is too low, a second attempt has as much room as the
+  // values.
   const expected = Math.ceil(bytes.length * (1 - saving) * 1.1) + 2 * STRETCH_BYTES;
   const encoded =
     (expected < bytes.length ? yield* encodeCodes(table, offsets, bytes, expected) : null) ??
@@ -303,7 +307,10 @@ function* encodeCodes(
 
 type EncodedValues = Pick<FsstCodes, "offsets" | "bytes">;
 
-/** {@link encodeCodes} a block of values at a time; values that no block has room for are encoded as without a kernel. */
+/**
+ * {@link encodeCodes} a block of values at a time. Values too long for a block are encoded as without a
+ * kernel.
+ */
 function* encodeInKernel(
   kernel: FsstEncoder,
   table: FsstSymbolTable,
@@ -347,7 +354,7 @@ function* encodeInKernel(
   return { offsets: positions, bytes: output.subarray(0, positions[count]) };
 }
 
-/** {@link encodeCodes} for few bytes, and where there is no kernel. */
+/** {@link encodeCodes} for few bytes, and for runtimes without kernels. */
 function encodePlainly(
   table: FsstSymbolTable,
   offsets: Int32Array,
@@ -365,7 +372,8 @@ function encodePlainly(
     positions,
     limit,
   };
-  // Symbols are compared eight bytes at a time, so the last values are copied to an array that has eight bytes more.
+  // Symbols are compared eight bytes at a time, so the last values are copied to an array that has eight
+  // bytes more.
   let direct = count;
   while (direct > 0 && offsets[direct] + 8 > bytes.length) direct--;
   if (!encodeRows(encoder, bytes, 0, 0, direct)) return null;
@@ -383,7 +391,7 @@ interface CodeEncoder {
   readonly offsets: Int32Array;
   readonly output: Uint8Array;
   readonly positions: Int32Array;
-  /** Most bytes that the codes may take. */
+  /** Maximum bytes of the codes. */
   readonly limit: number;
 }
 

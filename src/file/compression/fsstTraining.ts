@@ -2,13 +2,14 @@
  * Finds the symbols that make text short under FSST (Boncz, Neumann, Leis: "FSST: Fast Random Access String
  * Compression", VLDB 2020).
  *
- * Training starts with no symbols and goes over a sample several times. Each round encodes it with the symbols there
- * are, and counts how often each was used and which followed which. The symbols of the next round are those symbols and
- * joined pairs that would have saved the most bytes. The result depends on the sample alone.
+ * Training starts without symbols and goes over a sample several times. Each round encodes it with the
+ * current symbols, and counts the uses of each and of each pair of neighbours. Of these symbols and joined
+ * pairs, those that would have saved the most bytes become the symbols of the next round. The result depends
+ * on the sample alone.
  *
- * An encoder has to find the longest symbol at a position at once. Symbols of three bytes and more are in a hash table
- * by their first three bytes, one per slot: of two with the same slot, only the better becomes a symbol. All others are
- * in a table by the next two bytes.
+ * An encoder has to find the longest symbol at a position at once. Symbols of three bytes and more are in a
+ * hash table by their first three bytes, one per slot. Of two symbols with the same slot, only the better is
+ * kept. All others are in a table by the next two bytes.
  */
 
 import { HASH_PRIME } from "../../bytes/hash.js";
@@ -21,10 +22,10 @@ const HASH_BITS = 11;
 export const HASH_SHIFT = 32 - HASH_BITS;
 const SLOTS = 1 << HASH_BITS;
 
-/** Bytes of text a table is made from, in pieces from all over the page. */
+/** Bytes of text that train a table, in pieces from all over the page. */
 const SAMPLE_BYTES = 1 << 15;
 const PIECE_BYTES = 512;
-/** Share of the sample, in 128ths, that each round looks at: early rounds need not be exact. */
+/** Share of the sample, in 128ths, that each round uses: early rounds need not be exact. */
 const ROUNDS = [8, 38, 68, 98, 128] as const;
 const ALL = 128;
 
@@ -32,18 +33,18 @@ const ALL = 128;
 const BYTE_CODES = 256;
 const ALL_CODES = 512;
 
-/** Symbols and the tables that find them. */
+/** Symbols, and the tables that find them. */
 export class FsstSymbolTable {
   count = 0;
-  /** First four bytes of each symbol, little-endian, zero-padded; and the four behind them. */
+  /** First four bytes of each symbol, little-endian, zero-padded; and the four after them. */
   readonly low = new Int32Array(MAXIMUM_SYMBOLS);
   readonly high = new Int32Array(MAXIMUM_SYMBOLS);
   readonly lengths = new Uint8Array(MAXIMUM_SYMBOLS);
-  /** Per slot: the symbol's first and last four bytes, and masks of the bytes of each that count. */
+  /** First and last four bytes of each slot's symbol, and masks of the bytes of each that count. */
   readonly slots = new Int32Array(4 * SLOTS);
-  /** Per slot: code and length × 256. */
+  /** Code and length × 256 of each slot's symbol. */
   readonly slotCodes = new Uint16Array(SLOTS);
-  /** By the next two bytes: code and length × 256 of the longest symbol of one or two bytes, or 0. */
+  /** Code and length × 256 of the longest symbol of one or two bytes, by the next two bytes; 0 for none. */
   readonly shortCodes = new Uint16Array(1 << 16);
 
   constructor() {
@@ -63,7 +64,7 @@ export class FsstSymbolTable {
     }
   }
 
-  /** Adds a symbol; false where its slot is taken. Symbols of one byte must be added before those of two. */
+  /** Adds a symbol; false if its slot is taken. Symbols of one byte must be added before those of two. */
   add(low: number, high: number, length: number): boolean {
     const code = this.count;
     const entry = (length << 8) | code;
@@ -87,7 +88,7 @@ export class FsstSymbolTable {
     return true;
   }
 
-  /** By the next byte: code and length × 256 of the symbol of that byte alone, or 0. */
+  /** Code and length × 256 of the symbol of a single byte, by the next byte; 0 for none. */
   byteCodes(): Uint16Array {
     const codes = new Uint16Array(256);
     for (let code = 0; code < this.count && this.lengths[code] === 1; code++) {
@@ -104,14 +105,14 @@ const slotOf = (low: number): number => Math.imul(low & 0xffffff, HASH_PRIME) >>
 const lowMask = (length: number): number => (length >= 4 ? -1 : (1 << (8 * length)) - 1);
 const highMask = (length: number): number => (length <= 4 ? 0 : lowMask(length - 4));
 
-/** The table found, and the share of the sample's bytes that it saves. */
+/** The resulting table, and the share of the sample's bytes that it saves. */
 export interface FsstTraining {
   readonly table: FsstSymbolTable;
   readonly saving: number;
 }
 
 /**
- * The symbols for values of variable width.
+ * Trains symbols for values of variable width.
  * @param offsets ascending positions of the values in `bytes`, one more than there are values
  */
 export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining {
@@ -134,16 +135,16 @@ export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining 
 }
 
 interface Sample {
-  /** The pieces, back to back, and eight bytes that belong to none. */
+  /** The pieces, back to back, and eight further bytes. */
   readonly bytes: Uint8Array;
-  /** Where each piece ends. */
+  /** End of each piece. */
   readonly ends: readonly number[];
   readonly length: number;
 }
 
 /**
- * All values where they are few; else values from all over the page, at uneven distances, because neighbours are often
- * alike and so are values at equal distances. Only a piece of a long value is taken.
+ * Takes all values if they are few. Else takes values from all over the page, at uneven distances: neighbours
+ * are often alike, and so are values at equal distances. Of a long value, one piece is taken.
  */
 function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
   const count = offsets.length - 1;
@@ -171,7 +172,8 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
     const jitter = (pick * GOLDEN_RATIO) % 1;
     const position = first + Math.floor((pick + jitter) * distance);
     const row = upperBound(offsets, position, 1, offsets.length - 1) - 1;
-    // A position in the first piece of a value takes that piece from its start, because values look alike there.
+    // A position in the first piece of a value takes that piece from its start, because values look alike
+    // there.
     const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
     take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
   }
@@ -183,7 +185,7 @@ const GOLDEN_RATIO = 0.6180339887498949;
 /** Counts of pairs; all are 0 between trainings. */
 const pairScratch = new Uint32Array(ALL_CODES * ALL_CODES);
 
-/** How often each code was used, and each pair of consecutive codes. */
+/** Number of uses of each code, and of each pair of consecutive codes. */
 class CodeCounts {
   readonly single = new Uint32Array(ALL_CODES);
   readonly pairs = pairScratch;
@@ -202,7 +204,9 @@ class CodeCounts {
   }
 }
 
-/** Encodes a share of the sample's pieces, spread over it, and counts codes. Returns the bytes of the codes. */
+/**
+ * Encodes a share of the sample's pieces, spread over it, and counts codes. Returns the bytes of the codes.
+ */
 function countCodes(table: FsstSymbolTable, sample: Sample, share: number, counts: CodeCounts): number {
   const { slots, slotCodes, shortCodes } = table;
   const byteCodes = table.byteCodes();
@@ -248,17 +252,17 @@ function countCodes(table: FsstSymbolTable, sample: Sample, share: number, count
   return encodedBytes;
 }
 
-/** Symbols that would save bytes, each once, and how many they would save. */
+/** Symbols that would save bytes, each once, and the bytes that each would save. */
 class Candidates {
   readonly low: number[] = [];
   readonly high: number[] = [];
   readonly lengths: number[] = [];
   readonly gains: number[] = [];
-  private readonly known = new Map<number, number[]>();
+  private readonly byKey = new Map<number, number[]>();
 
   add(low: number, high: number, length: number, gain: number): void {
     const key = (Math.imul(low, HASH_PRIME) ^ Math.imul(high, 0x85ebca6b) ^ length) >>> 0;
-    const same = this.known.get(key);
+    const same = this.byKey.get(key);
     if (same !== undefined) {
       for (const index of same) {
         if (this.low[index] === low && this.high[index] === high && this.lengths[index] === length) {
@@ -268,7 +272,7 @@ class Candidates {
       }
       same.push(this.gains.length);
     } else {
-      this.known.set(key, [this.gains.length]);
+      this.byKey.set(key, [this.gains.length]);
     }
     this.low.push(low);
     this.high.push(high);
@@ -302,8 +306,8 @@ class Candidates {
 }
 
 /**
- * Adds the candidates that follow from the counts: the symbols in use, the bytes without symbol and, except in the last
- * round, joined pairs. Those met fewer than `least` times are left out.
+ * Adds the candidates that follow from the counts: the used symbols, the bytes without symbol and, except in
+ * the last round, joined pairs. Those met fewer than `least` times are left out.
  */
 function propose(
   table: FsstSymbolTable,

@@ -1,10 +1,11 @@
 /**
- * General compression of a whole buffer, in front of any other encoding.
+ * General compression of a whole buffer, before any other decoding.
  *
  *     LZ4    u32 uncompressed size, then one raw LZ4 block
- *     ZSTD   u64 uncompressed size, then a zstd frame; a bare frame (no size in front) is read too
+ *     ZSTD   u64 uncompressed size, then a zstd frame; a bare frame (no size before it) is read too
  *
- * A declared size is checked against the most that the compressed bytes can become, before memory is allocated for it.
+ * A declared size is checked against the maximum that the compressed bytes can become, before memory is
+ * allocated for it.
  */
 
 import { readUint32 } from "../../bytes/littleEndian.js";
@@ -22,7 +23,7 @@ import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page
 
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
 
-/** The function that undoes `compression`; its result is newly allocated. */
+/** Returns the function that undoes `compression`; its result is newly allocated. */
 export function decompressor(compression: BufferCompression | undefined, origin: PageOrigin): Decompress {
   switch (compression?.scheme) {
     case CompressionScheme.LZ4:
@@ -61,13 +62,16 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
   return output;
 }
 
-/** Looks for the magic number, then a byte with the bit clear that no frame sets. No size of a buffer looks like it. */
+/**
+ * True for the magic number, then a byte with the bit clear that no frame sets. No size of a buffer looks
+ * like it.
+ */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
 
 /** Compresses buffers, and describes the compression for a page. */
 export interface Compressor {
-  /** As version 2.0 names it. */
+  /** Name of the scheme in version 2.0. */
   readonly scheme: "lz4" | "zstd";
   compress(bytes: Uint8Array): Uint8Array;
   describe(values: CompressiveEncoding): CompressiveEncoding;
@@ -76,7 +80,10 @@ export interface Compressor {
 /** LZ4 for the buffers of a page. */
 const lz4Compressor: Compressor = lz4By(encodeLz4Block);
 
-/** LZ4 for buffers that are written once per page and read with every part of it: smaller, and slower to write. */
+/**
+ * LZ4 for buffers that are written once per page and read with every part of it: smaller, and slower to
+ * write.
+ */
 export const smallLz4Compressor: Compressor = lz4By(encodeSmallLz4Block);
 
 function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
@@ -98,7 +105,7 @@ function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
 const LEAST_ZSTD_LEVEL = 1;
 const LARGEST_ZSTD_LEVEL = 22;
 
-/** The compressor that a column asks for. Only runtimes with an encoder of their own for ZSTD heed the level. */
+/** Compressor of a column's choice. Only runtimes with a native encoder for ZSTD heed the level. */
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
   if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);

@@ -4,7 +4,7 @@
  *     T/8 bytes    W as a T-bit word, 0 ≤ W ≤ T
  *     128·W bytes  1024 values in FastLanes order (bitpack.ts), those beyond the last one zero
  *
- * Values are bit patterns: no sign, no offset.
+ * Values are bit patterns, without sign or offset.
  */
 
 import type { CompressiveEncoding, InlineBitpacking } from "../../format/encodings.js";
@@ -47,7 +47,7 @@ export function inlineBitpackingDecoder(encoding: InlineBitpacking, origin: Page
   };
 }
 
-/** Unpacks the first `count` values of a unit; straight into `output` where it has room for all 1024. */
+/** Unpacks the first `count` values of a unit; straight into `output` if it has room for all 1024. */
 export function unpackUnit(
   wordBits: WordBits,
   packedBits: number,
@@ -65,13 +65,13 @@ export function unpackUnit(
   output.set(scratch.subarray(0, count * (wordBits / 8)), outputOffset);
 }
 
-/** @throws CorruptFileError where words of this width are never packed. */
+/** @throws CorruptFileError for a width of words that are never packed */
 export function checkWordBits(bits: number, origin: PageOrigin): WordBits {
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
   throw corruptPage(origin, `words of ${bits} bits`);
 }
 
-/** The descriptor of packed words. */
+/** Describes packed words. */
 export const describeInlineBitpacking = (wordBits: WordBits): CompressiveEncoding => ({
   inlineBitpacking: { uncompressedBitsPerValue: wordBits, values: undefined },
 });
@@ -80,9 +80,7 @@ export const describeInlineBitpacking = (wordBits: WordBits): CompressiveEncodin
 export const inlineBitpackedBytes = (wordBits: WordBits, packedBits: number): number =>
   wordBits / 8 + packedUnitBytes(packedBits);
 
-/**
- * Packs up to 1024 words, none of which needs more than `packedBits`, into `output`, which is zero where they go.
- */
+/** Packs up to 1024 words into `output`, which is zero there. No word needs more than `packedBits`. */
 export function encodeInlineBitpacking(
   wordBits: WordBits,
   packedBits: number,

@@ -5,7 +5,7 @@
  *     the n mod 1024 values left, either as plain T-bit words or as one more unit filled up with zeros;
  *     the length of the buffer tells which
  *
- * W may be 0; all values are 0 then and full units take no bytes.
+ * If W is 0, all values are 0 and full units take no bytes.
  */
 
 import { bytesOf } from "../../bytes/view.js";
@@ -46,7 +46,7 @@ export function outOfLineBitpackingDecoder(encoding: OutOfLineBitpacking, origin
   };
 }
 
-/** The descriptor of words of `wordBits` packed to `packedBits`. */
+/** Describes words of `wordBits` packed to `packedBits`. */
 export const describeOutOfLineBitpacking = (wordBits: WordBits, packedBits: number): CompressiveEncoding => ({
   outOfLineBitpacking: {
     uncompressedBitsPerValue: wordBits,
@@ -54,7 +54,7 @@ export const describeOutOfLineBitpacking = (wordBits: WordBits, packedBits: numb
   },
 });
 
-/** Whether the values behind the last full unit become one more unit: when that is the shorter form. */
+/** True if the values after the last full unit become one more unit, which is the shorter form. */
 const packsTail = (wordBits: number, packedBits: number, tail: number): boolean =>
   packedBits * (PACK_UNIT - tail) < (wordBits - packedBits) * tail;
 
@@ -69,8 +69,8 @@ export function outOfLinePackedBytes(packedBits: number, count: number): number 
 const tailScratch = new Uint16Array(PACK_UNIT);
 
 /**
- * Packs words `start` to `end − 1`, of 16 bits, none of which needs more than `packedBits`, into `output` at
- * `outputOffset`.
+ * Packs 16-bit words `start` to `end − 1` into `output` at `outputOffset`. No word needs more than
+ * `packedBits`.
  */
 export function encodeOutOfLineBitpacking(
   packedBits: number,

@@ -1,6 +1,6 @@
 /**
- * Packed structs whose members are all of a fixed width: the members of a row side by side, row after row, without
- * anything between them. Mini-block pages and pages of 2.0 store them so.
+ * Packed structs whose members are all of a fixed width: the members of a row side by side, row after row,
+ * without anything between them. Mini-block pages and pages of 2.0 store them so.
  *
  *     struct { a: int32, b: fixed_size_list<int16, 2> }    a a a a  b b b b    a a a a  b b b b    …
  */
@@ -18,7 +18,7 @@ import type {
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { TableSchemaValidationError } from "../../errors.js";
 
-/** Bytes that a member takes in each row; null where that is not a whole number, or not the same in all rows. */
+/** Bytes of a member in each row; null if that is not a whole number, or differs between rows. */
 export function memberBytes(layout: PackedMember["layout"]): number | null {
   if (layout.kind === "fixed") return layout.byteWidth;
   if (layout.kind === "variable" || layout.item.kind === "bits") return null;
@@ -26,7 +26,7 @@ export function memberBytes(layout: PackedMember["layout"]): number | null {
   return itemBytes === null ? null : itemBytes * layout.dimension;
 }
 
-/** Splits `count` rows, whose members all have {@link memberBytes}, into columns. */
+/** Splits `count` rows into columns; all members have {@link memberBytes}. */
 export function splitRows(
   { children: members }: PackedStructLayout,
   rows: Uint8Array,
@@ -59,7 +59,7 @@ function memberColumn(
   return { kind: "fixed", length, validity: null, byteWidth, values };
 }
 
-/** Joins columns, whose members all have {@link memberBytes}, into rows. */
+/** Joins columns into rows; all members have {@link memberBytes}. */
 export function joinRows(
   { children: members }: PackedStructLayout,
   { children, length }: PackedStructColumn,
@@ -111,7 +111,7 @@ const SHORT_VALUE = 48;
 
 /**
  * @param path the column, for messages
- * @throws TableSchemaValidationError where a member is null in a struct that is not: files have no place for that
+ * @throws TableSchemaValidationError if a member is null in a struct that is not, which files cannot hold
  */
 export function refuseNullMembers(
   { children: members }: PackedStructLayout,
@@ -128,13 +128,13 @@ export function refuseNullMembers(
 
 /**
  * @param path the column, for messages
- * @throws TableSchemaValidationError where an item of a fixed-size list of a struct that is not null is null
+ * @throws TableSchemaValidationError if a fixed-size list, in a struct that is not null, has a null item
  */
 export function refuseNullItems(layout: PackedStructLayout, column: PackedStructColumn, path: string): void {
   for (const index of column.children.keys()) refuseNullItemsOf(layout, column, index, path);
 }
 
-/** As {@link refuseNullItems}, for lists of booleans only: the reference does not read null booleans there. */
+/** {@link refuseNullItems} for lists of booleans only: the reference does not read null booleans there. */
 export function refuseNullBits(layout: PackedStructLayout, column: PackedStructColumn, path: string): void {
   for (const [index, child] of column.children.entries()) {
     let node: PackedMemberColumn | FixedSizeListColumn["items"] = child;
@@ -165,10 +165,10 @@ function refuseNullItemsOf(
 function nullAmongValid(inner: Validity, outer: Validity | null, length: number): boolean {
   if (outer === null) return true;
   const both = new Uint8Array((length + 7) >>> 3);
-  const other = new Uint8Array(both.length);
+  const outerBits = new Uint8Array(both.length);
   copyBits(inner.bytes, inner.bitOffset, both, 0, length);
-  copyBits(outer.bytes, outer.bitOffset, other, 0, length);
-  for (let byte = 0; byte < both.length; byte++) both[byte] &= other[byte];
+  copyBits(outer.bytes, outer.bitOffset, outerBits, 0, length);
+  for (let byte = 0; byte < both.length; byte++) both[byte] &= outerBits[byte];
   return countOnes(both, 0, length) < length - outer.nullCount;
 }
 

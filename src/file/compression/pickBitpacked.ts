@@ -1,11 +1,14 @@
 /**
- * Reads single values from a bit-packed unit (bitpack.ts) by their places. A value lies in one lane, in one or two of
- * its words, so it costs two loads rather than the whole unit.
+ * Reads single values from a bit-packed unit (bitpack.ts) by their positions. A value lies in one lane, in
+ * one or two of its words, so it costs two loads rather than the whole unit.
  */
 
 import { lowBits, PACK_UNIT } from "./bitpack.js";
 
-/** The group of eight rows of a lane that holds the values from 16·index on; a permutation that is its own inverse. */
+/**
+ * Group of eight rows of a lane that holds the values from 16·index on; a permutation that is its own
+ * inverse.
+ */
 const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 
 /** The lowest `bits` bits, up to 32. */
@@ -21,14 +24,14 @@ export const wordMemory = (bytes: Uint8Array): WordMemory => ({
   words: new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2),
 });
 
-/** Which values to take, and from where. */
+/** Values to take, and their source. */
 export interface PackedValues {
   readonly data: WordMemory;
-  /** Where in the data the words of the unit begin; at a multiple of the width of a value. */
+  /** Offset of the unit's words in the data; a multiple of the width of a value. */
   readonly start: number;
   /** Bits of a packed value. */
   readonly bits: number;
-  /** Ascending places of values. Those at `first` to `end - 1` are taken, each less `origin`. */
+  /** Ascending positions of values. Those at `first` to `end - 1` are taken, each less `origin`. */
   readonly places: Uint32Array;
   readonly first: number;
   readonly end: number;
@@ -37,7 +40,7 @@ export interface PackedValues {
 
 /**
  * Writes values of `byteWidth` 1, 2, 4 or 8 bytes from value number `outputIndex` on.
- * @param output zero where they go
+ * @param output zero there
  */
 export function pickBitpacked(
   values: PackedValues,

@@ -1,6 +1,6 @@
 /**
- * Gathers single values of variable width by their places in chunks (variable.ts), one chunk after the other. Checks the
- * offsets of what it takes; the others stay unchecked.
+ * Gathers single values of variable width by their positions in chunks (variable.ts), one chunk after the
+ * other. Checks only the offsets of the values that it takes.
  */
 
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -12,19 +12,19 @@ import { finishVariable, MAXIMUM_POSITION, type VariableEncoding } from "./varia
 
 /** Initial room for values, in bytes per value. */
 const EXPECTED_BYTES = 32;
-/** The same for codes. */
+/** Initial room for codes, in bytes per value. */
 const EXPECTED_CODES = 16;
 
-/** A chunk's offsets and values, not compressed as a whole any more. */
+/** Offsets and values of a chunk, after general decompression. */
 export interface VariableChunk {
   readonly data: WordMemory;
-  /** Where in the data it begins, at a multiple of 4. */
+  /** Offset of the chunk in the data, a multiple of 4. */
   readonly start: number;
-  /** Bytes. */
+  /** Bytes of the chunk. */
   readonly size: number;
-  /** Number of its values. */
+  /** Number of values in the chunk. */
   readonly count: number;
-  /** Place of the first of them among those of all chunks. */
+  /** Index of its first value among those of all chunks. */
   readonly firstRow: number;
 }
 
@@ -35,7 +35,7 @@ export class PickedValues {
   readonly #offsets: Int32Array;
   #bytes: Uint8Array;
 
-  /** @param count places that are picked, over all chunks */
+  /** @param count number of values that are picked, over all chunks */
   constructor(layout: VariableLayout, encoding: VariableEncoding, count: number, origin: PageOrigin) {
     this.#layout = layout;
     this.#encoding = encoding;
@@ -45,8 +45,9 @@ export class PickedValues {
   }
 
   /**
-   * Takes the values at `places[first]` to `places[end - 1]` from the chunk that holds them.
-   * @param definition levels of the values at all places, or null where all are taken as they are; a null becomes empty
+   * Takes the values at `places[first]` to `places[end - 1]` from their chunk.
+   * @param definition levels of the values at all places, or null to take all as they are; a null becomes
+   *   empty
    */
   pick(
     { data, start, size, count, firstRow }: VariableChunk,

@@ -1,9 +1,9 @@
-/** Which of the chunks of a column hold the rows that are picked of it. */
+/** Finds the chunks that hold picked rows of a column. */
 
-/** Share of all rows above which taking some of them costs no less than making all. */
+/** For a larger share of all rows, decoding all costs no more than picking. */
 const MOST_PICKED = 1 / 4;
 
-/** Whether rows of `count` are few, and in ascending order: worth picking one by one. */
+/** True if rows are few of `count` and ascending, so that picking them one by one pays. */
 export function areFewInOrder(rows: Uint32Array, count: number): boolean {
   if (rows.length > count * MOST_PICKED) return false;
   for (let index = 1; index < rows.length; index++) if (rows[index] < rows[index - 1]) return false;
@@ -14,7 +14,7 @@ export function areFewInOrder(rows: Uint32Array, count: number): boolean {
  * Calls `use` for each chunk that holds some of the rows.
  * @param rows ascending
  * @param counts rows of each chunk
- * @param use is told which rows these are, from `first` to `end - 1`, and with which row the chunk begins
+ * @param use gets the range of these rows, `first` to `end - 1`, and the first row of the chunk
  */
 export function eachChunk(
   rows: Uint32Array,

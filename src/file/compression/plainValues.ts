@@ -1,4 +1,4 @@
-/** Values of variable width as pages store them: back to back, with no bytes for nulls. */
+/** Values of variable width as pages store them: back to back, without bytes for nulls. */
 
 import type { VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
@@ -13,8 +13,9 @@ export interface PlainValues {
 }
 
 /**
- * The values of a column, with empty values for nulls. The bytes are a view of the column's where no null has any.
- * @param marks for each slot, 0 where it is not null; null where none is
+ * Returns the values of a column, with empty values for nulls. The bytes are a view of the column's if no
+ * null has any.
+ * @param marks for each slot, 0 if it is not null; null if no slot is
  * @throws UnsupportedError for more than 2 GiB
  */
 export function plainValues(column: VariableColumn, marks: Uint8Array | Uint16Array | null): PlainValues {

@@ -2,7 +2,8 @@
  * Run-length encoding of words of 8, 16, 32 or 64 bits. Two buffers:
  *
  *     run values   one word per run
- *     run lengths  one byte per run; a longer run repeats its value. From version 2.3 on also words of 16 or 32 bits
+ *     run lengths  one byte per run; a longer run repeats its value. From version 2.3 on also words of 16 or
+ *                  32 bits
  *
  * In a block the two lie in one buffer: u64 byte length of the run values, run values, run lengths.
  */
@@ -119,7 +120,7 @@ function words(wordBits: 8 | 16 | 32, buffer: ArrayBufferLike, byteOffset: numbe
   return new Int32Array(buffer, byteOffset, length);
 }
 
-/** The descriptor of run-length encoded words. */
+/** Describes run-length encoded words. */
 export const describeRle = (wordBits: WordBits): CompressiveEncoding => ({
   rle: {
     values: { flat: { bitsPerValue: wordBits, data: undefined } },
@@ -169,7 +170,10 @@ export class RleRuns {
     this.lengths = new Uint8Array(maximumCount);
   }
 
-  /** Finds the runs of `count` words at `byteOffset`; `count` is at most the `maximumCount` of the constructor. */
+  /**
+   * Finds the runs of `count` words at `byteOffset`; `count` is at most the `maximumCount` of the
+   * constructor.
+   */
   encode(words: Uint8Array, byteOffset: number, count: number): void {
     const wordBits = this.wordBits;
     const lengths = this.lengths;
@@ -223,7 +227,7 @@ export class RleBlock {
   }
 }
 
-// One function per word width, though alike: a loop that sees two kinds of typed array is several times slower.
+// One function per word width, though alike: a loop over two kinds of typed array is several times slower.
 
 function encodeRuns64(from: Int32Array, count: number, values: Int32Array, lengths: Uint8Array): number {
   let run = 0;

@@ -5,11 +5,11 @@
  *             (n + 1)·width; then the bytes; padded to a multiple of the width
  *     block   the offset width in bits, then the position of the bytes, both as words of that width; (n + 1)
  *             offsets that start at 0; the bytes
- *             by LanceDB 0.22.0: the offset width in bits as one byte; n and the position of the bytes, both as words
- *             of that width; offsets and bytes as above
+ *             by LanceDB 0.22.0: the offset width in bits as one byte; n and the position of the bytes, both
+ *             as words of that width; offsets and bytes as above
  *
- * The bytes may be FSST codes (fsst.ts), and a buffer may be compressed as a whole (general.ts). Full-zip pages
- * store values with length prefixes instead (fullZip.ts), under the same encodings.
+ * The bytes may be FSST codes (fsst.ts), and a buffer may be compressed as a whole (general.ts). Full-zip
+ * pages store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -26,16 +26,16 @@ import { type Decompress, decompressor } from "./general.js";
 /** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
 export const MAXIMUM_POSITION = 0x7fffffff;
 
-/** A chain of encodings over variable-width values, resolved. */
+/** Resolved chain of encodings over variable-width values. */
 export interface VariableEncoding {
   readonly offsetBits: 32 | 64;
-  /** Undoes general compression, if there is any. */
+  /** Undoes general compression; null if there is none. */
   readonly decompress: Decompress | null;
-  /** Set where the bytes are FSST codes. */
+  /** Symbols of FSST codes; null if the bytes are plain. */
   readonly symbols: CodeSymbols | null;
 }
 
-/** @throws UnsupportedError for an encoding that is not of variable width or not supported. */
+/** @throws UnsupportedError for an encoding that is not of variable width or not supported */
 export function resolveVariable(
   encoding: CompressiveEncoding | undefined,
   origin: PageOrigin,
@@ -66,7 +66,7 @@ export function resolveVariable(
   throw corruptPage(origin, "missing encoding");
 }
 
-/** Values that stay codes until somebody looks at them. */
+/** Values that stay codes until they are first read. */
 export function codesOf(
   layout: VariableLayout,
   symbols: CodeSymbols,
@@ -74,17 +74,17 @@ export function codesOf(
   codes: Uint8Array,
   origin: PageOrigin,
 ): VariableColumn {
-  const decode: DecodeCodes = (own, codes, allocate) => {
-    // Nothing else: the column that these belong to has a validity of its own.
-    const { offsets, bytes } = finishVariable(layout, symbols, own, codes, origin, allocate);
+  const decode: DecodeCodes = (codeOffsets, codes, allocate) => {
+    // The column of these values has a validity of its own.
+    const { offsets, bytes } = finishVariable(layout, symbols, codeOffsets, codes, origin, allocate);
     return { offsets, bytes };
   };
   return lazyTextColumn({ kind: "codes", symbols, offsets, codes, decode }, null);
 }
 
 /**
- * Rebases `count + 1` offsets so that the first one becomes `position`, and stores them behind
- * `offsets[value]`. Returns the last one as it stands in `words`, or -1 where they do not ascend.
+ * Rebases `count + 1` offsets so that the first one becomes `position`, and stores them after
+ * `offsets[value]`. Returns the last one as `words` holds it, or -1 if they do not ascend.
  */
 export function gatherOffsets(
   words: Uint32Array,
@@ -147,7 +147,7 @@ export function decodeVariableBlock(
   return finishVariable(layout, encoding.symbols, offsets, bytes, origin);
 }
 
-/** A block with the header that LanceDB 0.22.0 wrote gets the present one; any other stays as it is. */
+/** Rewrites the block header of LanceDB 0.22.0 to the present one; returns any other block unchanged. */
 function withCurrentHeader(block: Uint8Array, offsetBits: number, count: number): Uint8Array {
   const width = offsetBits / 8;
   const oldHeaderBytes = 1 + 2 * width;
@@ -190,7 +190,7 @@ export interface EachOptions {
 }
 
 /**
- * The column of values that were stored one by one.
+ * Returns the column of values that were stored one by one.
  * @param offsets positions of the stored values, from 0; must not be used afterwards
  */
 export function finishEach(
@@ -238,20 +238,20 @@ export function widenOffsets(offsets: Int32Array): BigInt64Array {
   return wide;
 }
 
-/** The descriptor of plain values with offsets of this width. */
+/** Describes plain values with offsets of this width. */
 export const describeVariable = (offsetBits: 32 | 64): CompressiveEncoding => ({
   variable: { offsets: { flat: { bitsPerValue: offsetBits, data: undefined } }, values: undefined },
 });
 
-/** Bytes of a chunk's buffer of `count` values with `byteCount` bytes in all. */
+/** Size of a chunk's buffer of `count` values with `byteCount` bytes in all. */
 export function variableChunkBytes(offsetBits: 32 | 64, count: number, byteCount: number): number {
   const width = offsetBits / 8;
   return Math.ceil(((count + 1) * width + byteCount) / width) * width;
 }
 
 /**
- * Writes values `start` to `start + count − 1` as a chunk's buffer at `outputOffset` of `output`, which is zero there.
- * That offset and the address of `output` are multiples of 8.
+ * Writes values `start` to `start + count − 1` as a chunk's buffer at `outputOffset` of `output`, which is
+ * zero there. That offset and the address of `output` are multiples of 8.
  */
 export function encodeVariableChunk(
   offsetBits: 32 | 64,

@@ -1,4 +1,4 @@
-/** The values of variable width of a page, which lie in its chunks (variable.ts): all of them gathered, or a few picked. */
+/** Variable-width values in the chunks of a page (variable.ts): gathers all, or picks a few. */
 
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import { lazyTextColumn } from "../../arrow/columns/lazyColumn.js";
@@ -48,9 +48,9 @@ export class VariableChunks {
   }
 
   /**
-   * The values of all chunks, as a column without validity.
-   * @param allocate makes the memory of what chunks hold. Where it is given, values are gathered, and codes decoded, when they
-   *   are first looked at
+   * Returns the values of all chunks, as a column without validity.
+   * @param allocate makes the memory of the chunks' content. If given, values are gathered, and codes
+   *   decoded, when they are first read
    */
   finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
     if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
@@ -73,8 +73,8 @@ export class VariableChunks {
     const values = new PickedValues(layout, this.encoding, rows.length, this.origin);
     eachChunk(rows, this.counts, (chunk, first, end, firstRow) => {
       const data = wordMemory(this.buffers[chunk]);
-      const place = { data, start: 0, size: data.bytes.length, count: this.counts[chunk], firstRow };
-      values.pick(place, rows, first, end, null);
+      const stored = { data, start: 0, size: data.bytes.length, count: this.counts[chunk], firstRow };
+      values.pick(stored, rows, first, end, null);
     });
     const { offsets, bytes } = values.finish();
     return { offsets, bytes };
@@ -84,16 +84,16 @@ export class VariableChunks {
     const { symbols } = this.encoding;
     if (allocate === undefined && symbols !== null) return this.decode(layout, symbols);
     const offsetBytes = 4 * (this.valueCount + 1);
-    const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
-    const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);
-    const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : own.subarray(offsetBytes);
+    const memory = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
+    const offsets = new Int32Array(memory.buffer, memory.byteOffset, this.valueCount + 1);
+    const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : memory.subarray(offsetBytes);
     this.eachChunk(offsets, (stored, position) => bytes.set(stored, position));
     return symbols === null
       ? finishVariable(layout, symbols, offsets, bytes, this.origin)
       : codesOf(layout, symbols, offsets, bytes, this.origin);
   }
 
-  /** The texts that the codes of all chunks stand for: these are decoded where they lie. */
+  /** Decodes the codes of all chunks where they lie. */
   private decode(layout: VariableLayout, symbols: CodeSymbols): VariableColumn {
     const offsets = new Int32Array(this.valueCount + 1);
     const pieces: Uint8Array[] = [];
@@ -104,7 +104,7 @@ export class VariableChunks {
 
   /**
    * Gathers the offsets of all chunks.
-   * @param use is given the bytes of each chunk's values, and how many those of the chunks before it have
+   * @param use gets the bytes of each chunk's values, and the number of bytes in the chunks before it
    */
   private eachChunk(offsets: Int32Array, use: (stored: Uint8Array, position: number) => void): void {
     const stride = this.encoding.offsetBits / 32;

@@ -1,17 +1,17 @@
 /**
- * Checksums of blob values, which lie outside the pages. They are in a global buffer that only this library writes;
- * other readers ignore it. Little-endian:
+ * Checksums of blob values, which lie outside the pages. They are in a global buffer that only this library
+ * writes; other readers ignore it. Little-endian:
  *
  *      0  8 bytes  "TILTYBLB"
- *      8  u32      number of this format: 2 where values lie in side files, else 1
+ *      8  u32      number of this format: 2 if values lie in side files, else 1
  *     12  u32      number of values
  *     16  u32 ×    number of the side file that each value is in, ascending; 0 for this file; not in format 1
  *      …  u64 ×    position of each value in its file, ascending in each
  *      …  u32 ×    CRC-32 of each value, in the same order
- *      …  u32      CRC-32 of all of the buffer in front of it
+ *      …  u32      CRC-32 of all bytes of the buffer before it
  *
  * Empty values are not listed. The buffer lies before the descriptor and is not covered by the checksums of
- * checksums.ts, so opening a file does not read it: it is read with the first value that is read whole.
+ * checksums.ts. Opening a file therefore does not read it: the first value that is read whole does.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -45,7 +45,7 @@ export class BlobChecksumList {
 
   /**
    * @param sideFile number of the side file that holds the value; 0 for the data file
-   * @param position greater than that of the value added before in the same file
+   * @param position greater than that of the previous value in the same file
    */
   add(sideFile: number, position: number, value: Uint8Array): void {
     if (this.#count === this.#positions.length) {
@@ -88,7 +88,7 @@ export class BlobChecksumList {
 }
 
 interface Values {
-  /** Ascending; null where all values are in the data file. */
+  /** Ascending; null if all values are in the data file. */
   readonly sideFiles: Uint32Array | null;
   /** Ascending in each file. */
   readonly positions: Float64Array;
@@ -100,7 +100,7 @@ export interface ReadValues {
   readonly path: string;
   /** Number of the side file; 0 for the data file. */
   readonly sideFile: number;
-  /** The range of each value. Empty values are not verified. */
+  /** Range of each value. Empty values are not verified. */
   readonly ranges: readonly ByteRange[];
 }
 
@@ -129,14 +129,14 @@ export class BlobChecksums {
     { path, sideFile, ranges }: ReadValues,
     values: readonly Uint8Array[],
   ): Promise<void> {
-    const known = await this.#read(handle, handle.path);
-    if (known === null) return;
+    const expected = await this.#read(handle, handle.path);
+    if (expected === null) return;
     for (const [index, { byteOffset }] of ranges.entries()) {
       const value = values[index];
       if (value.length === 0) continue;
-      const slot = indexOf(known, sideFile, byteOffset);
+      const slot = indexOf(expected, sideFile, byteOffset);
       if (slot < 0) throw new CorruptFileError(path, byteOffset, "a blob without a checksum among others");
-      if (crc32(value) !== known.checksums[slot]) {
+      if (crc32(value) !== expected.checksums[slot]) {
         throw new CorruptFileError(path, byteOffset, `blob of ${value.length} bytes fails its checksum`);
       }
     }
@@ -150,14 +150,14 @@ export class BlobChecksums {
     try {
       return await reading;
     } catch (error) {
-      // The failure may be the disk's, so the next read tries again.
+      // The fault may be the disk's, so the next read tries again.
       if (this.#values === reading) this.#values = null;
       throw error;
     }
   }
 }
 
-/** Null for a buffer that another writer wrote or that has another format number. */
+/** Returns null for a buffer of another writer or of another format number. */
 function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Values | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - 4;

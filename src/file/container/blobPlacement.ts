@@ -1,9 +1,9 @@
 /**
- * Where the values of a blob column are stored. Columns with the key `lance-encoding:blob` store them in the data file,
- * blobs of version 2 by size:
+ * Chooses the file of each value of a blob column. Columns with the key `lance-encoding:blob` store values in
+ * the data file, blobs of version 2 by size:
  *
  *     up to 64 KiB    into the data file
- *     up to 4 MiB     into a side file, one behind the other; a file that would grow beyond 1 GiB is followed by
+ *     up to 4 MiB     into a side file, back to back; a file that would grow beyond 1 GiB is followed by
  *                     another
  *     above           into a side file of its own
  *
@@ -17,7 +17,7 @@ export type BlobPlacement = { readonly kind: "inFile" } | SizePlacement;
 /** Bounds in bytes, each the largest size that still belongs to the smaller side. */
 export interface SizePlacement {
   readonly kind: "bySize";
-  /** Largest value that shares a file with others, be it a side file or the data file. */
+  /** Largest value that shares a file with others: a side file or the data file. */
   readonly sharedBytes: number;
   /** Largest value stored in the data file. */
   readonly inlineBytes: number;
@@ -34,10 +34,10 @@ const SHARED_BYTES = 4 * 1024 * 1024;
 const SIDE_FILE_BYTES = 1024 * 1024 * 1024;
 
 /**
- * The placement that a field's metadata asks for, with defaults for the bounds it does not set.
+ * Reads the bounds from a field's metadata, with defaults for those it does not set.
  * @param metadata of the field
  * @param path the column, for messages
- * @throws InvalidInputError for a bound that is no number
+ * @throws InvalidInputError for a bound that is not a number
  */
 export function placementBySize(metadata: ReadonlyMap<string, string>, path: string): SizePlacement {
   const bound = (key: string, least: number, otherwise: number): number => {

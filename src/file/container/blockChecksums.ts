@@ -1,12 +1,14 @@
 /**
- * Checksums of the blocks of large page buffers, so that what is read of one in part is verified, too. They lie between the
- * page buffers and the schema descriptor, where other readers do not look:
+ * Checksums of the blocks of large page buffers: they verify partial reads. They lie between the page buffers
+ * and the schema descriptor, where other readers do not look:
  *
- *     u32 ×    CRC-32 of each block of each buffer that has such, in column, page, buffer and block order. Little-endian
+ *     u32 ×    CRC-32 of each block of each buffer with blocks, in column, page, buffer and block order.
+ *              Little-endian
  *
- * Two fields of the descriptor say how many blocks each page buffer has, and where the table lies. A block is 4096 bytes, the
- * last one of a buffer the rest. Buffers of pages that are always read whole have no blocks, nor have buffers of one block: the
- * checksum of the buffer does (checksums.ts). The part of the table that is about a buffer is read with the first part of it.
+ * Two fields of the descriptor give the number of blocks of each page buffer, and the position of the table.
+ * A block is 4096 bytes, the last one of a buffer the rest. Buffers of pages that are always read whole have
+ * no blocks; neither have buffers of one block, which the buffer's checksum covers (checksums.ts). The first
+ * read of a part of a buffer also reads the buffer's part of the table.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -22,7 +24,7 @@ export const BLOCK_BYTES = 4096;
 /** Bytes of a checksum. */
 const CHECKSUM_BYTES = 4;
 
-/** The checksum of a buffer, and those of its blocks. */
+/** Checksum of a buffer, and those of its blocks. */
 export interface BufferChecksum {
   readonly whole: number;
   /** Empty for a buffer that has no blocks. */
@@ -31,7 +33,7 @@ export interface BufferChecksum {
 
 const NO_BLOCKS = new Uint32Array(0);
 
-/** The checksums of a page's buffers. @param buffers each as pieces that are written back to back */
+/** Computes the checksums of a page's buffers. @param buffers each as pieces that are written back to back */
 export function checksumsOfPage(buffers: readonly (readonly Uint8Array[])[]): BufferChecksum[] {
   const lengths = buffers.map((pieces) => pieces.reduce((sum, { length }) => sum + length, 0));
   const isLarge = lengths.reduce((sum, length) => sum + length, 0) > SMALL_PAGE_BYTES;
@@ -42,14 +44,14 @@ export function checksumsOfPage(buffers: readonly (readonly Uint8Array[])[]): Bu
   );
 }
 
-/** The checksum of the whole is made of those of the blocks. */
+/** Computes the checksum of the whole from those of the blocks. */
 function checksumByBlocks(pieces: readonly Uint8Array[], byteLength: number): BufferChecksum {
   const blocks = new Uint32Array(Math.ceil(byteLength / BLOCK_BYTES));
   let whole = 0;
   let index = 0;
   let checksum = 0;
   let room = BLOCK_BYTES;
-  // Where the last block is shorter, its bytes are looked at twice.
+  // If the last block is shorter, its bytes are read twice.
   const rest = byteLength - (byteLength % BLOCK_BYTES);
   let position = 0;
   for (const piece of pieces) {
@@ -72,7 +74,10 @@ function checksumByBlocks(pieces: readonly Uint8Array[], byteLength: number): Bu
   return { whole, blocks };
 }
 
-/** Four tables of 256: entry `k · 256 + b` is what byte `k` of a checksum, of value `b`, becomes after a block of zeros. */
+/**
+ * Four tables of 256: entry `k · 256 + b` is the checksum of byte `k` with value `b` followed by a block of
+ * zeros.
+ */
 let afterZeros: Uint32Array | undefined;
 
 function makeAfterZeros(): Uint32Array {
@@ -81,7 +86,8 @@ function makeAfterZeros(): Uint32Array {
   for (let byte = 0; byte < 4; byte++) {
     for (let value = 1; value < 256; value++) {
       const lowest = value & -value;
-      // The register of a checksum is its complement; what becomes of several bits is the sum of what becomes of each.
+      // The register of a checksum is its complement. The tables are linear: entries of several bits are sums
+      // of those of each bit.
       const register = ~(lowest << (8 * byte)) >>> 0;
       table[byte * 256 + value] =
         value === lowest
@@ -92,7 +98,7 @@ function makeAfterZeros(): Uint32Array {
   return table;
 }
 
-/** The part that a checksum of what is in front of a block has in the checksum of both. */
+/** Returns the part that the checksum of a block's preceding bytes has in the checksum of both. */
 function afterBlock(checksum: number): number {
   const table = (afterZeros ??= makeAfterZeros());
   return (
@@ -103,7 +109,7 @@ function afterBlock(checksum: number): number {
   );
 }
 
-/** What the file has about its blocks. */
+/** The file's record of its blocks. */
 export interface BlockTable {
   /** Number of blocks of each page buffer. */
   readonly counts: number[];
@@ -128,10 +134,10 @@ function encodeWords(words: Uint32Array): Uint8Array {
   return bytes;
 }
 
-/** Where the checksums of blocks lie in a file. */
+/** Positions of the checksums of blocks in a file. */
 export class BlockPlaces {
   readonly #byteOffset: number;
-  /** Number of blocks in front of each page buffer, and of all. */
+  /** Number of blocks before each page buffer, and of all. */
   readonly #starts: Float64Array;
 
   /** @param byteOffset of the table */
@@ -150,7 +156,7 @@ export class BlockPlaces {
     return this.#starts.byteLength;
   }
 
-  /** Where the checksums of a buffer's blocks lie; empty if it has none. */
+  /** Range of the checksums of a buffer's blocks; empty if it has none. */
   rangeOf(buffer: number): ByteRange {
     const start = this.#starts[buffer];
     return {
@@ -162,20 +168,23 @@ export class BlockPlaces {
 
 /** Verifies the blocks of one page buffer, each the first time that it is read. */
 export class BlockChecks {
-  /** Place of the buffer, in the file. */
+  /** Range of the buffer in the file. */
   readonly buffer: ByteRange;
-  /** Where the checksums lie; null for a buffer that is one block. */
+  /** Range of the checksums; null for a buffer that is one block. */
   readonly table: ByteRange | null;
   readonly #blockBytes: number;
   readonly #isIntact: Uint8Array;
-  /** Number of blocks that were not verified yet. */
+  /** Number of blocks that are not yet verified. */
   #openCount: number;
   #checksums: Uint32Array | null = null;
-  /** Whether a block failed: the fault may be the table's, or the disk's, so the next read reads the table again. */
+  /**
+   * True after a block failed. The fault may be the table's or the disk's, so the next read reads the table
+   * again.
+   */
   #isDoubtful = false;
 
   /**
-   * @param table where the checksums of blocks lie, or the checksum of the buffer, which is then verified as one block
+   * @param table range of the blocks' checksums, or the checksum of a buffer that is one block
    * @throws CorruptFileError for a table of another number of blocks
    */
   constructor(buffer: ByteRange, table: ByteRange | number, path: string) {
@@ -203,7 +212,7 @@ export class BlockChecks {
     return 128 + (1 + CHECKSUM_BYTES) * this.#isIntact.length;
   }
 
-  /** Whether the table has to be read, for the first time or again. */
+  /** True if the table has to be read, for the first time or again. */
   get needsTable(): boolean {
     return this.table !== null && (this.#checksums === null || this.#isDoubtful);
   }
@@ -220,8 +229,8 @@ export class BlockChecks {
   }
 
   /**
-   * Whether bytes of the buffer have yet to be verified, and can be: without blocks, those of a large buffer only where they
-   * are all of it.
+   * True if bytes of the buffer are not yet verified, and can be. A large buffer without blocks can be
+   * verified only as a whole.
    * @param start position in the file; `end` likewise, one past the last byte
    */
   isToVerify(start: number, end: number): boolean {
@@ -235,12 +244,12 @@ export class BlockChecks {
     return false;
   }
 
-  /** Where the block begins that holds a byte of the file. */
+  /** Start of the block that holds a byte of the file. */
   startOfBlock(position: number): number {
     return position - ((position - this.buffer.byteOffset) % this.#blockBytes);
   }
 
-  /** Where the block ends that holds the byte in front of a position of the file. */
+  /** End of the block that holds the byte before a position of the file. */
   endOfBlock(position: number): number {
     const { byteOffset, length } = this.buffer;
     const blocks = Math.ceil((position - byteOffset) / this.#blockBytes);
@@ -248,7 +257,7 @@ export class BlockChecks {
   }
 
   /**
-   * Verifies all blocks that lie completely in some bytes. The table was taken before.
+   * Verifies all blocks that lie completely in some bytes. Call {@link takeTable} before.
    * @param start position of the bytes in the file
    * @throws CorruptFileError
    */

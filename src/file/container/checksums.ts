@@ -1,17 +1,17 @@
 /**
  * Checksums of a data file. They lie in fields of the schema descriptor, which other readers ignore:
  *
- *     bufferCounts   page buffers of each column; then the number of global buffers that the writer of the file added,
- *                    if there are any
- *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; of the added global buffers;
- *                    then the CRC-32 of the rest of the file: from the first byte of the descriptor to the end of the
- *                    file, these last four bytes of the descriptor left out. Little-endian
- *     blockCounts    blocks of every page buffer, in the same order; absent where none has any
- *     blocksOffset   where the checksums of blocks lie (blockChecksums.ts)
+ *     bufferCounts   page buffers of each column; then the number of global buffers that the writer of the
+ *                    file added, if there are any
+ *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; of the added global
+ *                    buffers; then the CRC-32 of the rest of the file: from the first byte of the descriptor
+ *                    to the end of the file, these last four bytes of the descriptor left out. Little-endian
+ *     blockCounts    blocks of every page buffer, in the same order; absent if none has any
+ *     blocksOffset   position of the checksums of blocks (blockChecksums.ts)
  *
- * Page buffers and global buffers lie before the descriptor and all other metadata after it, so every byte that matters is covered by
- * exactly one checksum. Blob values have checksums of their own (blobChecksums.ts). A file without these fields is read
- * unverified.
+ * Page buffers and global buffers lie before the descriptor, and all other metadata after it. Exactly one
+ * checksum covers each byte that matters. Blob values have checksums of their own (blobChecksums.ts). A file
+ * without these fields is read unverified.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -25,12 +25,12 @@ export interface BufferChecksums {
   /**
    * Checks the bytes of a whole page buffer the first time it is read.
    * @param bufferIndex number of the buffer among those of the column
-   * @param byteOffset where the buffer lies, for errors
+   * @param byteOffset of the buffer, for errors
    * @throws CorruptFileError
    */
   verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
   /**
-   * What checks parts of a page buffer; null where all of it was verified.
+   * Returns the checks for parts of a page buffer; null if all of it was verified.
    * @throws CorruptFileError
    */
   blocksOf(columnIndex: number, bufferIndex: number, buffer: ByteRange, path: string): BlockChecks | null;
@@ -40,22 +40,22 @@ export interface BufferChecksums {
 export interface GlobalChecksums {
   /**
    * Checks the bytes of a whole global buffer the first time it is read.
-   * @param number of the buffer among the global buffers, of which number 0 is the descriptor
-   * @param byteOffset where the buffer lies, for errors
+   * @param number of the buffer among the global buffers; number 0 is the descriptor
+   * @param byteOffset of the buffer, for errors
    * @throws CorruptFileError
    */
   verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void;
 }
 
-/** The checksums of the page buffers of a file, and of the global buffers that its writer added. */
+/** Checksums of the page buffers of a file, and of the global buffers that its writer added. */
 export class FileChecksums implements BufferChecksums, GlobalChecksums {
   /** Position of each column's first checksum in `values`, and that of the first of global buffers. */
   readonly #starts: Uint32Array;
   readonly #columnCount: number;
   readonly #values: Uint32Array;
-  /** 1 for each page buffer found intact. */
+  /** 1 for each verified page buffer. */
   readonly #verified: Uint8Array;
-  /** Null where no buffer has checksums of blocks. */
+  /** Null if no buffer has checksums of blocks. */
   readonly #blocks: BlockPlaces | null;
 
   constructor(starts: Uint32Array, values: Uint32Array, blocks: BlockPlaces | null) {
@@ -116,9 +116,9 @@ export class FileChecksums implements BufferChecksums, GlobalChecksums {
 const CHECKSUM_BYTES = 4;
 
 /**
- * The checksum fields of the descriptor. The last checksum is still zero; {@link sealMetadata} sets it.
- * @param pageChecksums of the page buffers of each column; and one more list, of the global buffers from number 1 on, if
- *   there are such
+ * Makes the checksum fields of the descriptor. The last checksum is zero until {@link sealMetadata} sets it.
+ * @param pageChecksums of the page buffers of each column, then one list of the global buffers from number 1
+ *   on, if there are any
  */
 export function describeChecksums(
   pageChecksums: readonly (readonly number[])[],
@@ -138,8 +138,8 @@ export function describeChecksums(
 }
 
 /**
- * Fills in the last checksum. `rest` is the file from the descriptor to the end; the descriptor ends with that
- * checksum.
+ * Fills in the last checksum. `rest` is the file from the descriptor to the end; the descriptor ends with
+ * that checksum.
  */
 export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
@@ -152,9 +152,9 @@ const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
 /**
  * Verifies the metadata and extracts the checksums of the page buffers.
  * @param descriptor one with checksums
- * @param range where the descriptor lies
+ * @param range of the descriptor
  * @param rest the file from the first byte of the descriptor to its end
- * @throws CorruptFileError where the metadata is not what was written
+ * @throws CorruptFileError if the metadata fails its checksum
  */
 export function decodeChecksums(
   { bufferCounts, checksums, blockCounts, blocksOffset }: FileDescriptor,

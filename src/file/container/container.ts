@@ -1,11 +1,13 @@
 /**
- * The container of a data file, versions 2.0 to 2.3: it says where the pages of every column lie. All integers are
+ * The container of a data file, versions 2.0 to 2.3: it locates the pages of every column. All integers are
  * little-endian, all positions absolute.
  *
  *     page buffers, blobs      each at a multiple of 64, padded with zeros
- *     global buffers           from number 1 on: what the writer of the file adds; in files that have blobs, their checksums
- *                              (blobChecksums.ts), which are ours alone. Each at a multiple of 64
- *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64; with checksums (see checksums.ts)
+ *     global buffers           from number 1 on: added by the writer of the file; in files that have blobs,
+ *                              their checksums (blobChecksums.ts), which are ours alone. Each at a multiple
+ *                              of 64
+ *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64; with checksums
+ *                              (checksums.ts)
  *     column metadata          one ColumnMetadata per column, back to back
  *     column table             per column:        u64 position, u64 length
  *     global buffer table      per global buffer: u64 position, u64 length
@@ -48,25 +50,25 @@ export interface DataFileFooter {
   readonly globalBufferCount: number;
 }
 
-/** A page, as the column metadata describes it. */
+/** A page in the column metadata. */
 export interface PageRecord {
   readonly buffers: readonly ByteRange[];
   readonly rowCount: number;
   readonly layout: PageEncoding;
 }
 
-/** The footer with a version that {@link decodeFooter} accepts. */
+/** Returns the footer with a version that {@link decodeFooter} accepts. */
 export function withKnownVersion(footer: Uint8Array): Uint8Array {
-  const known = footer.slice();
-  const view = new DataView(known.buffer);
+  const copy = footer.slice();
+  const view = new DataView(copy.buffer);
   view.setUint16(32, 2, true);
   view.setUint16(34, 2, true);
-  return known;
+  return copy;
 }
 
 /**
  * Reads the last 40 bytes of a file.
- * @throws CorruptFileError where they are no footer, UnsupportedError for a version this build doesn't read
+ * @throws CorruptFileError if they are not a footer, UnsupportedError for a version this build doesn't read
  */
 export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number): DataFileFooter {
   const start = fileSize - DATA_FILE_FOOTER_BYTES;
@@ -105,11 +107,11 @@ const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> 
   "2.2": [2, 2],
 };
 
-/** Whether this build reads a version, given as manifests name it. */
+/** True if this build reads a version, named as in manifests. */
 export const isReadableVersion = (version: string): version is ReadableVersion =>
   version === "2.3" || isFileVersion(version);
 
-/** Whether this build reads and writes a version, given as manifests name it. */
+/** True if this build reads and writes a version, named as in manifests. */
 export const isFileVersion = (version: string): version is FileVersion =>
   Object.hasOwn(FOOTER_VERSIONS, version);
 
@@ -123,7 +125,7 @@ function fileVersion(major: number, minor: number, path: string): ReadableVersio
 }
 
 /**
- * The error for a version this build neither reads nor writes. It names the version and says what to do.
+ * Returns the error for a version this build neither reads nor writes. It names the version and the remedy.
  * @param what the file or table that has the version
  */
 export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
@@ -136,7 +138,7 @@ export function unsupportedFileVersion(version: string, what: string): Unsupport
   );
 }
 
-/** The ranges in a table. Each is checked to lie before the footer. */
+/** Reads the ranges of a table; checks that each lies before the footer. */
 export function decodeTable(
   bytes: Uint8Array,
   path: string,
@@ -168,8 +170,8 @@ function readPosition(view: DataView, offset: number, path: string, base: number
 }
 
 /**
- * Pages of one column.
- * @param byteOffset where the metadata lies, for errors
+ * Reads the pages of one column.
+ * @param byteOffset of the metadata, for errors
  * @param fileSize bounds every buffer
  */
 export function decodeColumnMetadata(
@@ -178,7 +180,7 @@ export function decodeColumnMetadata(
   byteOffset: number,
   fileSize: number,
 ): PageRecord[] {
-  const metadata = recentColumns.get(bytes, (own) => ColumnMetadata.decode(own, { path, byteOffset }));
+  const metadata = recentColumns.get(bytes, (kept) => ColumnMetadata.decode(kept, { path, byteOffset }));
   return metadata.pages.map((page, index) => {
     const fail = (reason: string) => new CorruptFileError(path, byteOffset, `page ${index}: ${reason}`);
     if (page.bufferOffsets.length !== page.bufferSizes.length) {
@@ -211,14 +213,14 @@ function decodePageEncoding(
   if (encoding.direct === undefined)
     throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
   const bytes = encoding.direct.encoding;
-  return recentEncodings.get(bytes, (own) => decodeDirectEncoding(own, path, byteOffset, index));
+  return recentEncodings.get(bytes, (kept) => decodeDirectEncoding(kept, path, byteOffset, index));
 }
 
-/** As many as most tables have columns. */
+/** Most tables have no more columns. */
 const REMEMBERED_COLUMNS = 16;
 /**
- * Those of columns with many pages are longer, and so are those with a table of symbols, which each page has of its own:
- * no other is the same.
+ * Metadata of columns with many pages is longer and rarely repeats. Neither do pages with a symbol table,
+ * which differs in each.
  */
 const REMEMBERED_BYTES = 1024;
 const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
@@ -245,11 +247,12 @@ function decodeDirectEncoding(
 
 /**
  * Encodes everything after the last page buffer.
- * @param position where the result will lie, a multiple of 64
+ * @param position of the result in the file, a multiple of 64
  * @param columns the pages of each column, in row order
- * @param checksums CRC-32 of every page buffer of each column, in page and buffer order; see `describeChecksums`
- * @param isBlob whether the pages of each column hold descriptors of blobs
- * @param globalBuffers where the global buffers lie, from number 1 on
+ * @param checksums CRC-32 of every page buffer of each column, in page and buffer order; see
+ *   `describeChecksums`
+ * @param isBlob true for each column whose pages hold descriptors of blobs
+ * @param globalBuffers ranges of the global buffers, from number 1 on
  * @param blocks fields of the descriptor about checksums of blocks; see `encodeBlockTable`
  */
 export function encodeTail(
@@ -300,7 +303,7 @@ export function encodeTail(
   return out;
 }
 
-/** The next multiple of 64. */
+/** Rounds up to a multiple of 64. */
 export const align = (position: number): number => Math.ceil(position / BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT;
 
 function writeEntry(view: DataView, index: number, range: ByteRange): number {
@@ -315,12 +318,15 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
   none: undefined,
 });
 
-/** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
+/**
+ * A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its
+ * presence.
+ */
 const PLAIN_COLUMN = [0x0a, 0x00];
 /** A ColumnEncoding whose member `blob` (number 3) has the encoding above as its `inner` (number 1). */
 const BLOB_COLUMN = [0x1a, 0x04, 0x0a, 0x02, ...PLAIN_COLUMN];
 
-/** Made once each: a file has one for each of its columns. */
+/** Made once: every file has one for each of its columns. */
 let plainEncoding: Encoding | undefined;
 let blobEncoding: Encoding | undefined;
 
@@ -344,7 +350,7 @@ function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding):
       encoding: encodePageEncoding(page.layout),
       priority,
     };
-    // 2.0 would count the values of the column itself here, which are no rows: it has 0 everywhere.
+    // 2.0 would count the values of the column itself here, which are not rows: it has 0 everywhere.
     if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });

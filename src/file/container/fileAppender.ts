@@ -1,6 +1,6 @@
 /**
- * A new file, written front to back. Bytes gather until they are worth a write; while one write is under way, the next
- * one gathers. The caller must leave memory that it appended unchanged until its write has ended.
+ * Writes a new file front to back. Bytes gather until they are worth a write; while one write runs, the next
+ * one gathers. The caller must not change appended memory until its write has ended.
  */
 
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
@@ -16,7 +16,7 @@ export class FileAppender {
   #position = 0;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
-  /** To be called once what is queued was written. */
+  /** Callbacks for the end of the next write. */
   #queuedCalls: (() => void)[] = [];
   #inFlight: Promise<void> = Promise.resolve();
   #isWriting = false;
@@ -36,7 +36,7 @@ export class FileAppender {
     return this.#position;
   }
 
-  /** Whether a write is under way, for which the next one would wait, or has failed. */
+  /** True if a write runs, for which the next one would wait, or has failed. */
   get isWriting(): boolean {
     return this.#isWriting;
   }
@@ -55,8 +55,8 @@ export class FileAppender {
   }
 
   /**
-   * Has a function called once all bytes appended so far are written; never where that fails, or where the disk may still
-   * look at them.
+   * Calls back once all bytes appended so far are written. Never calls after a failure, when the disk may
+   * still read them.
    */
   whenWritten(call: () => void): void {
     if (this.#handle.takesChunksAtOnce !== true) return;
@@ -69,7 +69,9 @@ export class FileAppender {
     if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
   }
 
-  /** Writes the rest and closes the file. Its bytes then survive a power cut; the caller must sync its name. */
+  /**
+   * Writes the rest and closes the file. Its bytes then survive a power cut; the caller must sync its name.
+   */
   async finish(): Promise<void> {
     await this.#submit();
     await this.#inFlight;
@@ -80,7 +82,7 @@ export class FileAppender {
 
   /** Gives up. The caller must remove the file. */
   async abandon(): Promise<void> {
-    // The failure has been, or is being, thrown where the write was awaited.
+    // The awaited write has thrown, or is throwing, the failure.
     await this.#inFlight.catch(() => undefined);
     if (!this.#open) return;
     this.#open = false;
@@ -99,7 +101,7 @@ export class FileAppender {
       this.#isWriting = false;
       for (const call of calls) call();
     });
-    // The next submit awaits it; until then nobody listens.
+    // The next submit awaits the failure; until then nobody listens.
     this.#inFlight.catch(() => undefined);
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The message at the end of a file of the format 0.1, of which nothing else is read:
+ * The message at the end of a file of the format 0.1, the only part of it that is read:
  *
- *   u32 length, message           at the position that the footer states
- *   footer, 16 bytes              0  8  i64 position of the message
- *                                 8  2  u16 major version 0
- *                                10  2  u16 minor version, below 3
- *                                12  4  "LANC"
+ *     u32 length, message           at the position that the footer states
+ *     footer, 16 bytes              0  8  i64 position of the message
+ *                                   8  2  u16 major version 0
+ *                                  10  2  u16 minor version, below 3
+ *                                  12  4  "LANC"
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -17,7 +17,7 @@ const PREFIX_BYTES = 4;
 const MAX_MESSAGE_BYTES = 2 ** 26;
 const MAGIC = 0x434e414c;
 
-/** Whether the version in a footer, or in the entry of a manifest, is 0.1. */
+/** True if the version in a footer, or in the entry of a manifest, is 0.1. */
 export const isLegacyVersion = (major: number, minor: number): boolean => major === 0 && minor < 3;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * The types that the container (which knows where bytes lie) and the page codecs (which know what the bytes mean)
- * exchange.
- */
+/** Types that the container (which locates bytes) and the page codecs (which decode them) exchange. */
 
 import type { Layout } from "../../arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -12,21 +9,23 @@ import type { BlobPlacement } from "./blobPlacement.js";
 /** Data file versions that are read and written. */
 export type FileVersion = "2.0" | StructuralVersion;
 
-/** Data file versions that are read: 2.3 only where its pages are laid out and encoded like those of 2.2. */
+/** Data file versions that are read: 2.3 only if its pages are laid out and encoded like those of 2.2. */
 export type ReadableVersion = FileVersion | "2.3";
 
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
 
-/** How a page is encoded: a structural layout, or arrays in 2.0. Exactly one member is set, but for `withinRow`. */
+/**
+ * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, but for `withinRow`.
+ */
 export interface PageEncoding extends PageLayout {
   /** The encoding of a page of a 2.0 file. */
   array?: ArrayEncoding;
   /** Pages of a 2.0 file that together make up rows of lists. */
   nested?: NestedArrays;
   /**
-   * Of a mini-block page that was cut out of a larger one: its chunks, ascending, that began within a list there and now
-   * begin one, whatever their first repetition level says.
+   * Chunks of a page that was cut out of a larger mini-block page, ascending. They began within a list there.
+   * Here they begin a list, whatever their first repetition level says.
    */
   withinRow?: readonly number[];
 }
@@ -51,12 +50,12 @@ export interface ArrayPage {
 /** A page ready to be written. */
 export interface EncodedPage {
   readonly encoding: PageEncoding;
-  /** The page's buffers, each as pieces that are written back to back (views where possible). */
+  /** The page's buffers, each as pieces that are written back to back (views if possible). */
   readonly buffers: readonly (readonly Uint8Array[])[];
   readonly rowCount: number;
 }
 
-/** A column as the file layer sees it. */
+/** A column in the view of the file layer. */
 export interface FileColumn {
   /** Field id in the table's schema. */
   readonly fieldId: number;
@@ -65,30 +64,32 @@ export interface FileColumn {
   /** A spine: one leaf and the lists and structs around it. */
   readonly layout: Layout;
   /**
-   * True for the column that 2.0 files have for a list or struct itself. The leaf is then a column of nulls that stands
-   * for the content of the list or struct.
+   * True for the column that 2.0 files have for a list or struct itself. The leaf is then a column of nulls
+   * that stands for the content of the list or struct.
    */
   readonly isHeader?: boolean;
-  /** Set where the leaf's values are stored outside the pages, which hold their locations: see blobPlacement.ts. */
+  /**
+   * Set if the leaf's values are stored outside the pages, which hold their locations: see blobPlacement.ts.
+   */
   readonly blobs?: BlobPlacement;
-  /** Whether the outermost node is nullable. */
+  /** True if the outermost node is nullable. */
   readonly nullable: boolean;
   /** Arrow field metadata; `lance-encoding:*` keys steer compression. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** Where a page came from, for errors. */
+/** Source of a page, for errors. */
 export interface PageOrigin {
   readonly path: string;
   /** Position of the page's first buffer in the file. */
   readonly byteOffset: number;
 }
 
-/** The error for page bytes that contradict their encoding. */
+/** Makes the error for page bytes that contradict their encoding. */
 export const corruptPage = (origin: PageOrigin, reason: string): CorruptFileError =>
   new CorruptFileError(origin.path, origin.byteOffset, reason);
 
-/** The error for a page whose encoding this build does not read. */
+/** Makes the error for a page whose encoding this build does not read. */
 export const unsupportedPage = (origin: PageOrigin, what: string): UnsupportedError =>
   new UnsupportedError(
     `${origin.path}: page at byte ${origin.byteOffset} uses ${what}, which is not supported`,

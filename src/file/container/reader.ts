@@ -1,7 +1,7 @@
 /**
- * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages.
- * An open {@link DataFileMetadata} holds metadata only and never changes, so it may be shared and cached. It does not keep the
- * handle it was read through: every read takes a handle.
+ * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages. An open
+ * {@link DataFileMetadata} holds metadata only and never changes, so it may be shared and cached. It does not
+ * keep its handle: every read takes a handle.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -30,22 +30,25 @@ import { RecentMessages } from "./recentMessages.js";
 
 /** Bytes fetched when a file is opened. The metadata of all but very wide or long files fits in them. */
 export const TAIL_BYTES = 64 * 1024;
-/** The same where most of a small file will be read: twice as many bytes cost less than another call. */
+/** Bytes fetched when most of a small file will be read: twice as many bytes cost less than another call. */
 export const SCANNED_TAIL_BYTES = 128 * 1024;
-/** Larger files are not cached whole with their metadata: many of them would displace the metadata of all others. */
+/**
+ * Larger files are not cached whole with their metadata: many of them would displace the metadata of all
+ * others.
+ */
 const MAX_SHARED_BYTES = TAIL_BYTES;
 
-/** The tag of a descriptor's schema: field 1, of a length. */
+/** Tag of a descriptor's schema: field 1, with a length. */
 const SCHEMA_TAG = 0x0a;
 
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * A page of a column. Its rows are those of the file. In 2.0, where items of lists have columns of their own, they are
- * the values of the column at any depth.
+ * A page of a column. Its rows are those of the file. In 2.0, items of lists have columns of their own: their
+ * pages count the values of the column at any depth.
  */
 export interface DataPage {
-  /** Row of the file with which the page begins. */
+  /** First row of the page in the file. */
   readonly rowStart: number;
   readonly rowCount: number;
   /** Values of each row, if {@link countedByRows} set it; else 1. */
@@ -59,8 +62,9 @@ export interface DataPage {
 /** A physical column. Its pages are decoded on first access. */
 export interface DataColumn {
   /**
-   * Pages in row order, without gaps. Pages of fixed-size lists of structs count items ({@link countedByRows}).
-   * @throws CorruptFileError where the column's metadata is damaged
+   * Pages in row order, without gaps. Pages of fixed-size lists of structs count items ({@link
+   * countedByRows}).
+   * @throws CorruptFileError if the column's metadata is damaged
    */
   readonly pages: readonly DataPage[];
 }
@@ -68,7 +72,7 @@ export interface DataColumn {
 /** The metadata of a data file, without its pages. */
 export interface DataFileMetadata {
   readonly path: string;
-  /** Identity of the handle it was read through. Only under the same path do equal identities mean equal bytes. */
+  /** Identity of the handle that read it. Equal identities mean equal bytes only under the same path. */
   readonly identity: string;
   readonly version: ReadableVersion;
   readonly rowCount: number;
@@ -82,9 +86,9 @@ export interface DataFileMetadata {
   readonly globalChecksums: GlobalChecksums | null;
   /** Checksums of the file's blob values; null for files without them. */
   readonly blobChecksums: BlobChecksums | null;
-  /** The whole file if it is so small that opening it has read all of it, else null. */
+  /** The whole file if opening it has read all of it, else null. */
   readonly content: Uint8Array | null;
-  /** Whether others use the content too: nothing that is handed out may be a view of it then. */
+  /** True if others use the content too: no view of it may then be handed out. */
   readonly sharesContent: boolean;
   /** Approximate bytes of memory this object holds, for caches. */
   readonly memoryWeight: number;
@@ -92,7 +96,7 @@ export interface DataFileMetadata {
 
 /**
  * Reads and checks the metadata of a data file.
- * @throws CorruptFileError for bytes that are no data file, UnsupportedError for other format versions
+ * @throws CorruptFileError for bytes that are not a data file, UnsupportedError for other format versions
  */
 export async function openDataFile(handle: ReadHandle, path: string): Promise<DataFileMetadata> {
   const fileSize = handle.size;
@@ -115,7 +119,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   }
 
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
-  // Views keep alive everything that was read with them: what is small, or kept anyway.
+  // Views keep alive all bytes of their read, which are few, or kept anyway.
   const isKept = content !== null && content.length <= MAX_SHARED_BYTES;
   const descriptor = decodeDescriptor(sections[0], { path, byteOffset: descriptorRange.byteOffset });
   const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
@@ -139,7 +143,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
         range.byteOffset,
         path,
         fileSize,
-        // Columns of 2.0 may be items of lists, whose number is not known here.
+        // Columns of 2.0 may be items of lists, whose number the file does not state here.
         footer.version === "2.0" ? null : rowCount,
         checksums?.bufferCount(index),
       ),
@@ -150,7 +154,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     version: footer.version,
     rowCount,
     columns,
-    // The checksums are decoded by now, and keeping their bytes would keep alive everything that was read with them.
+    // The checksums are decoded already, and their bytes would keep alive all bytes of their read.
     descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES, blockCounts: [] },
     globalBuffers,
     checksums,
@@ -169,7 +173,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
 }
 
 /**
- * The footer of a file whose version is read. A damaged version must not look like that of another release.
+ * Returns the footer of a file with a readable version. A damaged version must not look like that of another
+ * release.
  * @throws CorruptFileError, UnsupportedError
  */
 async function readFooter(tail: Tail, footerBytes: Uint8Array, path: string): Promise<DataFileFooter> {
@@ -181,7 +186,7 @@ async function readFooter(tail: Tail, footerBytes: Uint8Array, path: string): Pr
   }
 }
 
-/** @throws CorruptFileError where a file of an unknown version has our checksums and fails them */
+/** @throws CorruptFileError if a file of an unknown version has our checksums and fails them */
 async function verifyAnyVersion(tail: Tail, footerBytes: Uint8Array, path: string): Promise<void> {
   let footer: DataFileFooter;
   let descriptor: FileDescriptor;
@@ -205,7 +210,7 @@ async function verifyAnyVersion(tail: Tail, footerBytes: Uint8Array, path: strin
 
 const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4, 16 * 1024);
 
-/** Decodes what writers put first, the schema, only where it is another than that of the files before. */
+/** Decodes the schema, which writers put first, only if it differs from that of the files before. */
 function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
   const end = endOfFirstField(bytes);
   if (end > 0) {
@@ -218,7 +223,7 @@ function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
   return FileDescriptor.decode(bytes, origin);
 }
 
-/** Where the first field ends; 0 unless it is a schema of less than 16 KiB. */
+/** End of the first field; 0 unless it is a schema of less than 16 KiB. */
 function endOfFirstField(bytes: Uint8Array): number {
   if (bytes.length < 3 || bytes[0] !== SCHEMA_TAG) return 0;
   const isLong = bytes[1] >= 0x80;
@@ -227,7 +232,10 @@ function endOfFirstField(bytes: Uint8Array): number {
   return end <= bytes.length ? end : 0;
 }
 
-/** The file as a cache keeps it: with its content if that is small. All users of the cache then share the content. */
+/**
+ * Returns the file as a cache keeps it: with its content if that is small. All users of the cache then share
+ * the content.
+ */
 export function shareable(file: DataFileMetadata): DataFileMetadata {
   const { content, memoryWeight } = file;
   if (content === null) return file;
@@ -346,13 +354,13 @@ class LazyColumn implements DataColumn {
   }
 }
 
-/** Whether a column holds as many values as the file has rows, or a whole multiple of that (items). */
+/** True if a column holds a whole multiple of the file's rows (items). */
 const isMultiple = (valueCount: number, rowCount: number): boolean =>
   valueCount === rowCount || (rowCount > 0 && valueCount > 0 && valueCount % rowCount === 0);
 
 /**
- * The file, with the pages of the given columns counted in rows.
- * @throws CorruptFileError where a column does not hold `valuesPerRow` values for each row of the file
+ * Returns the file, with the pages of the given columns counted in rows.
+ * @throws CorruptFileError if a column does not hold `valuesPerRow` values for each row of the file
  */
 export function countedByRows(
   file: DataFileMetadata,
@@ -384,9 +392,9 @@ export function countedByRows(
 }
 
 /**
- * The bytes of a global buffer.
+ * Reads the bytes of a global buffer.
  * @param number at least 1; number 0 is the descriptor
- * @throws CorruptFileError where the file has no such buffer, or it fails its checksum
+ * @throws CorruptFileError if the file lacks the buffer, or it fails its checksum
  */
 export async function readGlobalBuffer(
   handle: ReadHandle,

@@ -8,7 +8,7 @@ import { openDataFile } from "./reader.js";
 
 /**
  * Reads the number of rows of a data file.
- * @throws CorruptFileError, UnsupportedError for a version that is not known
+ * @throws CorruptFileError, UnsupportedError for an unknown version
  */
 export async function readRowCount(handle: ReadHandle, path: string): Promise<number> {
   const legacy = await readLegacyMessage(handle, path);

@@ -1,4 +1,7 @@
-/** Builds nested columns from the events of a page, the reverse of nesting.ts: levels become offsets and validity. */
+/**
+ * Builds nested columns from the events of a page, the reverse of nesting.ts: levels become offsets and
+ * validity.
+ */
 
 import type {
   Column,
@@ -27,11 +30,14 @@ import { nodesOf } from "./nesting.js";
 /** A node of a page's spine, with the levels that its layer uses. */
 interface PageNode {
   readonly layout: Layout;
-  /** 0 where the layer has no level for nulls. */
+  /** 0 if the layer has no level for nulls. */
   readonly nullLevel: number;
   readonly emptyLevel: number;
-  /** Largest definition level of events that stand for a value of the node, including a value in a null struct. */
-  readonly reach: number;
+  /**
+   * Largest definition level of events that stand for a value of the node, including a value in a null
+   * struct.
+   */
+  readonly maximumLevel: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;
   /** Number of events of a value that holds no lists; more than one around fixed-size lists of structs. */
@@ -69,7 +75,7 @@ function pageNodes(
       layout: node.layout,
       nullLevel,
       emptyLevel,
-      reach: level,
+      maximumLevel: level,
       begins: listDepth - lists,
       stride: eventsPerValue(node.layout),
     });
@@ -78,7 +84,7 @@ function pageNodes(
   for (let index = 1; index < described.length; index++) {
     const parent = described[index - 1];
     if (parent.layout.kind === "struct" || parent.layout.kind === "sizedList")
-      described[index] = { ...described[index], reach: parent.reach };
+      described[index] = { ...described[index], maximumLevel: parent.maximumLevel };
   }
   return described;
 }
@@ -86,8 +92,8 @@ function pageNodes(
 /**
  * Builds the column of a spine.
  * @param values of visible events, without validity
- * @param allNull whether every value is null, regardless of the levels
- * @throws CorruptFileError where levels, values and rows do not fit each other
+ * @param allNull true if every value is null, whatever the levels say
+ * @throws CorruptFileError if levels, values and rows contradict each other
  */
 export function assembleColumn(
   layout: ListLayout | SizedListLayout | StructLayout,
@@ -126,7 +132,7 @@ export function assembleColumn(
     }
     if (node.layout.kind === "list") {
       const validity = validityOf(node, levels, length);
-      // There is one list around the values then, and as many of it as rows.
+      // There is one list around the values then, and one per row.
       const offsets = rowStarts ?? listOffsets(node, nodes[index + 1], levels, eventCount, length, origin);
       const items = build(index + 1, offsets[length]);
       return {
@@ -144,8 +150,8 @@ export function assembleColumn(
 }
 
 /**
- * Checks that the first event begins a row, that every other event continues a list that is open, and that no level is
- * too large.
+ * Checks that the first event begins a row, that every other event continues an open list, and that no level
+ * is too large.
  * @throws CorruptFileError
  */
 function checkLevels(
@@ -156,10 +162,10 @@ function checkLevels(
   eventCount: number,
   origin: PageOrigin,
 ): void {
-  // By repetition level: the largest definition level that an event in the continued list may have.
+  // Largest definition level of an event in the continued list, by repetition level.
   const inside = new Int32Array(listDepth + 1).fill(maximumDefinition);
   for (const [index, node] of nodes.entries()) {
-    if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].reach;
+    if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].maximumLevel;
   }
   if (repetition !== null && eventCount > 0 && repetition[0] !== listDepth) {
     throw corruptPage(origin, "the first event goes on with a list that is not open");
@@ -188,7 +194,7 @@ function checkLevels(
   throw corruptPage(origin, "an event goes on with a list that is not open");
 }
 
-/** Which of the node's values are not null. */
+/** Validity of the node's values. */
 function validityOf(node: PageNode, levels: Levels, length: number): Validity | null {
   const { nullLevel, stride } = node;
   if (nullLevel === 0) return null;
@@ -196,20 +202,20 @@ function validityOf(node: PageNode, levels: Levels, length: number): Validity | 
   return validityOfEvents(events, node, nullLevel, nullLevel, length);
 }
 
-/** The first event of each value, whose level holds for all events of the value. The events are in no lists. */
+/** First event of each value, whose level holds for all events of the value. The events are in no lists. */
 const firstEvents = ({ definition }: Levels, stride: number): Levels => ({
   repetition: null,
   definition: definition?.filter((_, event) => event % stride === 0) ?? null,
 });
 
 /**
- * Computes where the items of each list begin.
+ * Computes the start of each list's items.
  * @param length number of the lists
- * @throws CorruptFileError where the events make up another number of lists
+ * @throws CorruptFileError if the events make up another number of lists
  */
 function listOffsets(
-  { begins: listBegins, reach: listReach }: PageNode,
-  { begins: itemBegins, reach: itemReach }: PageNode,
+  { begins: listBegins, maximumLevel: listMaximum }: PageNode,
+  { begins: itemBegins, maximumLevel: itemMaximum }: PageNode,
   { repetition, definition }: Levels,
   eventCount: number,
   length: number,
@@ -218,15 +224,15 @@ function listOffsets(
   const offsets = new Int32Array(length + 1);
   let list = 0;
   let items = 0;
-  // A processor cannot predict the order of levels, so the loops use arithmetic on signs instead of branches: -1 for an
-  // event that begins no list, or no item. The next event overwrites what such an event wrote.
+  // A processor cannot predict the order of levels, so the loops use arithmetic on signs instead of branches:
+  // -1 for an event that begins no list, or no item. The next event overwrites the output of such an event.
   if (repetition === null) {
     // Every event is a row.
     for (let event = 0; event < eventCount; event++) {
       const level = definition === null ? 0 : definition[event];
       offsets[list] = items;
-      list += 1 + ((listReach - level) >> 31);
-      items += 1 + ((itemReach - level) >> 31);
+      list += 1 + ((listMaximum - level) >> 31);
+      items += 1 + ((itemMaximum - level) >> 31);
     }
   } else if (definition === null) {
     for (let event = 0; event < eventCount; event++) {
@@ -240,8 +246,8 @@ function listOffsets(
       const repeated = repetition[event];
       const level = definition[event];
       offsets[list] = items;
-      list += 1 + (((repeated - listBegins) | (listReach - level)) >> 31);
-      items += 1 + (((repeated - itemBegins) | (itemReach - level)) >> 31);
+      list += 1 + (((repeated - listBegins) | (listMaximum - level)) >> 31);
+      items += 1 + (((repeated - itemBegins) | (itemMaximum - level)) >> 31);
     }
   }
   if (list !== length) throw corruptPage(origin, `${list} lists where there are ${length}`);

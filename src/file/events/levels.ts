@@ -1,9 +1,9 @@
 /**
- * Repetition and definition levels: how one leaf column stores which of its values, and which of the lists and
- * structs around them, are null or empty.
+ * Repetition and definition levels: they store which values of a leaf column, and which lists and structs
+ * around them, are null or empty.
  *
- * `layers` names the nodes from the leaf outwards. Definition level 0 is a value; each layer takes the next numbers,
- * innermost first:
+ * `layers` names the nodes from the leaf outwards. Definition level 0 is a value; each layer takes the next
+ * numbers, innermost first:
  *
  *     ALL_VALID_ITEM, ALL_VALID_LIST   none
  *     NULLABLE_ITEM, NULLABLE_LIST     1: null
@@ -52,11 +52,11 @@ export function describeLayers(layers: readonly number[], origin: PageOrigin): L
 export interface Levels {
   readonly repetition: Uint16Array | null;
   readonly definition: Uint16Array | null;
-  /** In place of both: the event with which each row begins, and the number of events (rowStarts.ts). */
+  /** Replaces both streams: first event of each row, and the number of events (rowStarts.ts). */
   readonly rowStarts?: Int32Array;
 }
 
-/** The levels of a page to be written, and the layers that number them. */
+/** Levels of a page to be written, and the layers that number them. */
 export interface PageLevels extends Layers, Levels {
   /** Layers, innermost first, with no more levels than the page needs. */
   readonly layers: readonly number[];
@@ -66,7 +66,7 @@ export interface PageLevels extends Layers, Levels {
   readonly visibleCount: number;
 }
 
-/** The levels of a page of a leaf with no lists or structs around it: 0 for a value, 1 for a null. */
+/** Makes the levels of a page of a leaf with no lists or structs around it: 0 for a value, 1 for a null. */
 export function leafLevels(definition: Uint16Array | null, rowCount: number): PageLevels {
   const maximum = definition === null ? 0 : 1;
   return {
@@ -88,7 +88,7 @@ export const isListLayer = (layer: number): boolean =>
 /** Number of bits that hold every level up to `maximum`. */
 export const levelBits = (maximum: number): number => 32 - Math.clz32(maximum);
 
-/** The decoder for one stream of levels. */
+/** Returns the decoder for one stream of levels. */
 export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin): FixedDecoder {
   const decoder = fixedDecoder(encoding, "block", origin);
   if (decoder.bitsPerValue !== 16) throw corruptPage(origin, `levels of ${decoder.bitsPerValue} bits`);
@@ -96,8 +96,8 @@ export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin):
 }
 
 /**
- * The validity of a leaf in one item layer within any number of struct layers: level 0 is valid.
- * @throws CorruptFileError for a level beyond `maximum`.
+ * Computes the validity of a leaf in one item layer within any number of struct layers: level 0 is valid.
+ * @throws CorruptFileError for a level beyond `maximum`
  */
 export function validityOfLevels(
   definition: Uint16Array | null,
@@ -164,7 +164,8 @@ export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageO
 }
 
 /**
- * The definition levels of one item layer: 1 for every null among `count` values whose validity bits start at bit 0.
+ * Makes the definition levels of one item layer: 1 for every null among `count` values whose validity bits
+ * start at bit 0.
  */
 export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Array {
   const levels = new Uint16Array(count);
@@ -178,15 +179,15 @@ export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Arr
 }
 
 /**
- * The validity of the values of a node. The levels tell which events begin a value.
+ * Computes the validity of the values of a node. The levels tell which events begin a value.
  * @param begins smallest repetition level of such an event
- * @param reach largest definition level of such an event
+ * @param maximumLevel largest definition level of such an event
  * @param firstNull first definition level that means null; `lastNull` is the last one
  * @param count number of values
  */
 export function validityOfEvents(
   { repetition, definition }: Levels,
-  { begins, reach }: { readonly begins: number; readonly reach: number },
+  { begins, maximumLevel }: { readonly begins: number; readonly maximumLevel: number },
   firstNull: number,
   lastNull: number,
   count: number,
@@ -196,14 +197,14 @@ export function validityOfEvents(
   const repeats = repetition ?? definition;
   const smallest = repetition === null ? 0 : begins;
   const eventCount = definition.length;
-  // Bits are written one place too far, where the next value would be.
+  // Bits are written one position too far, at that of the next value.
   const bytes = new Uint8Array((count >>> 3) + 1);
   let value = 0;
   let nullCount = 0;
   // A processor cannot predict the order of levels, so there is arithmetic on signs instead of branches.
   for (let event = 0; event < eventCount; event++) {
     const level = definition[event];
-    const isValue = ~((repeats[event] - smallest) | (reach - level)) >>> 31;
+    const isValue = ~((repeats[event] - smallest) | (maximumLevel - level)) >>> 31;
     const isValid = ((level - firstNull) | (lastNull - level)) >>> 31;
     bytes[value >>> 3] |= (isValue & isValid) << (value & 7);
     nullCount += isValue & ~isValid;
@@ -215,7 +216,7 @@ export function validityOfEvents(
 /** Largest definition level. */
 const MAXIMUM_LEVEL = 0xffff;
 
-/** Which of the visible events hold a value. */
+/** Validity of the visible events' values. */
 export const slotValidity = (
   definition: Uint16Array | null,
   maximumVisible: number,
@@ -225,7 +226,7 @@ export const slotValidity = (
     ? null
     : validityOfEvents(
         { repetition: null, definition },
-        { begins: 0, reach: maximumVisible },
+        { begins: 0, maximumLevel: maximumVisible },
         1,
         MAXIMUM_LEVEL,
         slotCount,

@@ -1,15 +1,16 @@
 /**
- * Turns nested columns into events; assembleColumn.ts is the reverse. A leaf in lists and structs is stored as a stream
- * of events and the values of those events that have one. Each event has a repetition level (which of the lists around
- * it continue) and a definition level (which node of it is null or empty). `levels.ts` says how levels are numbered.
+ * Turns nested columns into events; assembleColumn.ts is the reverse. A leaf in lists and structs is stored
+ * as a stream of events and the values of those events that have one. An event's repetition level says
+ * which lists around it continue, its definition level which node is null or empty. `levels.ts` has the
+ * numbers of levels.
  *
  *     rows of list<int32>           [1, 2]   null   []   [3]
- *     repetition, of depth 1         1  0     1     1     1        1: a row begins, 0: the list goes on
+ *     repetition, of depth 1         1  0     1     1     1        1: a row begins, 0: the list continues
  *     definition                     0  0     1     2     0        1: null list, 2: empty list
  *     values                         1  2                 3
  *
- * A fixed-size list of structs has no levels of its own except one for nulls; each of its items repeats the levels of
- * the nodes around it. A page of such lists counts items where others count rows.
+ * A fixed-size list of structs has no levels of its own except one for nulls; each of its items repeats the
+ * levels of the nodes around it. A page of such lists counts items instead of rows.
  *
  * Columns are walked node by node from the outside. A node turns the events so far into as many or more.
  */
@@ -35,7 +36,7 @@ import { describeLayers, type Layers, type PageLevels, slotValidity } from "./le
 
 /** The events of a page. */
 export interface ShreddedColumn {
-  /** The values of visible events; null where the definition level is not 0. */
+  /** Values of visible events; null if the definition level is not 0. */
   readonly values: LeafColumn;
   readonly levels: PageLevels;
 }
@@ -46,7 +47,7 @@ export interface SpineNode {
   readonly nullable: boolean;
 }
 
-/** The nodes of a spine, outermost first; the last is the leaf. */
+/** Nodes of a spine, outermost first; the last is the leaf. */
 export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
   const nodes: SpineNode[] = [{ layout, nullable }];
   for (let node = layout; ; ) {
@@ -63,12 +64,15 @@ export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
 }
 
 /**
- * Events while a column is walked: which node ended each of them, and where the ones that have not ended continue. An
+ * Events while a column is walked: the node that ended each, and the slots of those that have not ended. An
  * event has a slot in the node's column unless a null or empty list ended it.
  */
 interface Events {
   count: number;
-  /** 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
+  /**
+   * 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has
+   * ended.
+   */
   marks: Uint16Array | null;
   /** Repetition levels; null until the first list. */
   repetition: Uint16Array | null;
@@ -83,7 +87,7 @@ interface Events {
 
 /**
  * Splits a spine into its leaf values and levels.
- * @throws TableSchemaValidationError for a null where its layout allows none
+ * @throws TableSchemaValidationError for a null that its layout forbids
  */
 export function shredColumn(
   layout: ListLayout | SizedListLayout | StructLayout,
@@ -152,7 +156,7 @@ export function shredColumn(
 const unexpectedNull = (path: string): TableSchemaValidationError =>
   new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
 
-/** The validity of a leaf. A dictionary value is also null where its dictionary entry is null. */
+/** Validity of a leaf. A dictionary value is also null if its dictionary entry is null. */
 const leafValidity = (leaf: LeafColumn): Validity | null =>
   leaf.kind === "dictionary" ? dictionaryValidity(leaf) : leaf.validity;
 
@@ -187,7 +191,7 @@ function markAll(events: Events, mark: number, seen: Uint8Array): void {
   }
 }
 
-/** Offsets as numbers. Offsets of 2^31 and more are refused: no column can count that many items. */
+/** Returns offsets as numbers. Offsets of 2^31 and more are refused: no column can count that many items. */
 function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
   if (areNarrow(offsets)) return offsets;
   const words = new Int32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length);
@@ -222,8 +226,8 @@ function openLists(
 }
 
 /**
- * Handles lists in order whose items follow one another. Returns false, with nothing done, where a list that ended has
- * items.
+ * Handles lists in order whose items follow one another. Returns false, and does nothing, if an ended list
+ * has items.
  */
 function openAdjoining(
   events: Events,
@@ -332,7 +336,7 @@ function openScattered(
   events.positions = newPositions;
 }
 
-/** The positions of consecutive slots, spelled out. */
+/** Spells out the positions of consecutive slots. */
 function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
   const positions = new Uint32Array(count);
   let slot = firstSlot;
@@ -343,8 +347,8 @@ function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
 }
 
 /**
- * Replaces each event with one per item; a mark that ended an event ends all of them. There are no lists around: the
- * format has no fixed-size lists of structs in lists.
+ * Replaces each event with one per item; a mark that ended an event ends all of them. No lists are around:
+ * the format has no fixed-size lists of structs in lists.
  */
 function repeatEvents(events: Events, dimension: number): void {
   const { count, marks, repetition } = events;
@@ -362,8 +366,8 @@ function repeatEvents(events: Events, dimension: number): void {
 }
 
 /**
- * Makes everything in a null struct nullable, down to the next list, whatever the schema says. The reference writes it so,
- * and reads values in null structs where a layer says that all are valid.
+ * Makes everything in a null struct nullable, down to the next list, whatever the schema says. The reference
+ * writes it so, and reads values in null structs under a layer that says that all are valid.
  */
 function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   let inNull = false;
@@ -373,7 +377,7 @@ function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   }
 }
 
-/** The layers that the seen marks need, innermost first, and the level of each mark. */
+/** Finds the layers that the seen marks need, innermost first, and the level of each mark. */
 function numberLevels(
   nodes: readonly SpineNode[],
   seen: Uint8Array,
@@ -397,7 +401,7 @@ function numberLevels(
   return { layers, levelOfMark };
 }
 
-/** The leaf's values for the events that have one. */
+/** Takes the leaf's values for the events that have one. */
 function visibleValues(
   leaf: LeafColumn,
   { count, positions, firstSlot, slotCount }: Events,
@@ -424,7 +428,7 @@ function visibleValues(
     : { ...values, validity: slotValidity(definition, maximumVisible, values.length) };
 }
 
-/** The values at the first `count` positions: a view if the positions are consecutive. */
+/** Takes the values at the first `count` positions: a view if the positions are consecutive. */
 function pickValues(leaf: LeafColumn, positions: Uint32Array, count: number): LeafColumn {
   if (count === 0) return sliceColumn(leaf, 0, 0);
   const first = positions[0];

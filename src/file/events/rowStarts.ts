@@ -1,7 +1,7 @@
 /**
- * Where rows begin among the events of a page of lists of single values, none of which is null or empty: each event is an
- * item, and its repetition level is 1 where it begins a row, else 0. Levels are taken chunk by chunk, so those of a page
- * never lie in memory all at once.
+ * Starts of rows among the events of a page of lists of single values, none of which is null or empty. Each
+ * event is an item, and its repetition level is 1 if it begins a row, else 0. Levels are taken chunk by
+ * chunk, so those of a page never lie in memory all at once.
  */
 
 import { corruptPage, type PageOrigin } from "../container/page.js";
@@ -17,7 +17,7 @@ export class RowStarts {
 
   /**
    * @param rowCount sizes the result, so it must have been checked
-   * @param allocate makes its memory; default: fresh memory
+   * @param allocate makes the memory of the result; default: fresh memory
    */
   constructor(rowCount: number, allocate?: (byteLength: number) => Uint8Array) {
     this.#rowCount = rowCount;
@@ -34,7 +34,8 @@ export class RowStarts {
     if (first === 0 && count > 0) this.#isOpen = levels[0] === 1;
     let row = this.#rows;
     let seen = this.#seen;
-    // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no row.
+    // A processor cannot predict the order of levels: the next event overwrites the output of one that begins
+    // no row.
     for (let event = 0; event < count; event++) {
       const level = levels[event];
       starts[row] = first + event;
@@ -47,8 +48,8 @@ export class RowStarts {
   }
 
   /**
-   * The event with which each row begins, and the number of all events.
-   * @throws CorruptFileError where the levels are not those of so many rows
+   * Returns the first event of each row, and the number of all events.
+   * @throws CorruptFileError if the levels are of another number of rows
    */
   finish(origin: PageOrigin): Int32Array {
     if (this.#seen > 1) throw corruptPage(origin, "a level where 1 is the largest is more");

@@ -1,6 +1,7 @@
 /**
- * The blob layout of 2.1: an inner layout whose values are descriptors (../blobs/blobDescriptors.ts), and layers of its
- * own. All values of the inner layout are valid. An event without a value is a descriptor of no bytes:
+ * The blob layout of 2.1: an inner layout whose values are descriptors (../blobs/blobDescriptors.ts), and
+ * layers of its own. All values of the inner layout are valid. An event without a value is a descriptor of no
+ * bytes:
  *
  *     position, bits 0–15   repetition level        bits 16–31   definition level, not 0
  *
@@ -18,7 +19,7 @@ import { MiniBlockEncoder, type PageEvents } from "./miniBlock.js";
 /** Descriptors in a chunk: 16 KiB of them. */
 const CHUNK_DESCRIPTORS = 1024;
 
-/** The layout of the descriptors, as a layout of 16-byte values. */
+/** Layout of the descriptors, as a layout of 16-byte values. */
 export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: PageOrigin): PageLayout {
   const { innerLayout } = page;
   if (leaf.kind !== "fixed" || leaf.byteWidth !== DESCRIPTOR_BYTES) {
@@ -84,5 +85,5 @@ export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): Enc
   };
 }
 
-/** The position in the descriptor of an event without a value, from the event's definition level. */
+/** Position in the descriptor of an event without a value, from the event's definition level. */
 export const markOfLevel = (level: number): number => level * 2 ** 16;

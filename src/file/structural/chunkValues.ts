@@ -1,9 +1,9 @@
 /**
- * Gathers the values of a mini-block page, chunk by chunk, into one column without validity. Each physical layout has
- * its own form of {@link ChunkValues}; encodings are resolved once per page.
+ * Gathers the values of a mini-block page, chunk by chunk, into one column without validity. Each physical
+ * layout has its own form of {@link ChunkValues}; encodings are resolved once per page.
  *
  * The value buffers of a chunk come in this order: for each fixed-size list layer with null items its bitmap,
- * outer-most first; then the buffers of the values.
+ * outermost first; then the buffers of the values.
  */
 
 import type {
@@ -30,20 +30,24 @@ export interface ChunkValues<C extends Column = Column> {
   /** Value buffers of a chunk. */
   readonly bufferCount: number;
   append(buffers: readonly Uint8Array[], count: number): void;
-  /** The column of all appended values. Call it after as many values as were announced. */
+  /** Returns the column of all appended values. Call it after all announced values. */
   finish(): C;
 }
 
 /** Bytes that a page may decode to at any size of its buffers. */
 const UNQUESTIONED_BYTES = 2 ** 28;
-/** Beyond that, most bytes of a result per byte of its page. No encoding in use packs more densely. */
+/**
+ * Beyond {@link UNQUESTIONED_BYTES}, maximum bytes of a result per byte of its page. No encoding in use packs
+ * more densely.
+ */
 const LARGEST_EXPANSION = 1024;
 
 /**
  * Makes the {@link ChunkValues} for `count` values of `layout` under `encoding`.
- * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is read.
- * @param allocate makes the memory of values; default: fresh memory. Where it is given, coded values are
- *   decoded when they are first looked at
+ * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is
+ *   read
+ * @param allocate makes the memory of values; default: fresh memory. If given, coded values are decoded when
+ *   they are first read
  */
 export function chunkValues(
   layout: LeafLayout,
@@ -78,10 +82,10 @@ export function chunkValues(
   }
 }
 
-/** Makes memory of zeros for so many bytes. */
+/** Makes zeroed memory. */
 export type AllocateValues = (byteLength: number) => Uint8Array;
 
-/** Bytes of `count` values. Throws where the page is far too small to hold them. */
+/** Bytes of `count` values. Throws if the page is far too small to hold them. */
 export function bytesOfValues(
   count: number,
   bitsPerValue: number,
@@ -95,7 +99,7 @@ export function bytesOfValues(
   return byteLength;
 }
 
-/** Zeros for `count` values. Throws where the page is far too small to hold them. */
+/** Zeros for `count` values. Throws if the page is far too small to hold them. */
 export function allocateValues(
   count: number,
   bitsPerValue: number,
@@ -278,8 +282,8 @@ function listChunks(
 }
 
 /**
- * The list at the head of an encoding. A compression around lists without null items applies to the same buffer as one
- * around the items, so it is moved inside.
+ * Returns the list at the head of an encoding. A compression around lists without null items applies to the
+ * same buffer as one around the items, so it is moved inside.
  */
 function outermostList(encoding: CompressiveEncoding | undefined, origin: PageOrigin): FixedSizeList {
   if (encoding === undefined) throw corruptPage(origin, "missing encoding");
@@ -294,7 +298,7 @@ function outermostList(encoding: CompressiveEncoding | undefined, origin: PageOr
 
 type ItemColumn = FixedSizeListColumn["items"];
 
-/** `items` with the validity of a bitmap, which the column then owns. */
+/** Returns `items` with the validity of a bitmap, which the column then owns. */
 export function withItemValidity(items: ItemColumn, bitmap: Uint8Array): ItemColumn {
   const nullCount = items.length - countOnes(bitmap, 0, items.length);
   if (nullCount === 0) return items;

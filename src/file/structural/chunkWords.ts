@@ -1,5 +1,6 @@
 /**
- * Chunk words of a mini-block page: one for each chunk, in order. A word is a u16, or a u32 if the page has large chunks (2.2).
+ * Chunk words of a mini-block page: one for each chunk, in order. A word is a u16, or a u32 in a page with
+ * large chunks (2.2).
  *
  *     bits 0–3    log2 of the chunk's values; 0 in the last chunk, which holds the rest
  *     bits 4 …    size of the chunk in units of 8 bytes, less 1

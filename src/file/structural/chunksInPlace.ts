@@ -1,6 +1,6 @@
 /**
- * Values of a mini-block page that stay where its chunks hold them: where these lie is noted and checked, and the values
- * are made when they are first looked at.
+ * Values of a mini-block page that stay in its chunks: their positions are noted and checked, and the values
+ * are decoded when they are first read.
  */
 
 import type { FixedColumn, LeafLayout } from "../../arrow/columns/column.js";
@@ -48,11 +48,11 @@ export class ChunksInPlace {
   }
 
   /**
-   * Null for values that can't stay in place.
+   * Returns null for values that can't stay in place.
    * @param counts values of each chunk
    * @param count values of all chunks
-   * @param allocate makes the memory of values that are looked at
-   * @throws as {@link fixedDecoder}
+   * @param allocate makes the memory of decoded values
+   * @throws the errors of {@link fixedDecoder}
    */
   static of(
     layout: LeafLayout,

@@ -2,13 +2,13 @@
  * The constant layout: a page without values, or (2.2) with one value that all its valid slots share.
  *
  *     buffers                          value
- *     none, or repetition, definition  `inlineValue`, its little-endian bytes (a boolean is one byte); without
- *                                      it, there is no value and every slot is null
- *     scalar, or scalar, rep., def.    in the scalar: u32 k, k × u32 sizes, then the k buffers of an Arrow array
- *                                      of one element, without validity
+ *     none, or repetition, definition  `inlineValue`, its little-endian bytes (a boolean is one byte);
+ *                                      without it, there is no value and every slot is null
+ *     scalar, or scalar, rep., def.    in the scalar: u32 k, k × u32 sizes, then the k buffers of an Arrow
+ *                                      array of one element, without validity
  *
- * Levels are plain u16 words unless the page names a compression for them. An empty buffer means that the page has no
- * such levels.
+ * Levels are plain u16 words unless the page names a compression for them. An empty buffer means that the
+ * page has no such levels.
  */
 
 import type {
@@ -37,15 +37,18 @@ import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } fr
 import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 
-/** `allNull` is set for a page without a value: all its slots are null. */
+/** `allNull` is true for a page without a value: all its slots are null. */
 export type ConstantEvents = PageEvents & { readonly allNull: boolean };
 
-/** Bytes that a column in lists may always take. How many values are right is unknown; few bytes may announce many. */
+/**
+ * Bytes that a column in lists may always take. The true number of values is unknown, and few bytes may
+ * announce many.
+ */
 const UNQUESTIONED_BYTES = 2 ** 28;
 
 /**
  * Decodes a page of `rowCount` rows, a number that the caller has checked.
- * @param keepsOne whether single values are kept once, in a dictionary
+ * @param keepsOne stores single values once, in a dictionary
  */
 export function decodeConstant(
   layout: LeafLayout,
@@ -89,7 +92,7 @@ export function decodeConstant(
   return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
 }
 
-/** A column of one value as a dictionary, whose indices are all the same. */
+/** Returns a column of one value as a dictionary, whose indices are all the same. */
 function repeatedOnce(value: Column, length: number): Column {
   if (value.kind !== "fixed" && value.kind !== "variable") return value;
   const values = new Uint8Array(length);
@@ -108,7 +111,7 @@ function countSlots({ repetition, definition }: Levels, layers: Layers, rowCount
   return count;
 }
 
-/** Fewest bytes that a value takes in memory. */
+/** Minimum bytes of a value in memory. */
 function leastBytes(layout: LeafLayout): number {
   switch (layout.kind) {
     case "fixed":
@@ -149,7 +152,7 @@ function decodeStream(
   return levels;
 }
 
-/** The bytes of the one element of an Arrow array. */
+/** Returns the bytes of the one element of an Arrow array. */
 function decodeScalar(layout: LeafLayout, scalar: Uint8Array, origin: PageOrigin): Uint8Array {
   const view = new DataView(scalar.buffer, scalar.byteOffset, scalar.byteLength);
   const partCount = scalar.length >= 4 ? view.getUint32(0, true) : 0;
@@ -179,7 +182,7 @@ function decodeScalar(layout: LeafLayout, scalar: Uint8Array, origin: PageOrigin
   return scalar.subarray(headerBytes + firstSize + start, headerBytes + firstSize + end);
 }
 
-/** A column that holds `value` `count` times. With null for a value, its slots are never read. */
+/** Returns a column that holds `value` `count` times. If `value` is null, its slots are never read. */
 function repeat(layout: LeafLayout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
   switch (layout.kind) {
     case "fixed":
@@ -277,7 +280,7 @@ function repeatList(
   return { kind: "fixedSizeList", dimension: layout.dimension, length: count, validity: null, items };
 }
 
-/** A column of nulls; its dictionary is empty. */
+/** Returns a column of nulls with an empty dictionary. */
 function emptyDictionary(
   layout: Extract<LeafLayout, { kind: "dictionary" }>,
   count: number,
@@ -292,9 +295,7 @@ function emptyDictionary(
   };
 }
 
-/**
- * A page without values: nulls and, in lists, empty lists. Levels are compressed from 2.2 on.
- */
+/** Encodes a page without values: nulls and, in lists, empty lists. Levels are compressed from 2.2 on. */
 export function encodeAllNull(levels: PageLevels, version: StructuralVersion): EncodedPage {
   const { layers, repetition, definition } = levels;
   if (layers.length === 1) {
@@ -324,7 +325,7 @@ export function encodeAllNull(levels: PageLevels, version: StructuralVersion): E
 /** Largest value stored in the page's description; the reference reads no larger one. */
 const MAXIMUM_INLINE_BYTES = 32;
 
-/** A page of one value (2.2), with levels as plain words. */
+/** Encodes a page of one value (2.2), with levels as plain words. */
 export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: PageLevels): EncodedPage {
   const { repetition, definition } = levels;
   const streams = repetition === null && definition === null ? [] : levelBuffers(repetition, definition);
@@ -349,7 +350,7 @@ function constantPage(
   return { encoding: { constant }, buffers, rowCount };
 }
 
-/** A value of fixed width: one buffer. */
+/** Encodes a value of fixed width: one buffer. */
 function encodeFixedScalar(value: Uint8Array): Uint8Array {
   const scalar = new Uint8Array(8 + value.length);
   const view = new DataView(scalar.buffer);

@@ -1,6 +1,6 @@
 /**
- * Reads page dictionaries: a mini-block page may store unsigned indices instead of values, and the values once, in a
- * block of their own. A dictionary-typed column keeps that form; any other gets its values back.
+ * Reads page dictionaries: a mini-block page may store unsigned indices instead of values, and the values
+ * once, in a block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
 import type {
@@ -59,8 +59,8 @@ export function decodeDictionaryValues(
 }
 
 /**
- * Joins indices and dictionary into a column. Where `definition` is not 0, the index means nothing.
- * @param isKept whether any column has the values of a dictionary, and not only those of that layout
+ * Joins indices and dictionary into a column. If `definition` is not 0, the index means nothing.
+ * @param isKept true if a column of any layout keeps the dictionary, not only a dictionary-typed one
  */
 export function resolveDictionary(
   layout: LeafLayout,
@@ -81,7 +81,7 @@ export function resolveDictionary(
   return gatherVariable(numbers, dictionary, origin);
 }
 
-/** Indices that stay where the chunks of a page hold them are checked when they are looked at. */
+/** Indices that stay in the chunks of a page are checked when they are first read. */
 function dictionaryInPlace(
   { byteWidth, length }: FixedColumn,
   chunks: ChunkedValues,
@@ -105,7 +105,7 @@ function dictionaryInPlace(
   return { kind: "dictionary", length, validity: null, indices, dictionary };
 }
 
-/** @throws CorruptFileError where a valid index is `size` or more */
+/** @throws CorruptFileError if a valid index is `size` or more */
 function checkIndices(
   numbers: IndexNumbers,
   size: number,
@@ -196,8 +196,8 @@ export function gatherVariable(
     offsets[index + 1] = total;
   }
   if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
-  // The dictionary's bytes lie behind the result's, so a value moves within one array. The gaps absorb what steps read
-  // and write beyond a value.
+  // The dictionary's bytes lie after the result's, so a value moves within one array. The gaps absorb reads
+  // and writes beyond a value.
   const from = starts[0];
   const dictionaryStart = total + STEP_BYTES;
   const bytes = new Uint8Array(dictionaryStart + starts[size] - from + STEP_BYTES);

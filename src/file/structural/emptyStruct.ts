@@ -1,13 +1,14 @@
 /**
- * Structs without members. A file stores only how many there are:
+ * Structs without members. A file stores only their number:
  *
  *     2.0    a page of the array `struct`, without buffers, as for any struct; in lists too
- *     2.1 …  a constant page without buffers and with the one layer NULLABLE_ITEM, also for structs inside structs. A
- *            column of nulls has the same page, but here no struct is null: the format has no levels for them, so
- *            they cannot be in lists or in null structs either
+ *     2.1 …  a constant page without buffers and with the one layer NULLABLE_ITEM, also for structs inside
+ *            structs. A column of nulls has the same page, but here no struct is null: the format has no
+ *            levels for them, so they cannot be in lists or in null structs either
  *
- * From 2.1 on, the reference miscounts a file's columns behind such a page where it reads them together with it. It
- * counts correctly where a fragment names the file twice: for these columns and for all others (write/dataFiles).
+ * From 2.1 on, the reference miscounts a file's columns after such a page if it reads them together with it.
+ * It counts correctly if a fragment names the file twice: for these columns and for all others
+ * (write/dataFiles).
  */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
@@ -18,8 +19,8 @@ import { type EncodedPage, type PageEncoding, type PageOrigin, unsupportedPage }
 
 /**
  * @param layout a spine that ends in a struct without members
- * @throws UnsupportedError for nulls and for structs in lists, TableSchemaValidationError for nulls where the layout
- *   allows none
+ * @throws UnsupportedError for nulls and for structs in lists, TableSchemaValidationError for nulls that the
+ *   layout forbids
  */
 export function encodeEmptyStructs(
   layout: Layout,
@@ -47,7 +48,7 @@ function checkValid(layout: Layout, column: Column, nullable: boolean, path: str
   checkValid(child.layout, column.children[0], child.nullable, path);
 }
 
-/** The error for structs without members in lists. */
+/** Makes the error for structs without members in lists. */
 export const inLists = (path: string): UnsupportedError =>
   new UnsupportedError(
     `column ${path}: only data files of version 2.0 hold structs without members in lists`,

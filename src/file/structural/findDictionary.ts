@@ -1,4 +1,6 @@
-/** Looks for a page dictionary: values that occur often enough to be stored once, with an index for each row. */
+/**
+ * Looks for a page dictionary: values that occur often enough to be stored once, with an index for each row.
+ */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { ValueSet } from "../../bytes/valueSet.js";
@@ -19,13 +21,13 @@ const LEAST_DICTIONARY_ROWS = 100;
 const SAMPLE_ROWS = 4096;
 /** Rows whose values are looked up in a step. */
 const STEP_ROWS = 2 ** 16;
-/** Most distinct values, as a share of the rows, in the sample and in all rows. */
+/** Maximum distinct values, as a share of the rows, in the sample and in all rows. */
 const SAMPLE_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 
 /**
- * Finds the dictionary of variable-width values; null where dictionary and indices would not save enough. A null has
- * the index of the value before it.
+ * Finds the dictionary of variable-width values; null if dictionary and indices would not save enough. A null
+ * has the index of the value before it.
  * @param offsets positions in `bytes`, starting at 0
  * @param ratio share of the values' size that dictionary and indices may take
  */
@@ -62,14 +64,20 @@ export function* findDictionary(
   return { indices, ...values };
 }
 
-/** Distinct values of a fixed width in the order of their first occurrence, and for each row the index of its value. */
+/**
+ * Distinct values of a fixed width in the order of their first occurrence, and for each row the index of its
+ * value.
+ */
 export interface FoundFixedDictionary {
   readonly indices: Uint32Array;
   readonly values: Uint8Array;
   readonly itemCount: number;
 }
 
-/** Finds the dictionary of values whose width is a multiple of 4 bytes; null where more than `limit` are distinct. */
+/**
+ * Finds the dictionary of values whose width is a multiple of 4 bytes; null if more than `limit` are
+ * distinct.
+ */
 export function findFixedDictionary(
   byteWidth: number,
   bytes: Uint8Array,
@@ -92,7 +100,10 @@ export function findFixedDictionary(
   return { indices, values, itemCount };
 }
 
-/** Counts the distinct values among `sampleCount` of `count` values; stops beyond `limit` and returns `limit` + 1. */
+/**
+ * Counts the distinct values among `sampleCount` of `count` values; stops beyond `limit` and returns `limit`
+ * + 1.
+ */
 export function countDistinct(
   byteWidth: number,
   bytes: Uint8Array,

@@ -1,15 +1,14 @@
 /**
- * Writes values of a fixed width into the chunks of a mini-block page, under the encoding that takes the least room by
- * a sample of them:
+ * Writes values of a fixed width into the chunks of a mini-block page, under the encoding that is smallest
+ * for a sample:
  *
  *     flat         back to back
  *     packed       words of 1, 2, 4 or 8 bytes, bit-packed
  *     runs         such words, run-length encoded
- *     dictionary   values of 8 or 16 bytes, few of them distinct, as 32-bit indices that are packed or runs themselves
- *     general      LZ4 or ZSTD over the bytes of each chunk, where the column's metadata asks for it
+ *     dictionary   values of 8 or 16 bytes, few of them distinct, as 32-bit indices that are packed or runs
+ *     general      LZ4 or ZSTD over the bytes of each chunk, if the column's metadata asks for it
  *
- * To build a dictionary, all values must be read. Where too many turn out to be distinct, the next best encoding is
- * used.
+ * To build a dictionary, all values must be read. If too many are distinct, the next best encoding is used.
  */
 
 import { alignTo8 } from "../../bytes/aligned.js";
@@ -32,26 +31,29 @@ import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } fro
 
 export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";
 
-/** Fixed-width values with levels go to full-zip pages from this width on. */
+/** Minimum width of values with levels that go to full-zip pages. */
 export const WIDE_VALUE_BYTES = 128;
 /** Bytes of values in a chunk. In 2.1 a whole chunk must stay within 32 KiB. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
-/** Most values in a chunk of runs. */
+/** Maximum values in a chunk of runs. */
 const RUN_CHUNK_VALUES = 4096;
-/** Share of a page that an encoding must save. With a tenth, pages without the encoding were over a tenth larger. */
+/**
+ * Share of a page that an encoding must save. With a tenth, pages without the encoding were over a tenth
+ * larger.
+ */
 const WORTHWHILE_SAVING = 0.08;
-/** Units of 1024 values sampled to estimate what encodings would save. */
+/** Units of 1024 values sampled to estimate the savings of encodings. */
 const SAMPLE_UNITS = 16;
-/** Values sampled to estimate how many are distinct, and the share of them that may be. */
+/** Values sampled to estimate the distinct ones, and the maximum share of them. */
 const DICTIONARY_SAMPLE = 4096;
 const DICTIONARY_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 /** Pages with fewer values are not worth a dictionary. */
 const LEAST_DICTIONARY_VALUES = 100;
-/** Bytes that a dictionary costs besides its values: its place in the file and its description. */
+/** Bytes of a dictionary besides its values: its entry in the file and its description. */
 const DICTIONARY_OVERHEAD = 128;
 
-/** Bits of the words that values of `byteWidth` are packed as; null where they are not packed. */
+/** Bits of the words that values of `byteWidth` are packed as; null for values that are not packed. */
 const wordBitsOf = (byteWidth: number): WordBits | null =>
   byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
     ? ((byteWidth * 8) as WordBits)
@@ -61,7 +63,7 @@ export const flat = (bitsPerValue: number): CompressiveEncoding => ({
   flat: { bitsPerValue, data: undefined },
 });
 
-/** The encodings worth trying, the best first; the last one always works. */
+/** Returns the encodings worth trying, the best first; the last one always works. */
 export function chooseFixedEncodings(
   byteWidth: number,
   bytes: Uint8Array,
@@ -85,14 +87,14 @@ export function chooseFixedEncodings(
   return choices;
 }
 
-/** Words of 32 bits and less have none: they pack as well as their indices would. */
+/** Words of 32 bits and less have no dictionary: they pack as well as indices would. */
 const hasDictionaries = (byteWidth: number): boolean => byteWidth === 8 || byteWidth === 16;
 
 const mayRun = ({ runsPerValue }: Survey, { rleThreshold }: CompressionOptions): boolean =>
   rleThreshold === null || runsPerValue < rleThreshold;
 
 interface Survey {
-  /** Size under each encoding, as a share of the plain size; infinite where the encoding does not apply. */
+  /** Size under each encoding, as a share of the plain size; infinite if the encoding does not apply. */
   readonly packed: number;
   readonly runs: number;
   readonly runsPerValue: number;
@@ -132,7 +134,7 @@ function surveyValues(byteWidth: number, bytes: Uint8Array, count: number): Surv
   };
 }
 
-/** Least size of a dictionary and its indices, as a share of the plain size. */
+/** Minimum size of a dictionary and its indices, as a share of the plain size. */
 function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, runsPerValue: number): number {
   const sampleCount = Math.min(count, DICTIONARY_SAMPLE);
   const limit = Math.floor(sampleCount * DICTIONARY_DISTINCT);
@@ -236,7 +238,7 @@ function encodeRuns(
   return { encoding: describeRle(wordBits), bufferCount: 2 };
 }
 
-/** Null where too many values are distinct. */
+/** Returns null if too many values are distinct. */
 function encodeWithDictionary(
   encoder: MiniBlockEncoder,
   byteWidth: number,
@@ -257,7 +259,10 @@ function encodeWithDictionary(
   };
 }
 
-/** Writes a dictionary's indices under the smaller of packing and runs, unless `options` ask for LZ4, ZSTD or none. */
+/**
+ * Writes a dictionary's indices under the smaller of packing and runs, unless `options` ask for LZ4, ZSTD or
+ * none.
+ */
 export function encodeDictionaryIndices(
   encoder: MiniBlockEncoder,
   indices: Uint32Array,
@@ -270,7 +275,9 @@ export function encodeDictionaryIndices(
   return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
 }
 
-/** Compresses a dictionary's block where that saves enough: at most one unit of words is packed; 2.2 may use LZ4. */
+/**
+ * Compresses a dictionary's block if that saves enough: at most one unit of words is packed; 2.2 may use LZ4.
+ */
 export function compressDictionary(
   encoding: CompressiveEncoding,
   block: Uint8Array,
@@ -285,7 +292,7 @@ export function compressDictionary(
   return { encoding: smallLz4Compressor.describe(encoding), block: compressed };
 }
 
-/** Null where the values are not words, or more than one unit of them. */
+/** Returns null if the values are not words, or more than one unit of them. */
 function packDictionary(
   { flat: plain }: CompressiveEncoding,
   block: Uint8Array,

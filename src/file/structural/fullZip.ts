@@ -1,6 +1,7 @@
 /**
- * The full-zip layout: large values, each right behind its levels. Buffer 0 holds the events back to back. Where rows
- * differ in size, buffer 1 is an index of their starts, which a reader of the whole page does not need. An event:
+ * The full-zip layout: large values, each after its levels. Buffer 0 holds the events back to back. If rows
+ * differ in size, buffer 1 is an index of their starts, which a reader of the whole page does not need. An
+ * event:
  *
  *     control word   (repetition << defBits) | definition, little-endian; 0 bytes without levels, then
  *                    1 byte for up to 8 bits of both, 2 for up to 16, 4 beyond
@@ -9,7 +10,8 @@
  *                    variable width: the length (bitsPerOffset bits) and as many bytes, of events with
  *                    definition level 0 only
  *
- * See valueShape.ts for the bytes of a value of fixed width, and packedRows.ts for those of a row of packed structs.
+ * See valueShape.ts for the bytes of a value of fixed width, and packedRows.ts for those of a row of packed
+ * structs.
  */
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
@@ -53,7 +55,7 @@ export function decodeFullZip(
     if (layout.kind !== "variable") {
       throw unsupportedPage(origin, `variable-width values for a column of layout ${layout.kind}`);
     }
-    // A column of bytes gets the rows of a packed struct as they are: these are descriptors of blobs.
+    // A column of bytes gets the rows of a packed struct unchanged: they are descriptors of blobs.
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
     const isLazy = encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
@@ -95,7 +97,7 @@ function decodeFixedEvents(
   events: Uint8Array,
   origin: PageOrigin,
 ): PageEvents {
-  // Lists of nulls alone, as LanceDB 0.22.3 to 0.26 wrote them, take no bytes.
+  // Lists of nulls alone take no bytes in files of LanceDB 0.22.3 to 0.26.
   const bits = page.bitsPerValue ?? 0;
   if (bits % 8 !== 0) throw corruptPage(origin, `full-zip values of ${bits} bits`);
   const byteWidth = bits / 8;
@@ -134,8 +136,9 @@ function decodeFixedEvents(
 const BLOCK_BYTES = 1 << 16;
 
 /**
- * Copies the visible values to the front of `values`, which is as large as `events`. Each block is copied whole, then
- * its values are moved together. Returns the number of values, or -1 where the events do not fill `events` exactly.
+ * Copies the visible values to the front of `values`, which is as large as `events`. Each block is copied
+ * whole, then its values are moved together. Returns the number of values, or -1 if the events do not fill
+ * `events` exactly.
  */
 function unzipFixed(
   events: Uint8Array,
@@ -181,10 +184,10 @@ function unzipFixed(
 
 // --------------------------------------------------------------------------------------- variable width
 
-/** Rows of a packed struct that are left as they are. */
+/** Rows of a packed struct that stay rows. */
 const PACKED_ROWS: VariableEncoding = { offsetBits: 32, decompress: null, symbols: null };
 
-/** The stored values of visible events, empty for nulls, and the levels. */
+/** Returns the stored values of visible events, empty for nulls, and the levels. */
 function decodeVariableEvents(
   page: FullZipLayout,
   layers: Layers,
@@ -203,7 +206,7 @@ function decodeVariableEvents(
   if (events.length > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
   const levels = newLevels(control, page.itemCount);
   const offsets = new Int32Array(visibleCount + 1);
-  // Values are moved together within a copy of the page; a move never overwrites what is still to be read.
+  // Values are moved together within a copy of the page; a move never overwrites unread bytes.
   const bytes = allocate?.(events.length) ?? new Uint8Array(events.length);
   bytes.set(events);
   const { maximumVisible } = layers;
@@ -214,8 +217,8 @@ function decodeVariableEvents(
 }
 
 /**
- * Moves the values to the front of `bytes`, which holds the events, and writes their ends to `offsets`. False unless
- * the events fill `bytes` exactly and the visible ones fill `offsets` exactly.
+ * Moves the values to the front of `bytes`, which holds the events, and writes their ends to `offsets`. False
+ * unless the events fill `bytes` exactly and the visible ones fill `offsets` exactly.
  */
 function unzipVariable(
   bytes: Uint8Array,
@@ -268,13 +271,13 @@ function unzipVariable(
   return read === total && value === visibleCount;
 }
 
-/** Whether full-zip pages may be used: in such a page, the reference takes nulls around a list for values. */
+/** True if full-zip pages may be used: in such a page, the reference takes nulls around a list for values. */
 export function mayZip({ layers }: PageLevels): boolean {
   const firstList = layers.findIndex(isListLayer);
   return firstList < 0 || !layers.includes(RepDefLayer.NULLABLE_ITEM, firstList);
 }
 
-/** Encodes values of a fixed width without levels. The page is the given pieces, back to back. */
+/** Encodes values of a fixed width without levels. The page is the pieces, back to back. */
 export function encodeFullZipFlat(
   pieces: readonly Uint8Array[],
   bitsPerValue: number,
@@ -298,7 +301,7 @@ export interface ZippedPart {
   readonly byteWidth: number;
 }
 
-/** The control word for levels with these bounds. */
+/** Control word for levels with these bounds. */
 function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
   const repBits = levelBits(listDepth);
   const defBits = levelBits(maximumDefinition);
@@ -307,8 +310,8 @@ function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
 }
 
 /**
- * Encodes values of a fixed width that consist of parts (item validity, items). Each value follows its control word;
- * the value of a null is zeros.
+ * Encodes values of a fixed width that consist of parts (item validity, items). Each value follows its
+ * control word; the value of a null is zeros.
  * @param valueCount number of visible events
  */
 export function encodeFullZipFixed(
@@ -366,7 +369,7 @@ export function encodeFullZipFixed(
 const SHORT_PART = 48;
 
 /**
- * Encodes values of variable width, each behind its control word and length; a null is its control word alone.
+ * Encodes values of variable width, each after its control word and length; a null is its control word alone.
  * @param offsets positions in `bytes` of the values of visible events, starting at 0; nulls are empty
  */
 export function encodeFullZipVariable(
@@ -425,7 +428,10 @@ export function encodeFullZipVariable(
   };
 }
 
-/** Row starts as words just wide enough for `largest`, the size that the events would have if all had values. */
+/**
+ * Encodes row starts as words just wide enough for `largest`, the size that the events would have if all had
+ * values.
+ */
 function encodeRepetitionIndex(starts: Float64Array, largest: number): Uint8Array {
   if (largest <= 0xff) return Uint8Array.from(starts);
   if (largest <= 0xffff) return new Uint8Array(Uint16Array.from(starts).buffer);

@@ -1,6 +1,6 @@
 /**
- * Encodes the levels of one kind in a page. All chunks share one encoding, so it is chosen for the page: from version
- * 2.2 on runs, where they take less room than packing; packing otherwise.
+ * Encodes the levels of one kind in a page. All chunks share one encoding, so it is chosen for the page: from
+ * version 2.2 on runs, if they are smaller than packed levels; packed levels otherwise.
  */
 
 import { bytesOf } from "../../bytes/view.js";
@@ -14,7 +14,10 @@ import {
 import { describeRle, RleBlock } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
 
-/** Most events of a chunk, and most bytes of each of its kinds of levels: each number is stored in 16 bits. */
+/**
+ * Maximum events of a chunk, and maximum bytes of each of its kinds of levels: each number is stored in 16
+ * bits.
+ */
 export const MAXIMUM_CHUNK_LEVELS = 65_535;
 
 /** Encodes levels to bytes, a range at a time. */
@@ -31,7 +34,7 @@ export function levelEncoder(levels: Uint16Array, bits: number, version: Structu
   return version !== "2.1" && runsSave(levels, bits) ? runEncoder(levels) : packEncoder(levels, bits);
 }
 
-/** All levels of a page as one block. */
+/** Encodes all levels of a page as one block. */
 export function encodeLevels(encoder: LevelEncoder, count: number): Uint8Array {
   const block = new Uint8Array(encoder.measure(0, count));
   encoder.write(block, 0);
@@ -68,12 +71,12 @@ const RUN_BYTES = 3;
 const BLOCK_HEAD_BYTES = 8;
 /** Longest run that one length byte holds. */
 const MAXIMUM_RUN = 255;
-/** Most units that the levels of one chunk spread over. */
+/** Maximum units of the levels of one chunk. */
 const CHUNK_UNITS = Math.ceil(MAXIMUM_CHUNK_LEVELS / PACK_UNIT) + 1;
 
 /**
- * Whether levels take less room as runs than packed, counted as if each unit were a chunk. False where a chunk of some
- * size could have more bytes of runs than its header can state.
+ * True if levels take less room as runs than packed, counted as if each unit were a chunk. False if a chunk
+ * of some size could have more bytes of runs than its header can state.
  */
 function runsSave(levels: Uint16Array, bits: number): boolean {
   const limit = outOfLinePackedBytes(bits, levels.length);

@@ -1,6 +1,6 @@
 /**
- * Writes fixed-size lists of fixed-width items. Wide lists, and lists that have neither levels nor null items, go to
- * full-zip pages. Other lists, and lists of bits, go to mini-block pages.
+ * Writes fixed-size lists of fixed-width items. Wide lists, and lists that have neither levels nor null
+ * items, go to full-zip pages. Other lists, and lists of bits, go to mini-block pages.
  */
 
 import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
@@ -16,14 +16,14 @@ import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "
 import { MiniBlockEncoder } from "./miniBlock.js";
 import { forwardFill, sliceBits, slotLevels } from "./slots.js";
 
-/** Most bytes of lists in a chunk of 2.1. */
+/** Maximum bytes of lists in a chunk of 2.1. */
 const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
 
-/** Nested fixed-size lists, taken apart. */
+/** Shape of nested fixed-size lists. */
 interface ListShape {
-  /** The dimension of each list, outer-most first. */
+  /** Dimension of each list, outermost first. */
   readonly dimensions: readonly number[];
-  /** Items of the inner-most lists in one value. */
+  /** Items of the innermost lists in one value. */
   readonly itemsPerValue: number;
   /** Bits of such an item. */
   readonly itemBits: number;
@@ -43,7 +43,7 @@ function describeList(column: FixedSizeListColumn): ListShape {
   };
 }
 
-/** @param validities for each list, whether its items have a bitmap */
+/** @param validities true for each list whose items have a bitmap */
 function listEncoding(shape: ListShape, validities: readonly boolean[]): CompressiveEncoding {
   return shape.dimensions.reduceRight<CompressiveEncoding>(
     (items, itemsPerValue, index) => ({
@@ -53,7 +53,10 @@ function listEncoding(shape: ListShape, validities: readonly boolean[]): Compres
   );
 }
 
-/** Encodes lists whose items are whole bytes and never null as a page of items alone; null for other lists. */
+/**
+ * Encodes lists whose items are whole bytes and never null as a page of items alone; returns null for other
+ * lists.
+ */
 export function encodePlainLists(
   columns: readonly FixedSizeListColumn[],
   levels: PageLevels,
@@ -69,13 +72,13 @@ export function encodePlainLists(
   return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, levels, listEncoding(shape, []));
 }
 
-/** A column of lists taken apart into bitmaps and items. */
+/** Bitmaps and items of a column of lists. */
 interface ListParts {
   readonly shape: ListShape;
   readonly encoding: CompressiveEncoding;
-  /** Item validity of each list that has one, outer-most first. */
+  /** Item validity of each list that has one, outermost first. */
   readonly bitmaps: readonly { readonly bits: Uint8Array; readonly itemsPerValue: number }[];
-  /** Items of the inner-most lists. */
+  /** Items of the innermost lists. */
   readonly items: FixedColumn | BitsColumn;
 }
 
@@ -96,7 +99,10 @@ function partsOf(column: FixedSizeListColumn): ListParts {
   return { shape, encoding: listEncoding(shape, validities), bitmaps, items: node };
 }
 
-/** The parts of full-zip values, whose bitmaps and items lie together, and the encoding that describes them. */
+/**
+ * Returns the parts of full-zip values, whose bitmaps and items lie together, and the encoding that describes
+ * them.
+ */
 export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; encoding: CompressiveEncoding } {
   const { shape, encoding, bitmaps, items } = partsOf(column);
   const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({
@@ -112,7 +118,7 @@ export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; enc
 
 const bitsOf = ({ bits, bitOffset, length }: BitsColumn): Uint8Array => sliceBits(bits, bitOffset, length);
 
-/** @param exceeds whether the events between the lists are too many for any chunk */
+/** @param exceeds true if the events between the lists are too many for any chunk */
 export function encodeList(
   column: FixedSizeListColumn,
   levels: PageLevels,
@@ -160,7 +166,7 @@ export function encodeList(
   return encoder.finish({ encoding, bufferCount: bitmaps.length + 1 });
 }
 
-/** The items of lists of bits from bit 0 on, with zeros for null lists. */
+/** Copies the items of lists of bits from bit 0 on, with zeros for null lists. */
 function validBits(items: BitsColumn, itemsPerValue: number, definition: Uint16Array | null): Uint8Array {
   const bits = bitsOf(items);
   if (definition === null) return bits;
@@ -173,7 +179,7 @@ function validBits(items: BitsColumn, itemsPerValue: number, definition: Uint16A
   return bits;
 }
 
-/** The `bitsPerValue` bits of every value, padded to whole bytes. */
+/** Copies the `bitsPerValue` bits of every value, padded to whole bytes. */
 function spreadBits(bits: Uint8Array, bitsPerValue: number, count: number): Uint8Array {
   const byteWidth = Math.ceil(bitsPerValue / 8);
   const spread = new Uint8Array(count * byteWidth);

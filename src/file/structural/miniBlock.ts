@@ -1,10 +1,11 @@
 /**
  * The mini-block layout: small values, in chunks that are compressed one by one.
  *
- * Buffers of a page: chunk words (chunkWords.ts), chunk data, the dictionary if there is one, the repetition index if
- * there are lists. A chunk, every part from `levels` on padded to a multiple of 8 from the chunk's start:
+ * Buffers of a page: chunk words (chunkWords.ts), chunk data, the dictionary if there is one, the repetition
+ * index if there are lists. A chunk, every part from `levels` on padded to a multiple of 8 from the chunk's
+ * start:
  *
- *     u16            number of levels (events), 0 where the page has neither kind
+ *     u16            number of levels (events), 0 if the page has neither kind
  *     u16            bytes of the repetition levels, if the page has them
  *     u16            bytes of the definition levels, if the page has them
  *     u16 or u32     bytes of each value buffer, as wide as the chunk words
@@ -29,7 +30,7 @@ import { ChunkWords, encodeChunkWords } from "./chunkWords.js";
 import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
-/** The values of a page, a slot per visible event, and the levels that say what they mean. */
+/** Values of a page, a slot per visible event, and their levels. */
 export interface PageEvents {
   /** Without validity. */
   readonly values: Column;
@@ -38,33 +39,34 @@ export interface PageEvents {
 
 export interface DecodeOptions {
   /**
-   * Makes the memory of values in mini-block pages; default: fresh memory. Where it is given, values of such pages are
-   * decoded when they are first looked at, if they are coded, packed or plain.
+   * Makes the memory of values in mini-block pages; default: fresh memory. If given, coded, packed and plain
+   * values are decoded when they are first read.
    */
   readonly allocate?: AllocateValues;
   /**
-   * Makes the memory of codes of texts in full-zip pages. Where it is given, these are decoded when they are first looked at.
+   * Makes the memory of codes of texts in full-zip pages. If given, texts are decoded when they are first
+   * read.
    */
   readonly allocateCodes?: AllocateValues;
   /** Makes the memory of texts in full-zip pages that are decoded from codes. Default: fresh memory. */
   readonly allocateTexts?: (byteLength: number) => Uint8Array;
-  /** The chunks of a mini-block page that are decoded. Default: all. */
+  /** Chunks of a mini-block page to decode. Default: all. */
   readonly chunks?: ChunkPlan;
-  /** Chunks whose first event begins a row, whatever its repetition level is. Default: none. */
+  /** Chunks whose first event begins a row, whatever its repetition level says. Default: none. */
   readonly withinRow?: readonly number[];
   /**
-   * Whether values that the page stores once stay in a dictionary, though the layout has none: for a layout of single
-   * values, or of lists of them. Default false.
+   * True if values that the page stores once stay in a dictionary, though the layout has none: for a layout
+   * of single values, or of lists of them. Default false.
    */
   readonly keepsDictionary?: boolean;
-  /** The dictionary of the page, where it has been decoded before. */
+  /** Dictionary of the page, if it was decoded before. */
   readonly dictionary?: DictionaryValues;
 }
 
 /**
  * Decodes a page. Its layout states the number of values; without lists, the caller has checked that number.
- * @param listCount where there are lists, one deep, around values that are one event each: how many, which must have been
- *   checked; null for all else
+ * @param listCount checked number of lists that are one deep, around values that are one event each; null for
+ *   all else
  */
 export function decodeMiniBlock(
   layout: LeafLayout,
@@ -104,8 +106,7 @@ export function decodeMiniBlock(
 }
 
 /**
- * Returns the values of a page's dictionary, in memory of their own: columns that have the dictionary may outlive the page.
- * @param buffers all buffers of the page
+  /** Chunks of a mini-block page to decode. Default: all. */
  */
 export function decodePageDictionary(
   layout: LeafLayout,
@@ -150,27 +151,32 @@ function indexChunks(
   return inPlace ?? new FixedChunks(decoder, bits / 8, itemCount, pageBytes, origin);
 }
 
-/** Where chunks of a page lie. */
+/** Positions of a page's chunks. */
 export interface ChunkPlan {
   /** Byte offsets of the chunks in the data, and the end of the last one. */
   readonly offsets: Float64Array;
   /** Values of each chunk. */
   readonly counts: Float64Array;
-  /** Maximum levels of all of them. */
+  /** Maximum number of levels of all chunks together. */
   readonly levelCount: number;
 }
 
-/** Most levels per byte of chunks with more levels than one of them can have: no encoding in use packs more densely. */
+/**
+ * Maximum levels per byte of chunks with more levels than one of them can have: no encoding in use packs more
+ * densely.
+ */
 const MAXIMUM_LEVELS_PER_BYTE = 1024;
 
-/** Throws where chunks of so many bytes are far too small to hold so many levels. */
+/** Throws if this many bytes of chunks are far too small to hold this many levels. */
 export function expectLevels(levelCount: number, byteCount: number, origin: PageOrigin): void {
   if (levelCount > Math.max(MAXIMUM_CHUNK_LEVELS, byteCount * MAXIMUM_LEVELS_PER_BYTE)) {
     throw corruptPage(origin, `${levelCount} levels in ${byteCount} bytes`);
   }
 }
 
-/** Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's. */
+/**
+ * Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's.
+ */
 export function planChunks(
   page: MiniBlockLayout,
   chunkWords: Uint8Array,
@@ -191,7 +197,9 @@ export function planChunks(
   return { offsets, counts, levelCount };
 }
 
-/** Levels of a chunk, which are looked at before the next one is decoded; with room for a unit of words behind them. */
+/**
+ * Levels of a chunk, which are read before the next one is decoded; with room for a unit of words after them.
+ */
 const chunkLevels = new Uint16Array(MAXIMUM_CHUNK_LEVELS + 1 + PACK_UNIT);
 
 /** Walks all chunks; hands their values to `values` and returns their levels. */
@@ -230,7 +238,7 @@ function decodeChunks(
     const count = counts[chunk];
     if (start + headerBytes > end) throw corruptPage(origin, `chunk ${chunk} shorter than its header`);
     const levels = data[start] | (data[start + 1] << 8);
-    // Without lists every event has a value slot; with them only a caller that reads the levels can tell.
+    // Without lists every event has a value slot; with them only a caller that reads the levels can check.
     if (hasLevels ? layers.listDepth === 0 && levels !== count : levels !== 0) {
       throw corruptPage(origin, `${levels} levels for the ${count} values of chunk ${chunk}`);
     }
@@ -272,10 +280,10 @@ function decodeChunks(
   return { repetition, definition, ...(rowStarts && { rowStarts: rowStarts.finish(origin) }) };
 }
 
-/** Most values of a chunk: its log2 has four bits. */
+/** Maximum values of a chunk: its log2 has four bits. */
 export const MAXIMUM_CHUNK_VALUES = 32_768;
 
-/** What a page stores about its values besides the chunks. */
+/** A page's record of its values besides the chunks. */
 export interface MiniBlockValues {
   readonly encoding: CompressiveEncoding;
   /** Buffers of a chunk. */
@@ -288,8 +296,8 @@ export interface MiniBlockValues {
 }
 
 /**
- * Lays out the chunks of a page; the caller writes the values where it is told. A chunk has the events of its values
- * and the events without a value in front of them; the last chunk has all events that are left.
+ * Lays out the chunks of a page; the caller writes the values to the returned positions. A chunk has the
+ * events of its values and the events without a value before them; the last chunk has all remaining events.
  */
 export class MiniBlockEncoder {
   /** Chunk data so far; its address is a multiple of 8. Replaced by `beginChunk` when it grows. */
@@ -297,13 +305,13 @@ export class MiniBlockEncoder {
   private position = 0;
   private readonly sizes: number[] = [];
   private readonly counts: number[] = [];
-  /** Two numbers per chunk: rows that end in it; its events of a row that goes on in the next chunk. */
+  /** Two numbers per chunk: rows that end in it; its events of a row that continues in the next chunk. */
   private readonly rowEnds: number[] = [];
   private valueCount = 0;
   private eventCount = 0;
-  /** What `eventsEnd` found last. */
-  private foundCount = -1;
-  private foundEnd = 0;
+  /** Last result of `eventsEnd`. */
+  private lastEndValue = -1;
+  private lastEndEvent = 0;
   private readonly repetitionEncoder: LevelEncoder | null;
   private readonly definitionEncoder: LevelEncoder | null;
 
@@ -322,9 +330,9 @@ export class MiniBlockEncoder {
   }
 
   /**
-   * Adds a chunk of `count` values, a power of two except in the last chunk. Returns where its value buffers go in
-   * `data`, which is zero there; each begins at the next multiple of 8 behind the one before.
-   * @throws UnsupportedError where the chunk would exceed the limits of the format
+   * Adds a chunk of `count` values, a power of two except in the last chunk. Returns the position of its
+   * value buffers in `data`, which is zero there; each begins at the next multiple of 8 after the one before.
+   * @throws UnsupportedError if the chunk would exceed the limits of the format
    */
   beginChunk(count: number, bufferSizes: readonly number[]): number {
     const repetition = this.repetitionEncoder;
@@ -381,8 +389,8 @@ export class MiniBlockEncoder {
     const { definition, eventCount, visibleCount, maximumVisible } = this.levels;
     if (this.valueCount + count === visibleCount) return eventCount;
     if (definition === null || visibleCount === eventCount) return this.eventCount + count;
-    const known = this.valueCount + count;
-    if (known === this.foundCount) return this.foundEnd;
+    const endValue = this.valueCount + count;
+    if (endValue === this.lastEndValue) return this.lastEndEvent;
     let event = this.eventCount;
     // Each round takes as many events as values are missing, which are all certain to be in the chunk.
     for (let left = count; left > 0; ) {
@@ -390,14 +398,14 @@ export class MiniBlockEncoder {
       for (const end = event + left; event < end; event++) visible += +(definition[event] <= maximumVisible);
       left -= visible;
     }
-    this.foundCount = known;
-    this.foundEnd = event;
+    this.lastEndValue = endValue;
+    this.lastEndEvent = event;
     return event;
   }
 
   /**
-   * How many of the next `count` values fit into a chunk together with the levels of their events: all, or a power of
-   * two.
+   * Number of the next `count` values that fit into a chunk together with the levels of their events: all, or
+   * a power of two.
    */
   fittingValues(count: number): number {
     const limit = maximumChunkEvents(this.version, this.levels);
@@ -431,7 +439,7 @@ export class MiniBlockEncoder {
     while (lastStart > firstEvent && repetition[lastStart] !== rowStart) lastStart--;
     const complete = lastEvent === this.levels.eventCount || repetition[lastEvent] === rowStart;
     const continues = firstEvent < lastEvent && repetition[firstEvent] !== rowStart;
-    // A row that began in an earlier chunk ends here too, unless it goes on beyond.
+    // A row that began in an earlier chunk ends here too, unless it continues in the next one.
     const ended = starts + (continues ? 1 : 0) - (complete ? 0 : 1);
     this.rowEnds.push(Math.max(ended, 0), complete ? 0 : lastEvent - lastStart);
   }
@@ -441,7 +449,7 @@ export class MiniBlockEncoder {
     this.data = enlarged(this.data, alignTo8(this.position + byteCount));
   }
 
-  /** The page, once all its values are in. */
+  /** Returns the page, after all its values were added. */
   finish(values: MiniBlockValues): EncodedPage {
     const { dictionary } = values;
     const { levels } = this;
@@ -468,7 +476,7 @@ export class MiniBlockEncoder {
     return { encoding: { miniBlock }, buffers, rowCount: levels.rowCount };
   }
 
-  /** Per chunk two u64: rows that end in it; events at its end whose row goes on in the next one. */
+  /** Writes two u64 per chunk: rows that end in it; events at its end whose row continues in the next one. */
   private encodeRepetitionIndex(): Uint8Array {
     const words = new Uint32Array(this.rowEnds.length * 2);
     for (let index = 0; index < this.rowEnds.length; index++) words[2 * index] = this.rowEnds[index];
@@ -478,10 +486,10 @@ export class MiniBlockEncoder {
 
 /** Largest chunk of version 2.1. */
 const MAXIMUM_SMALL_CHUNK_BYTES = 32_768;
-/** Most bytes of levels in a chunk of version 2.1; the rest is for the values. */
+/** Maximum bytes of levels in a chunk of version 2.1; the rest is for the values. */
 const SMALL_CHUNK_LEVEL_BYTES = 8_064;
 
-/** Most events whose levels fit into a chunk in every case. */
+/** Maximum number of events whose levels fit into a chunk in every case. */
 export function maximumChunkEvents(
   version: StructuralVersion,
   { listDepth, maximumDefinition }: Layers,

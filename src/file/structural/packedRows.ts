@@ -1,9 +1,9 @@
 /**
- * Rows of packed structs that have members of variable width (2.2), each a value of a full-zip page. Member after
- * member, without padding:
+ * Rows of packed structs that have members of variable width (2.2), each a value of a full-zip page. Member
+ * after member, without padding:
  *
  *     of fixed width       its bytes (valueShape.ts)
- *     of variable width    u32 or u64 length, then as many bytes, compressed by themselves as their encoding says
+ *     of variable width    u32 or u64 length, then as many bytes, each compressed according to the encoding
  *
  *     struct { a: int16, b: utf8 }    { 7, "xyz" }    07 00  03 00 00 00  78 79 7a
  *
@@ -68,12 +68,12 @@ export function decodePackedRows(
   return { kind: "packedStruct", length, validity: null, children };
 }
 
-/** Rows that are being split, one member of all rows at a time. */
+/** Rows to split, one member of all rows at a time. */
 interface Rows {
   readonly bytes: Uint8Array;
-  /** Where each row ends. */
+  /** End of each row. */
   readonly ends: Int32Array;
-  /** Where the next member of each row begins. */
+  /** Start of the next member of each row. */
   readonly next: Int32Array;
   readonly origin: PageOrigin;
 }
@@ -131,7 +131,7 @@ const SHORT_VALUE = 48;
 
 // ------------------------------------------------------------------------------------------------ encode
 
-/** The values of a member, as they are stored. */
+/** Stored values of a member. */
 export type PackedPart = FixedPart | VariablePart;
 
 export interface FixedPart {
@@ -152,7 +152,7 @@ export interface VariablePart {
 
 /**
  * Joins the members into rows.
- * @param definition for each row 0, or the level of its null; null where no row is null
+ * @param definition for each row 0, or the level of its null; null if no row is null
  */
 export function encodePackedRows(
   parts: readonly PackedPart[],

@@ -1,19 +1,19 @@
-/** The slots of a page's values: which of them are null, and what is written there. */
+/** Slots of a page's values: their nulls, and the values written for nulls. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { shiftBits } from "../../arrow/columns/validity.js";
 import { copyBits } from "../../bytes/bits.js";
 import { levelsOfValidity } from "../events/levels.js";
 
-/** For each slot of a column 1 if it is null, else 0; null where no slot is. */
+/** For each slot of a column 1 if it is null, else 0; null if no slot is. */
 export const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
   validity === null
     ? null
     : levelsOfValidity(shiftBits(validity.bytes, validity.bitOffset, 0, length), length);
 
 /**
- * The first `count` values, with the value before in each slot of a null, so that nulls neither widen packed values nor
- * interrupt runs. A view where no slot is null, else a copy.
+ * Returns the first `count` values, with the value before in each slot of a null, so that nulls neither widen
+ * packed values nor interrupt runs. A view if no slot is null, else a copy.
  */
 export function forwardFill(
   bytes: Uint8Array,

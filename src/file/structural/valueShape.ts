@@ -1,8 +1,9 @@
 /**
- * The bytes of a single value of fixed width: a number as it is, a boolean in a byte. A fixed-size list with null items
- * starts with one bitmap per such list layer, outer-most first, each padded to whole bytes. Where all items of a list layer
- * are null, a constant without a value stands for them, and they take no bytes. Where it stands for the values themselves and
- * no level says otherwise, the values are null, too, as they are to the reference.
+ * Bytes of a single value of fixed width: a number as it is, a boolean in a byte. A fixed-size list with null
+ * items starts with one bitmap per such list layer, outermost first, each padded to whole bytes. If all items
+ * of a list layer are null, a constant without a value stands for them, and they take no bytes. If it stands
+ * for the values themselves and no level says otherwise, the values are null, too, as they are to the
+ * reference.
  */
 
 import type {
@@ -19,13 +20,13 @@ import { encodingName } from "../compression/fixed.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { withItemValidity } from "./chunkValues.js";
 
-/** Bits of values that a page of nulls may stand for: such a page has few bytes, whatever it says. */
+/** Maximum bits of values in a page of nulls: such a page has few bytes, whatever it says. */
 const MAX_NULL_BITS = 2 ** 30;
 
-/** How one value of fixed width lies in its bytes. */
+/** Layout of one value of fixed width in its bytes. */
 export interface ValueShape {
   readonly byteWidth: number;
-  /** The column of `count` values that lie back to back; a view of them where that is possible. */
+  /** Returns the column of `count` values that lie back to back; a view of them if possible. */
   column(values: Uint8Array, count: number): Column;
 }
 
@@ -55,14 +56,14 @@ function listShape(
   encoding: CompressiveEncoding,
   origin: PageOrigin,
 ): ValueShape {
-  // Bits of each bitmap in front of a value's items; null for list layers whose items are all valid.
+  // Bits of each bitmap before a value's items; null for list layers whose items are all valid.
   const bitmaps: (number | null)[] = [];
   /** Items of each list layer in one value. */
   const itemCounts: number[] = [];
   let node: CompressiveEncoding | undefined = encoding;
   let level: FixedSizeListLayout["item"] = layout;
   let itemCount = 1;
-  /** Number of list layers around a constant; null where there is none. */
+  /** Number of list layers around a constant; null without one. */
   let nullDepth: number | null = null;
   while (level.kind === "fixedSizeList") {
     if (node?.constant !== undefined && node.constant.value === undefined) nullDepth ??= bitmaps.length;
@@ -125,7 +126,7 @@ function listShape(
   };
 }
 
-/** The `bits` bits at byte `start` of each of `count` values of `stride` bytes, without gaps. */
+/** Gathers the `bits` bits at byte `start` of each of `count` values of `stride` bytes, without gaps. */
 function gatherBits(
   values: Uint8Array,
   count: number,

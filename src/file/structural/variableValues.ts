@@ -1,10 +1,11 @@
 /**
- * Writes values of variable width, strings and binaries, into pages under the encoding that takes the least room:
+ * Writes values of variable width, strings and binaries, into pages under the encoding that takes the least
+ * room:
  *
- *     dictionary   where few values are distinct: 32-bit indices that are packed or runs, and the values once
+ *     dictionary   if few values are distinct: 32-bit indices that are packed or runs, and the values once
  *     FSST         text of some length, and binaries with huge values (fsst.ts)
- *     general      LZ4 or ZSTD, where the column's metadata asks for it: over each chunk, or each full-zip value. ZSTD
- *                  also where values are huge and it takes less room than FSST
+ *     general      LZ4 or ZSTD, if the column's metadata asks for it: over each chunk, or each full-zip
+ *                  value. ZSTD also for huge values if it takes less room than FSST
  *     plain        offsets and bytes
  */
 
@@ -29,19 +30,19 @@ import { findDictionary } from "./findDictionary.js";
 import { compressDictionary, encodeDictionaryIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
 
-/** Values as a page without a dictionary stores them. */
+/** Values in the form of a page without a dictionary. */
 export interface StoredValues extends PlainValues {
   readonly encoding: CompressiveEncoding;
-  /** Compresses each chunk or full-zip value as the last step; null where nothing does. */
+  /** Compresses each chunk or full-zip value as the last step; null for no compression. */
   readonly compressor: Compressor | null;
 }
 
-/** Most bytes of offsets and values in a chunk. */
+/** Maximum bytes of offsets and values in a chunk. */
 const CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
 const VARIABLE_CHUNK_VALUES = 4096;
-/** Binaries are tried under FSST, and all values under ZSTD, when one of them is at least this long. */
+/** Minimum length of a value for which binaries are tried under FSST, and all values under ZSTD. */
 const HUGE_VALUE_BYTES = 32 * 1024;
-/** Bytes of values that are compressed to find out what ZSTD saves. */
+/** Bytes of values that are compressed to measure the saving of ZSTD. */
 const SAMPLE_BYTES = 256 * 1024;
 /** Values of the sample that are compressed in one step. */
 const STEP_VALUES = 16;
@@ -60,8 +61,8 @@ export function* storeValues(
   const { compression } = options;
   const plain = describeVariable(offsetBits);
   if (compression === "lz4" || compression === "zstd") {
-    const found = compressor(compression, options.level);
-    return { ...values, encoding: found.describe(plain), compressor: found };
+    const chosen = compressor(compression, options.level);
+    return { ...values, encoding: chosen.describe(plain), compressor: chosen };
   }
   const insist = compression === "fsst";
   const huge = compression === null && longest(values.offsets) >= HUGE_VALUE_BYTES;
@@ -79,7 +80,10 @@ export function* storeValues(
   return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
 }
 
-/** Whether a sample of the values takes much less room if each is compressed by itself than under FSST. */
+/**
+ * True if a sample of the values takes much less room under this compressor, each value by itself, than under
+ * FSST.
+ */
 function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<boolean> {
   const sample = sampleOf(values);
   const { offsets, bytes } = sample;
@@ -98,7 +102,7 @@ function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<
   return size < (codes.bytes.length + tableBytes) * (1 - ZSTD_SAVING);
 }
 
-/** A sample of values from all over the page; all of them where they are few bytes. */
+/** Takes a sample of values from all over the page; all of them if they are few bytes. */
 function sampleOf(values: PlainValues): PlainValues {
   const count = values.offsets.length - 1;
   const step = Math.max(1, Math.floor(values.bytes.length / SAMPLE_BYTES));
@@ -115,7 +119,7 @@ function sampleOf(values: PlainValues): PlainValues {
   return { offsets: Int32Array.from(ends), bytes: concatBytes(parts, size) };
 }
 
-/** Writes the values as indices and dictionary; null where that saves too little, or FSST takes less room. */
+/** Writes the values as indices and dictionary; null if that saves too little, or FSST takes less room. */
 export function* encodeVariableDictionary(
   newEncoder: () => MiniBlockEncoder,
   { offsets, bytes }: PlainValues,
@@ -124,25 +128,25 @@ export function* encodeVariableDictionary(
   version: StructuralVersion,
   options: CompressionOptions,
 ): Steps<{ encoder: MiniBlockEncoder; values: MiniBlockValues } | null> {
-  const found = yield* findDictionary(offsets, bytes, definition, options.dictionaryRatio);
-  if (found === null) return null;
-  const plain = encodeVariableBlock(offsetBits, found.offsets, found.bytes);
+  const distinct = yield* findDictionary(offsets, bytes, definition, options.dictionaryRatio);
+  if (distinct === null) return null;
+  const plain = encodeVariableBlock(offsetBits, distinct.offsets, distinct.bytes);
   const dictionary = compressDictionary(describeVariable(offsetBits), plain, version);
-  const { length } = found.indices;
+  const { length } = distinct.indices;
   if (text && dictionary.block.length > LARGE_DICTIONARY_SHARE * bytes.length) {
     const stored = yield* storeValues({ offsets, bytes }, offsetBits, text, options);
     const size = variableChunkBytes(offsetBits, length, stored.bytes.length);
-    const indexBytes = (length * Math.log2(found.offsets.length)) / 8;
+    const indexBytes = (length * Math.log2(distinct.offsets.length)) / 8;
     if (stored.compressor === null && size < dictionary.block.length + indexBytes) return null;
   }
   const encoder = newEncoder();
   return {
     encoder,
     values: {
-      ...encodeDictionaryIndices(encoder, found.indices, version, options),
+      ...encodeDictionaryIndices(encoder, distinct.indices, version, options),
       dictionary: {
         ...dictionary,
-        itemCount: found.offsets.length - 1,
+        itemCount: distinct.offsets.length - 1,
       },
     },
   };
@@ -151,7 +155,7 @@ export function* encodeVariableDictionary(
 /** Writes the values as chunks. */
 export function encodeVariableChunks(
   encoder: MiniBlockEncoder,
-  { offsets, bytes, encoding, compressor: found }: StoredValues,
+  { offsets, bytes, encoding, compressor: chunkCompressor }: StoredValues,
   offsetBits: 32 | 64,
   version: StructuralVersion,
 ): MiniBlockValues {
@@ -169,13 +173,13 @@ export function encodeVariableChunks(
     }
     count = encoder.fittingValues(count);
     const size = sizeOf(start, count);
-    if (found === null) {
+    if (chunkCompressor === null) {
       const index = encoder.beginChunk(count, [size]);
       encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, index);
     } else {
       const plain = new Uint8Array(size);
       encodeVariableChunk(offsetBits, offsets, bytes, start, count, plain, 0);
-      const chunk = found.compress(plain);
+      const chunk = chunkCompressor.compress(plain);
       const offset = encoder.beginChunk(count, [chunk.length]);
       encoder.data.set(chunk, offset);
     }
@@ -201,7 +205,7 @@ export function compressEach({ offsets, bytes }: PlainValues, { compress }: Comp
   return { offsets: positions, bytes: concatBytes(parts, position) };
 }
 
-/** The value that all valid rows share, or null. */
+/** Returns the value that all valid rows share, or null. */
 export function commonValue(
   offsets: Int32Array,
   bytes: Uint8Array,

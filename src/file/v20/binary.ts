@@ -78,8 +78,8 @@ function decodeEqualLengths(
 /**
  * Encodes values as a `binary` array.
  * @param offsets one more than there are values; the first may be any number
- * @param isNull for each value, 1 or 0; null where none is null. Null values must be empty
- * @param compressor compresses the bytes, where that makes them fewer
+ * @param isNull for each value, 1 or 0; null if none is null. Null values must be empty
+ * @param compressor compresses the bytes, if that makes them fewer
  */
 export function encodeBinary(
   offsets: Int32Array | BigInt64Array,

@@ -1,6 +1,6 @@
 /**
- * Blobs of 2.0: a packed struct of two 64-bit numbers per value, position and size (../blobs/blobDescriptors.ts). A
- * null has position 1; nothing else says which values are null.
+ * Blobs of 2.0: a packed struct of two 64-bit numbers per value, position and size
+ * (../blobs/blobDescriptors.ts). A null has position 1; nothing else marks nulls.
  */
 
 import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/columns/column.js";

@@ -1,14 +1,14 @@
 /**
  * Decoding of one page of a leaf column of a 2.0 data file: a tree of arrays over the page's buffers.
  *
- *     nullable     noNulls: an array; someNulls: a validity bitmap (an array of bits, 1 = valid) and an array;
- *                  allNulls: nothing
+ *     nullable     noNulls: an array; someNulls: a validity bitmap (an array of bits, 1 = valid) and an
+ *                  array; allNulls: nothing
  *     leaves       fixedWidth.ts, binary.ts, dictionary.ts
  *     fixedSizeList  `dimension` items to a value, an array of their own
  *     packedStruct   the members of a row side by side (../compression/packedStruct.ts), none of them null
  *     struct         nothing: structs without members
  *
- * As in later versions, everything in a page is checked before use. Memory is bounded by the page and `rowCount`.
+ * As in later versions, everything in a page is checked before use. The page and `rowCount` bound memory.
  */
 
 import type {
@@ -32,7 +32,7 @@ import { bufferAt, type PageBuffers } from "./pageBuffers.js";
 /**
  * Decodes a page of a leaf. The column may be a view over `buffers`, which must not be changed afterwards.
  * @param rowCount number of values of the page; sizes the result
- * @throws CorruptFileError where the buffers are not what `encoding` says
+ * @throws CorruptFileError if the buffers contradict `encoding`
  * @throws UnsupportedError for an encoding that is not supported
  */
 export function decodeArrayPage(
@@ -122,7 +122,10 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);
 }
 
-/** Decodes rows of members side by side in one buffer. Each member is described as if it had the buffer to itself. */
+/**
+ * Decodes rows of members side by side in one buffer. Each member is described as if it had the buffer to
+ * itself.
+ */
 function decodePacked(
   layout: PackedStructLayout,
   { inner, buffer }: PackedStruct,

@@ -29,10 +29,10 @@ type DecodeItems = (
   page: PageBuffers,
 ) => Column;
 
-/** The most items an optimisation dictionary may have: its indices are bytes, and 0 is null. */
+/** Maximum items of an optimisation dictionary: its indices are bytes, and 0 is null. */
 export const MAXIMUM_BYTE_ITEMS = 255;
 
-/** Decodes an optimisation dictionary to the values it stands for. */
+/** Decodes an optimisation dictionary to its values. */
 export function decodeIndexedValues(
   layout: Layout,
   { indices: indexEncoding, items: itemEncoding, itemCount }: Dictionary,
@@ -43,7 +43,7 @@ export function decodeIndexedValues(
   checkItemCount(itemCount, page);
   const indices = decodeIndices(indexEncoding, indexBits(indexEncoding, page), count, page);
   const items = decodeItems(layout, itemEncoding, itemCount, page);
-  /** For each index whether it is a null. */
+  /** 1 for each index that is a null. */
   const isNull = new Uint8Array(itemCount + 1);
   isNull[0] = 1;
   const { validity: itemValidity } = items;
@@ -96,7 +96,7 @@ export function decodeDictionaryColumn(
     else valid[row >>> 3] |= 1 << (row & 7);
   }
   if (itemValidity?.nullCount === 1 && isLastNull(dictionary)) {
-    // The writer put this item behind the others for null rows; it is not part of the dictionary.
+    // The writer put this item after the others for null rows; it is not part of the dictionary.
     dictionary = sliceColumn(dictionary, 0, itemCount - 1);
   }
   const indices: FixedColumn = { kind: "fixed", byteWidth, length: count, validity: null, values };

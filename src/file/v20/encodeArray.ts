@@ -1,16 +1,18 @@
 /**
- * Encodes the rows of a leaf column as a page of a 2.0 data file, in the forms that the reference writes itself:
+ * Encodes the rows of a leaf column as a page of a 2.0 data file, in the forms that the reference writes
+ * itself:
  *
  *     fixed width, bits    nullable(flat)
  *     fixed-size lists     nullable(fixedSizeList(nullable(flat)))
- *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices; LZ4, ZSTD or FSST where
- *                          the column's metadata asks for it
- *     dictionary-typed     dictionary; null rows point at a null item behind the others
- *     packed structs       packedStruct(nullable(flat)…) over one buffer; struct, with none, where they have no members
+ *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices; LZ4, ZSTD or
+ *                          FSST if the column's metadata asks for it
+ *     dictionary-typed     dictionary; null rows point at a null item after the others
+ *     packed structs       packedStruct(nullable(flat)…) over one buffer; struct, with none, if they have no
+ *                          members
  *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
  *
- * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and no data gets to disk
- * that readers cannot see.
+ * Slots of null rows are written as zeros or empty values. Equal rows then make equal pages, and no data gets
+ * to disk that readers cannot see.
  */
 
 import type {
@@ -106,7 +108,7 @@ function encodeArray(
   }
 }
 
-/** For each value 1 if it is null, else 0; null where no value is. */
+/** For each value 1 if it is null, else 0; null if no value is. */
 function nullFlags({ validity, length }: Column): Uint8Array | null {
   if (validity === null) return null;
   const { bytes, bitOffset } = validity;
@@ -128,9 +130,7 @@ function copyOfBits(bits: Uint8Array, bitOffset: number, count: number): Uint8Ar
 
 type FixedShape = FixedColumn | BitsColumn | FixedSizeListColumn;
 
-/**
- * @param hidden for each value, 1 where it lies in a null list and is written as zero; null where none does
- */
+/** @param hidden for each value, 1 if it lies in a null list and is written as zero; null if none does */
 function encodeFixedShape(
   column: FixedShape,
   hidden: Uint8Array | null,
@@ -256,17 +256,17 @@ function encodeVariable(
   if (layout.text && layout.offsetBits === 32) {
     // findDictionary takes null flags as levels: 0 is a value.
     const levels = isNull === null ? null : Uint16Array.from(isNull);
-    const found = runSync(findDictionary(offsets, bytes, levels));
-    const itemCount = found === null ? 0 : found.offsets.length - 1;
-    if (found !== null && itemCount > 0 && itemCount <= MAXIMUM_BYTE_ITEMS) {
-      const indices = new Uint8Array(found.indices.length);
+    const dictionary = runSync(findDictionary(offsets, bytes, levels));
+    const itemCount = dictionary === null ? 0 : dictionary.offsets.length - 1;
+    if (dictionary !== null && itemCount > 0 && itemCount <= MAXIMUM_BYTE_ITEMS) {
+      const indices = new Uint8Array(dictionary.indices.length);
       for (let row = 0; row < indices.length; row++) {
-        if (isNull === null || isNull[row] === 0) indices[row] = found.indices[row] + 1;
+        if (isNull === null || isNull[row] === 0) indices[row] = dictionary.indices[row] + 1;
       }
       return {
         dictionary: {
           indices: noNulls(encodeFlatArray(8, [indices], page)),
-          items: encodeBinary(found.offsets, found.bytes, null, page),
+          items: encodeBinary(dictionary.offsets, dictionary.bytes, null, page),
           itemCount,
         },
       };

@@ -1,7 +1,7 @@
 /**
- * Ends of strings, binaries and lists of a 2.0 page. One u64 per value says where the value ends among the bytes or
- * items, counted from the first one of the page. A null has the end of the value before it plus an adjustment that is
- * larger than any end.
+ * Ends of strings, binaries and lists of a 2.0 page. One u64 per value is the value's end among the bytes or
+ * items, counted from the first one of the page. A null has the end of the value before it plus an adjustment
+ * that is larger than any end.
  *
  *     "a", null, "bb", ""   adjustment 4   →   1, 5, 3, 3
  */
@@ -19,7 +19,7 @@ export interface DecodedEnds {
 
 /**
  * @param ends `count` u64
- * @param limit number of bytes or items there are, below 2^31
+ * @param limit number of bytes or items, below 2^31
  */
 export function decodeEnds(
   ends: Uint8Array,
@@ -53,7 +53,7 @@ export function decodeEnds(
 
 /**
  * @param offsets one more than there are values; counted from the first one
- * @param isNull for each value, 1 or 0; null where none is null
+ * @param isNull for each value, 1 or 0; null if none is null
  */
 export function encodeEnds(
   offsets: Int32Array | BigInt64Array,

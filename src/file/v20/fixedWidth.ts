@@ -1,10 +1,11 @@
 /**
  * Arrays of fixed-width values of a 2.0 page. Little-endian, bits least significant first:
  *
- *     flat                  the values side by side, ⌈n·bits/8⌉ bytes; the buffer may be compressed as a whole
- *     bitpackedForNonNeg    units of 1024 words in FastLanes order (../compression/bitpack.ts), one width for all,
- *                           the last unit filled up with zeros
- *     bitpacked             words of W bits side by side, sign-extended where `signed`; old releases
+ *     flat                  the values side by side, ⌈n·bits/8⌉ bytes; the buffer may be compressed as a
+ *                           whole
+ *     bitpackedForNonNeg    units of 1024 words in FastLanes order (../compression/bitpack.ts), one width
+ *                           for all, the last unit filled up with zeros
+ *     bitpacked             words of W bits side by side, sign-extended if `signed`; old releases
  *     fixedSizeBinary       an array of n·width bytes
  *     constant              one value, which all rows have; no buffer
  */
@@ -26,7 +27,7 @@ import { corruptPage, unsupportedPage } from "../container/page.js";
 import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
 
 /**
- * The values of an array in ⌈n·bits/8⌉ bytes; a view where they are stored in that form.
+ * Returns the values of an array in ⌈n·bits/8⌉ bytes; a view if they are stored in that form.
  * @param count sizes the result
  */
 export function decodeFixedWidth(
@@ -63,7 +64,7 @@ export function decodeFixedWidth(
   throw unsupportedPage(origin, `${arrayName(values)} for values of ${bitsPerValue} bits`);
 }
 
-/** The array inside a nullable one that has no nulls, or the array itself. */
+/** Returns the array inside a nullable one that has no nulls, or the array itself. */
 export function nonNullArray(encoding: ArrayEncoding | undefined, page: PageBuffers): ArrayEncoding {
   const inner = encoding?.nullable === undefined ? encoding : encoding.nullable.noNulls?.values;
   if (inner === undefined) throw corruptPage(page.origin, "missing array, or nulls where none can be");
@@ -71,11 +72,11 @@ export function nonNullArray(encoding: ArrayEncoding | undefined, page: PageBuff
   return inner;
 }
 
-/** All bytes of an array of bytes. Their number is known from elsewhere, so the caller checks it. */
+/** Returns all bytes of an array of bytes. The array does not state their number, so the caller checks it. */
 export function decodeBytes(encoding: ArrayEncoding | undefined, page: PageBuffers): Uint8Array {
   if (encoding?.nullable?.allNulls !== undefined) return new Uint8Array(0);
-  const { flat, ...other } = nonNullArray(encoding, page);
-  if (flat === undefined) throw unsupportedPage(page.origin, `${arrayName(other)} for bytes`);
+  const { flat, ...rest } = nonNullArray(encoding, page);
+  if (flat === undefined) throw unsupportedPage(page.origin, `${arrayName(rest)} for bytes`);
   expectBits(flat.bitsPerValue, 8, page);
   return flatBytes(flat, page);
 }
@@ -86,7 +87,7 @@ function expectBits(actual: number, expected: number, page: PageBuffers): void {
   }
 }
 
-/** Compressions by the names that 2.0 gives them. */
+/** Compressions by their names in 2.0. */
 const SCHEMES: Readonly<Partial<Record<string, number>>> = {
   zstd: CompressionScheme.ZSTD,
   lz4: CompressionScheme.LZ4,
@@ -149,7 +150,7 @@ function decodeBitpacked(
       if (mask !== 0) {
         const slot = start + byte * 8;
         const index = Math.floor(slot / 8);
-        // A read behind the buffer's end gives undefined, which shifts as 0 and is masked away.
+        // A read after the buffer's end gives undefined, which shifts as 0 and is masked away.
         bits |= ((bytes[index] | (bytes[index + 1] << 8)) >>> (slot % 8)) & mask;
       }
       values[value * wordBytes + byte] = bits;
@@ -178,8 +179,8 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
 }
 
 /**
- * Bytes per row of a page whose only buffer holds nothing but its rows, side by side, unchanged and without nulls; null
- * for any other page.
+ * Bytes per row of a page whose only buffer holds nothing but its rows, side by side, unchanged and without
+ * nulls; null for any other page.
  */
 export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number | null {
   if (packedStruct !== undefined) {
@@ -220,7 +221,7 @@ export const encodeFlatArray = (
 /** Marks an array as free of nulls, as the format requires. */
 export const noNulls = (values: ArrayEncoding): ArrayEncoding => ({ nullable: { noNulls: { values } } });
 
-/** An array's encoding in words, for messages. */
+/** Names an array's encoding, for messages. */
 export function arrayName(encoding: ArrayEncoding): string {
   const name = Object.entries(encoding).find(([, member]) => member !== undefined)?.[0];
   return name === undefined || name === "unknown" ? "an unknown encoding" : `the encoding ${name}`;

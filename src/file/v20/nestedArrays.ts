@@ -1,18 +1,19 @@
 /**
  * Lists and structs of 2.0 files. Every node of a schema has a column of its own there:
  *
- *     list      one page value per list: where it ends among the items (endOffsets.ts); `itemCount` tells how many
- *               items the lists of a page have. The items are the values of the next column, page after page:
- *               those of a page of lists begin where the ones of the page before end
+ *     list      one page value per list: its end among the items (endOffsets.ts); `itemCount` is the number
+ *               of items of the lists of a page. The items are the values of the next column, page after
+ *               page: those of a page of lists begin where the ones of the page before end
  *     struct    nothing but its length; the members are columns of the same length. A struct is never null
  *
- *     text      in files of Lance before 0.14: as a list of bytes. The bytes have the next column, which no field names
+ *     text      in files of Lance before 0.14: as a list of bytes. The next column, which no field names, has
+ *               the bytes
  *
  *     list<struct<a>>   [{a: 1}, {a: 2}], null, [], [{a: 3}]
  *                       list 2, 6, 2, 3 (adjustment 4)    struct, 3 values    a 1, 2, 3
  *
- * The column of a leaf is read together with those of the lists around it: {@link NestedArrays} are the pages of all
- * of them that make up some rows. Page boundaries differ from column to column.
+ * The column of a leaf is read together with those of the lists around it: {@link NestedArrays} are the pages
+ * of all of them that make up some rows. Page boundaries differ from column to column.
  */
 
 import type {
@@ -51,8 +52,8 @@ import { PageBufferList } from "./pageBuffers.js";
 
 /**
  * Decodes the pages of a leaf and of the lists around it.
- * @param layout a spine: one leaf and what is around it
- * @param buffers those of all pages, outer-most lists first
+ * @param layout a spine: one leaf and the nodes around it
+ * @param buffers those of all pages, outermost lists first
  */
 export function decodeNestedArrays(
   layout: Layout,
@@ -90,7 +91,7 @@ class NestedDecoder {
     return this.#leaf(layout, arrays);
   }
 
-  /** Texts as lists of bytes. */
+  /** Decodes texts that are lists of bytes. */
   #texts({ offsetBits }: VariableLayout, arrays: NestedArrays): Column {
     const lists = this.#lists(
       { kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false },
@@ -149,7 +150,7 @@ class NestedDecoder {
   }
 }
 
-/** @throws CorruptFileError for an array that is not one of lists */
+/** @throws CorruptFileError for an array other than one of lists */
 export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) {
   if (encoding?.list === undefined) throw corruptPage(origin, "no lists in a column of lists");
   return encoding.list;
@@ -160,8 +161,8 @@ export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) 
 /**
  * Encodes the values that `rowCount` rows have in one column.
  * @param encodeLeaf makes a page of the values of a leaf
- * @throws UnsupportedError for null structs, which 2.0 has no way to store, TableSchemaValidationError for nulls where
- *   the layout allows none
+ * @throws UnsupportedError for null structs, which 2.0 cannot store, TableSchemaValidationError for nulls
+ *   that the layout forbids
  */
 export function encodeNestedPage(
   { layout, isHeader, path, metadata, nullable: topNullable }: FileColumn,
@@ -228,7 +229,7 @@ function encodeLists(column: ListColumn): EncodedPage {
   return { encoding: { array: { list } }, buffers: page.buffers, rowCount: length };
 }
 
-/** Where lists end, counted from 0 with null lists empty, and which of them are null. */
+/** Ends of lists, counted from 0 with null lists empty, and the null lists. */
 function visibleOffsets({ offsets, validity, length }: ListColumn): {
   offsets: Int32Array;
   isNull: Uint8Array | null;
@@ -251,7 +252,7 @@ function visibleOffsets({ offsets, validity, length }: ListColumn): {
   return { offsets: visible, isNull };
 }
 
-/** The items of all lists but the null ones. */
+/** Takes the items of all lists but the null ones. */
 function visibleItems(column: ListColumn): Column {
   const { offsets, length, items } = column;
   const first = Number(offsets[0]);

@@ -1,4 +1,4 @@
-/** The buffers of a 2.0 page, which the arrays in it name by index. */
+/** Buffers of a 2.0 page, which the arrays in it name by index. */
 
 import { BufferKind, type BufferReference } from "../../format/encodings20.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
@@ -9,7 +9,7 @@ export interface PageBuffers {
   readonly origin: PageOrigin;
 }
 
-/** @throws CorruptFileError for a buffer that is not there, UnsupportedError for one outside the page */
+/** @throws CorruptFileError for a missing buffer, UnsupportedError for one outside the page */
 export function bufferAt(page: PageBuffers, reference: BufferReference | undefined): Uint8Array {
   if (reference !== undefined && reference.bufferType !== BufferKind.PAGE) {
     throw unsupportedPage(page.origin, "buffers outside the page");

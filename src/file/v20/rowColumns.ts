@@ -1,7 +1,8 @@
 /**
- * Arranges the columns of a 2.0 file by rows. A leaf in lists has its values in one column and the ends of its lists in
- * others. Here they become one column whose pages hold whole rows, as in later versions: each of them is a page of the
- * outer-most lists and all pages of the columns inside that hold a part of it. Pure: reads only metadata.
+ * Arranges the columns of a 2.0 file by rows. A leaf in lists has its values in one column and the ends of
+ * its lists in others. Here they become one column whose pages hold whole rows, as in later versions. Such a
+ * page is a page of the outermost lists and the pages of the columns inside that hold parts of it. Pure:
+ * reads only metadata.
  */
 
 import { firstIndex } from "../../bytes/search.js";
@@ -13,10 +14,10 @@ import type { ArrayPage, NestedArrays } from "../container/page.js";
 import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import { listOf } from "./nestedArrays.js";
 
-/** Where a file keeps a leaf. */
+/** Columns of a leaf in a file. */
 export interface LeafColumns {
   readonly columnIndex: number;
-  /** Columns of the lists around it, outer-most first. */
+  /** Columns of the lists around it, outermost first. */
   readonly listColumnIndexes: readonly number[];
 }
 
@@ -26,26 +27,26 @@ interface BufferHome {
   readonly bufferIndex: number;
 }
 
-/** A leaf or one of the lists around it, and where the items of its pages begin. */
+/** A leaf or one of the lists around it, and the start of the items of each page. */
 interface NestedColumn {
   readonly columnIndex: number;
   readonly pages: readonly DataPage[];
-  /** For lists: items in front of each page, then items of all pages; null for a leaf. */
+  /** For lists: items before each page, then items of all pages; null for a leaf. */
   readonly itemStarts: Float64Array | null;
   readonly valueCount: number;
 }
 
 /**
- * Most values in a page that may take no bytes in the file; the reference cuts pages far below this number. Structs
- * without members have no limit, as they take no memory either.
+ * Maximum values in a page that may take no bytes in the file; the reference cuts pages far below this
+ * number. Structs without members have no limit, as they take no memory either.
  */
 const MAXIMUM_BYTELESS_VALUES = 2 ** 26;
-/** Most values that a byte may stand for, in any encoding. */
+/** Maximum values of a byte, in any encoding. */
 const VALUES_PER_BYTE = 1024;
 
 /**
- * The file with a column for each of the `leaves`, in their order, in place of its own columns.
- * @throws CorruptFileError where the columns of a leaf don't fit each other
+ * Returns the file with a column for each of the `leaves`, in their order, in place of its own columns.
+ * @throws CorruptFileError if the columns of a leaf contradict each other
  */
 export function columnsByRows(file: DataFileMetadata, leaves: readonly LeafColumns[]): DataFileMetadata {
   const homes: BufferHome[][] = [];
@@ -104,7 +105,9 @@ function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHom
   });
 }
 
-/** Whether a leaf is one of texts or binaries as lists of bytes, whose bytes are the next column (nestedArrays.ts). */
+/**
+ * True for a leaf of texts or binaries as lists of bytes, whose bytes are the next column (nestedArrays.ts).
+ */
 const hasBytesApart = (file: DataFileMetadata, columnIndex: number): boolean =>
   file.columns[columnIndex]?.pages[0]?.layout.array?.list !== undefined;
 
@@ -136,7 +139,7 @@ function nestedColumn(file: DataFileMetadata, columnIndex: number, isList: boole
 }
 
 /**
- * Pages `first` to `end - 1` of a column, with the pages inside them.
+ * Returns pages `first` to `end - 1` of a column, with the pages inside them.
  * @param skip values of the first page that don't belong to the rows
  * @param take called with the pages in the order they are decoded
  */
