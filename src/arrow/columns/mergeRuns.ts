@@ -14,7 +14,7 @@ export interface RunBlock {
 }
 
 /** Compares rows by the keys of their blocks. */
-export interface RunOrder<Keys> {
+export interface BlockOrder<Keys> {
   keysOf(block: RunBlock): Keys;
   /** Negative if row `i` of the first block comes before row `j` of the second, 0 if they are equal. */
   compare(one: Keys, i: number, two: Keys, j: number): number;
@@ -40,7 +40,7 @@ interface Cursor<Keys> {
 
 export async function* mergeRuns<Keys>(
   runs: readonly AsyncIterable<RunBlock>[],
-  order: RunOrder<Keys>,
+  order: BlockOrder<Keys>,
 ): AsyncGenerator<RunBlock, void, undefined> {
   const opened: AsyncIterator<RunBlock>[] = [];
   try {
@@ -70,7 +70,7 @@ async function nextBlock(blocks: AsyncIterator<RunBlock>): Promise<RunBlock | nu
   }
 }
 
-async function mergeBlock<Keys>(heap: CursorHeap<Keys>, order: RunOrder<Keys>): Promise<RunBlock> {
+async function mergeBlock<Keys>(heap: CursorHeap<Keys>, order: BlockOrder<Keys>): Promise<RunBlock> {
   const parts: (readonly Column[])[] = [];
   const partOf = new Uint32Array(MERGED_ROWS);
   /** Row within the part. */
@@ -128,9 +128,9 @@ function gathered(
 /** The cursors with the one whose row comes first at the top. */
 class CursorHeap<Keys> {
   readonly #cursors: Cursor<Keys>[];
-  readonly #order: RunOrder<Keys>;
+  readonly #order: BlockOrder<Keys>;
 
-  constructor(cursors: Cursor<Keys>[], order: RunOrder<Keys>) {
+  constructor(cursors: Cursor<Keys>[], order: BlockOrder<Keys>) {
     this.#cursors = cursors;
     this.#order = order;
     for (let index = cursors.length >>> 1; index >= 0; index--) this.#sink(index);

@@ -5,7 +5,6 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
-import { enlarged } from "../../bytes/growing.js";
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 import { bodyIsGone } from "./parsedBody.js";
@@ -213,7 +212,9 @@ async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): 
       if (isLong) refuseManyNodes(bytes);
       const room = memory?.hold(JSON_USE, bytes.length + size);
       if (room !== undefined) await room;
-      bytes = enlarged(bytes, size);
+      const larger = new Uint8Array(size);
+      larger.set(bytes);
+      bytes = larger;
     }
     bytes.set(piece, length);
     length += piece.length;
