@@ -106,7 +106,9 @@ export function decodeMiniBlock(
 }
 
 /**
-  /** Chunks of a mini-block page to decode. Default: all. */
+ * Returns the values of a page's dictionary, in memory of their own: columns with the dictionary may outlive
+ * the page.
+ * @param buffers all buffers of the page
  */
 export function decodePageDictionary(
   layout: LeafLayout,
