@@ -1,4 +1,4 @@
-/** Declaring a table: a name and a place without data. */
+/** Declares a table: a name and a location without data. */
 
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -9,7 +9,8 @@ import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 
 /**
- * @param location where there is nothing, or only orphans of an earlier attempt
+ * Declares a table.
+ * @param location empty, or with orphans of an earlier attempt
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function declareAt(
@@ -21,12 +22,12 @@ export async function declareAt(
   const { id, directory } = location;
   const { disk, latestVersions } = environment;
   const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
-  // Another table may have been moved there since the place was found free.
+  // Another table may have moved there since the location was checked.
   const refuse = async () => {
     if ((await latestVersions.find(directory)) !== null) throw exists();
   };
   if (id.length === 1) {
-    // The row first: a row without its directory means nothing.
+    // The row comes first, because a row without its directory means nothing.
     await publishTable(environment, location, properties, signal, refuse);
     if (!(await reserve(disk, directory))) throw exists();
   } else {

@@ -1,6 +1,6 @@
 /**
- * Names of tables, in order and page by page. Candidates are sorted first and looked at one group after the
- * other, so that a page costs what is on it.
+ * Lists the names of tables in order, page by page. It sorts the candidates and checks them group by group,
+ * so that the cost of a page depends on its length.
  */
 
 import { firstIndex } from "../bytes/search.js";
@@ -14,25 +14,25 @@ import { type Catalog, compareNames } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
-/** What part of a listing is wanted. */
+/** The requested part of a listing. */
 export interface NamePageRequest {
-  /** Names up to and including this one are left out. */
+  /** Names up to and including this one are omitted. */
   readonly after: string;
   readonly limit: number;
 }
 
 export interface NamePage {
   readonly names: readonly string[];
-  /** The last name, where more may follow. */
+  /** Last name of the page, if more may follow. */
   readonly pageToken?: string;
 }
 
-/** Directory probes under way at once. */
+/** Number of directories that are checked concurrently. */
 const PARALLELISM = 16;
-/** From this many on, directories are looked for in a list of all rather than one by one. */
+/** Number of names from which directories are listed rather than checked one by one. */
 const MANY = 64;
 
-/** A page of names that are known to exist; they are in order. */
+/** Returns a page of sorted names that all exist. */
 export function pageOf(names: readonly string[], { after, limit }: NamePageRequest): NamePage {
   const start = firstAfter(names, after);
   const end = Math.min(names.length, start + limit);
@@ -42,17 +42,17 @@ export function pageOf(names: readonly string[], { after, limit }: NamePageReque
     : { names: page };
 }
 
-/** @param names in order */
+/** @param names sorted */
 const firstAfter = (names: readonly string[], after: string): number =>
   firstIndex(0, names.length, (index) => compareNames(names[index], after) > 0);
 
-/** True if a name is to be listed; a promise where the disk, or somebody else, must be asked. */
+/** Returns true if a name belongs on the page; a promise if the disk or a callback must be asked. */
 export type Probe = (name: string) => boolean | Promise<boolean>;
 
-/** True if the caller may know of an object; null where everybody may. */
+/** Returns true if the caller may know of an object; null if everybody may. */
 export type Visibility = ((id: readonly string[]) => Promise<boolean>) | null;
 
-/** A page of those names that exist; they are in order. */
+/** Returns a page of those sorted names that exist. */
 export async function pageOfExisting(
   names: readonly string[],
   { after, limit }: NamePageRequest,
@@ -81,15 +81,15 @@ export async function pageOfExisting(
   return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };
 }
 
-/** A probe for the names that exist and that the caller may see. */
+/** Combines the checks that a name exists and that the caller may see it. */
 function visible(exists: Probe, isVisible: Visibility, idOf: (name: string) => readonly string[]): Probe {
   if (isVisible === null) return exists;
   return async (name) => (await exists(name)) && (await isVisible(idOf(name)));
 }
 
 /**
- * Names of the tables in a namespace.
- * @param includeDeclared whether tables without data are listed
+ * Lists the names of the tables in a namespace.
+ * @param includeDeclared true if tables without data are listed
  * @throws NamespaceNotFoundError
  */
 export async function listTableNames(
@@ -117,7 +117,7 @@ export async function listTableNames(
   );
 }
 
-/** Identifiers of all tables in all namespaces, joined by `$`. */
+/** Lists the ids of all tables in all namespaces, joined by `$`. */
 export async function listAllTableNames(
   environment: CatalogEnvironment,
   page: NamePageRequest,
@@ -137,10 +137,7 @@ export async function listAllTableNames(
   return pageOfExisting(names, page, visible(isTable, isVisible, pathOf));
 }
 
-/**
- * Makes a probe that tells by its id whether a table of the catalog is to be listed, for a number of
- * candidates.
- */
+/** Makes a probe for tables of the catalog by their ids, prepared for a number of candidates. */
 async function childProbe(
   environment: CatalogEnvironment,
   catalog: Catalog,
@@ -158,7 +155,7 @@ async function childProbe(
       if (location !== null && inRoot?.has(location) === true) return true;
       directory = directoryOfRow(root, location, objectId);
     } catch (error) {
-      // A damaged row must not hide the others: its name is listed, and using it tells what is wrong.
+      // A damaged row must not hide the others: its name is listed, and using it reports the damage.
       if (error instanceof CorruptFileError) return true;
       throw error;
     }
@@ -168,8 +165,8 @@ async function childProbe(
 }
 
 /**
- * A root that is not there is an empty one. Anything else in its place is a mistake that an empty list would
- * hide.
+ * Refuses a root that is not a directory, because an empty list would hide the mistake. A missing root is
+ * empty.
  * @throws InvalidInputError
  */
 export async function refuseFileAsRoot({ disk, root }: CatalogEnvironment): Promise<void> {
@@ -178,7 +175,7 @@ export async function refuseFileAsRoot({ disk, root }: CatalogEnvironment): Prom
   throw new InvalidInputError(`root: ${root} is not the path of a directory: there is a file`);
 }
 
-/** Names of directories in the root that a table of the root may have, in order. */
+/** Lists the directories in the root whose names root tables may have, in order. */
 async function rootTableNames(environment: CatalogEnvironment): Promise<string[]> {
   const entries = await environment.disk.list(environment.root);
   if (entries === null) await refuseFileAsRoot(environment);
@@ -211,7 +208,7 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
 }
 
 /**
- * True if a directory of versions holds one. Behind a link out of where the engine may work, there are none.
+ * Returns true if a directory of versions contains one. A link out of the admitted directories contains none.
  */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries =

@@ -1,4 +1,4 @@
-/** Makes and drops namespaces. They are rows of the catalog; nothing else lies on disk for them. */
+/** Makes and drops namespaces, which are rows of the catalog and nothing else. */
 
 import {
   InternalError,
@@ -29,13 +29,14 @@ import {
   requireNamespace,
 } from "./rows/objects.js";
 
-/** `existOk` leaves a namespace that exists as it is; `overwrite` makes an empty one anew. */
+/** `existOk` leaves an existing namespace as it is; `overwrite` replaces an empty one. */
 export type CreationMode = "fail" | "existOk" | "overwrite";
 
 /**
+ * Makes a namespace.
  * @returns the namespace's properties
- * @throws NamespaceNotFoundError where the parent does not exist, NamespaceAlreadyExistsError where the id is
- *   taken, NamespaceNotEmptyError for one that would be overwritten and holds something
+ * @throws NamespaceNotFoundError if the parent does not exist, NamespaceAlreadyExistsError if the id exists
+ * @throws NamespaceNotEmptyError if `overwrite` would replace a namespace that contains something
  */
 export async function addNamespace(
   environment: CatalogEnvironment,
@@ -82,7 +83,7 @@ export async function addNamespace(
   return result;
 }
 
-/** Takes away the orphans of a creation of a root table of that name, unless they may still become one. */
+/** Removes the orphans of a root table's creation, unless they may still become a table. */
 async function clearClaim(
   environment: CatalogEnvironment,
   path: readonly string[],
@@ -98,8 +99,8 @@ async function clearClaim(
 }
 
 /**
- * Refuses the id of a table: tables and namespaces share one space of ids. A table's row without a directory
- * does not count; a row with a directory, but no table in it, is that of a table being made.
+ * Refuses the id of a table, because tables and namespaces share their ids. A table's row without a directory
+ * does not count. A row with a directory but no table in it belongs to a table that is being made.
  * @throws NamespaceAlreadyExistsError
  */
 async function refuseTable(
@@ -129,19 +130,19 @@ async function isTakenInRoot(
 }
 
 export interface DropOptions {
-  /** True if to drop also what the namespace holds, at any depth, with the data of its tables. */
+  /** True to drop all nested objects as well, with the data of their tables. */
   readonly cascade: boolean;
-  /** A namespace that does not exist is no error. */
+  /** True if a missing namespace is not an error. */
   readonly skipMissing: boolean;
-  /** Throws unless an object in it may be dropped as well; called for each, and again under the lock. */
+  /** Throws if a nested object may not be dropped; called for each, and again under the lock. */
   readonly allow: (objectType: string, id: readonly string[]) => Promise<void>;
 }
 
 /**
  * Removes a namespace in one step.
- * @returns its properties, or null where it did not exist
- * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError where it was dropped and files of
- *   tables stay
+ * @returns its properties, or null if it did not exist
+ * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError if it was dropped and files of tables
+ *   remain
  */
 export async function removeNamespace(
   environment: CatalogEnvironment,
@@ -154,8 +155,8 @@ export async function removeNamespace(
   const allowAll = async (rows: readonly CatalogRow[]): Promise<void> => {
     for (const { objectType, objectId } of rows) await allow(objectType, pathOf(objectId));
   };
-  // First without the lock, as it may take its time; objects that have come since are asked about under the
-  // lock.
+  // First without the lock, because the callback may be slow. Under the lock only new objects are asked
+  // about.
   if (cascade) await allowAll((await readCatalog(environment)).rowsBelow(objectIdOf(path)));
   await changeCatalog(
     environment,
@@ -184,7 +185,7 @@ export async function removeNamespace(
   return properties;
 }
 
-/** @throws InternalError where directories stay: by then it is decided that the namespace is dropped */
+/** @throws InternalError if directories remain; the namespace is dropped already */
 async function discardAll(
   environment: CatalogEnvironment,
   path: readonly string[],
@@ -209,7 +210,7 @@ interface DoomedDirectory {
   readonly directory: string;
 }
 
-/** Directories that belong to the removed rows alone. */
+/** Returns the directories that only the removed rows use. */
 async function directoriesOf(
   environment: CatalogEnvironment,
   catalog: Catalog,
@@ -228,7 +229,7 @@ async function directoriesOf(
   return directories;
 }
 
-/** The id of something that exists below a namespace, or null. */
+/** Returns the id of an object below a namespace, or null. */
 async function leftBelow(
   environment: CatalogEnvironment,
   catalog: Catalog,

@@ -1,7 +1,4 @@
-/**
- * Gives an id to a table whose data lies below the root, and takes the id from it; the data stays where it
- * is.
- */
+/** Registers tables whose data lies below the root, and deregisters them; the data stays in its directory. */
 
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -38,16 +35,16 @@ import { watchTable } from "./watchTable.js";
 
 export interface RegistrationOptions {
   readonly properties: Properties | undefined;
-  /** A table that has the id loses it; its data stays, too. */
+  /** True to take the id from a table that has it; its data stays, too. */
   readonly overwrite: boolean;
-  /** Throws unless the caller may take a table that had another id last. */
+  /** Throws if the caller may not take a table that last had another id. */
   readonly allow: (formerId: readonly string[]) => Promise<void>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * @throws InvalidInputError where there is no table at the location, or it is another table's, even if only
- *   on file systems that fold names
+ * Registers a table.
+ * @throws InvalidInputError if the location has no table, or is another table's on some file system
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function attachTable(
@@ -75,8 +72,8 @@ export async function attachTable(
       if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
     }
   };
-  // First without the lock, as it may take its time; the table may have had yet another id since, which is
-  // asked about under the lock.
+  // First without the lock, because the callback may be slow. The check under the lock asks about a later
+  // id.
   await allowFormer();
   const row = rowOf(id, location, encodeProperties(properties));
   let before: CatalogRow | null = null;
@@ -85,11 +82,11 @@ export async function attachTable(
     async (catalog) => {
       requireNamespace(catalog, parentOf(id));
       refuseOtherObject(catalog, id);
-      // Root tables are dropped under the lock that is held.
+      // Root tables are dropped under the lock that this function holds.
       await refuseDropped(environment.disk, tableLocation);
       const present = tableRow(catalog, id);
       const others = catalog.rows.filter((each) => each !== present);
-      // A link, or a short name of Windows, may lead to the place of another.
+      // A link, or a short name of Windows, may lead to another table's location.
       if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
@@ -106,16 +103,16 @@ export async function attachTable(
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
       }
-      // The table that had the id loses it.
+      // The previous table loses the id.
       if (!isRoot && present.location !== location) await noteDisplaced(environment, id, present);
       return { replace: new Map([[objectIdOf(id), row]]) };
     },
     signal,
   );
   if (isNewName) await show(environment, tableLocation, row, isTable, signal);
-  // A caller that dropped a table there before may have taken the directory away until the row could be seen.
-  // Where the row has changed since, others have gone on from it: the table was registered, and then dropped
-  // or renamed.
+  // Another caller may have removed the directory, on dropping a table, before the row was visible. If the
+  // row has changed since, others have continued from it: the table was registered, and then dropped or
+  // renamed.
   else if (!isRoot && !(await isTable(tableLocation.directory)) && (await withdraw(environment, row, before)))
     throw noTable(tableLocation);
   return tableLocation;
@@ -131,9 +128,7 @@ async function noteDisplaced(
   await noteFormerId(environment, { id, location, directory });
 }
 
-/**
- * Gives a row its earlier content back; false where it has changed since it was written, and stays as it is.
- */
+/** Restores the earlier content of a row; returns false if the row has changed since it was written. */
 async function withdraw(
   environment: CatalogEnvironment,
   { objectId, location, metadata }: CatalogRow,
@@ -150,9 +145,9 @@ async function withdraw(
 }
 
 /**
- * Shows a hidden root table, which decides which of several callers has registered it. That caller makes sure
- * that the row is its own.
- * @throws TableAlreadyExistsError where another was first, InvalidInputError where the table is gone
+ * Shows a hidden root table, which decides the race between several callers. The winner makes sure that the
+ * row is its own.
+ * @throws TableAlreadyExistsError if another caller was first, InvalidInputError if the table is gone
  */
 async function show(
   environment: CatalogEnvironment,
@@ -168,8 +163,7 @@ async function show(
       if (!isShown) {
         const showing = await unhide(environment.disk, location.directory, isTable);
         if (showing === "taken") throw await notHidden(environment, location);
-        // Others have gone on from the table. A row of that name is that of the table that they have made
-        // there.
+        // Others have continued from the table. A row of that name belongs to a table that they made.
         if (showing === "gone") return null;
         isShown = true;
       }
@@ -182,7 +176,7 @@ async function show(
   );
 }
 
-/** Why a root table that was found to be hidden can't be registered after all. */
+/** Returns the error for a root table that turned out not to be hidden. */
 async function notHidden(environment: CatalogEnvironment, location: TableLocation): Promise<Error> {
   const entry = await findTable(environment, location.id);
   if (entry === null) return noTable(location);
@@ -191,15 +185,13 @@ async function notHidden(environment: CatalogEnvironment, location: TableLocatio
 
 /** Data to register. */
 interface FoundData {
-  /** The place of its directory without symbolic links. */
+  /** Location without symbolic links. */
   readonly realLocation: string;
-  /** True if the directory lies under a path. */
+  /** Returns true if the directory lies under a path. */
   readonly isTable: (directory: string) => Promise<boolean>;
 }
 
-/**
- * @throws InvalidInputError unless a table lies there, inside the root
- */
+/** @throws InvalidInputError unless a table lies there, inside the root */
 async function requireData(environment: CatalogEnvironment, location: TableLocation): Promise<FoundData> {
   const { disk, root } = environment;
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(location.directory)];
@@ -221,12 +213,15 @@ async function requireData(environment: CatalogEnvironment, location: TableLocat
 const noTable = ({ location }: TableLocation): InvalidInputError =>
   new InvalidInputError(`location: there is no table at ${location}`);
 
-/** @throws InvalidInputError where only the orphans of a dropped table lie there */
+/** @throws InvalidInputError if only the orphans of a dropped table lie there */
 async function refuseDropped(disk: Disk, location: TableLocation): Promise<void> {
   if (await isDropped(disk, location.directory)) throw noTable(location);
 }
 
-/** True if a place that was found has exactly that name, and would be found on a case-sensitive disk. */
+/**
+ * Returns true if an existing location is spelled exactly like this, so that a case-sensitive disk would find
+ * it.
+ */
 async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }: TableLocation) {
   let parent = root;
   for (const name of location.split("/")) {
@@ -237,7 +232,7 @@ async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }:
 }
 
 /**
- * Takes a table's id from it. A root table is hidden, as its directory would still be listed otherwise.
+ * Deregisters a table. A root table is hidden, because its directory would still be listed.
  * @throws TableNotFoundError, NamespaceNotFoundError
  */
 export async function detachTable(

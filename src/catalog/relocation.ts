@@ -1,11 +1,11 @@
 /**
- * Gives a table another id. Inside child namespaces only its row changes. A table of the root lies under its
- * own name, so there its directory moves, and the move decides:
+ * Gives a table another id. Inside child namespaces only its row changes. A root table lies under its own
+ * name, so its directory moves, and the move decides:
  *
- *   row of the new place ─ rename the directory ─ remove the old row
+ *     row of the new location ─ rename the directory ─ remove the old row
  *
- * A row without its directory means nothing. So the table has its old id up to the move and its new one from
- * then on, wherever the process ends.
+ * A row without its directory means nothing. So the table has its old id before the move and its new one
+ * after it, wherever the process dies.
  */
 
 import { ConcurrentModificationError, TableAlreadyExistsError, UnsupportedError } from "../errors.js";
@@ -36,12 +36,12 @@ import { rowOf, tableNotFound } from "./tableRows.js";
 import { watchTable } from "./watchTable.js";
 
 /**
+ * Renames a table.
  * @param entry an existing table
  * @param newId the new id, which must be free
- * @throws InvalidInputError for an illegal name and one that folds together with another's,
- *   NamespaceNotFoundError where the new parent does not exist, TableAlreadyExistsError where the id is
- *   taken, UnsupportedError for a table with branches that would move, and for one that the file system does
- *   not move
+ * @throws InvalidInputError for an illegal name, or one that folds together with another's
+ * @throws NamespaceNotFoundError if the new parent does not exist, TableAlreadyExistsError if the id exists
+ * @throws UnsupportedError for a table that must move and has branches, or that the file system does not move
  */
 export async function relocateTable(
   environment: CatalogEnvironment,
@@ -57,10 +57,10 @@ export async function relocateTable(
   }
   const isTable = await watchTable(environment.disk, entry);
   await refuseBranches(environment, entry);
-  // Where only case changes, a disk that ignores case finds the table itself there.
+  // If only case changes, a disk that ignores case finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(location.location);
   if (isTaken) await clearPlace(environment, location, signal);
-  // A note in the directory holds the id that the table had before it came into the root.
+  // A note in the directory contains the id from before the table came to the root.
   if (newId.length > 1) await renewFormerId(environment, { ...entry, id: newId });
   await move(environment, entry, location, isTable, signal);
   return location;
@@ -101,7 +101,7 @@ async function changeId(
 }
 
 /**
- * Refuses a table with branches: they name the directory they came from by its absolute path.
+ * Refuses a table with branches: they name their source directory by its absolute path.
  * @throws UnsupportedError
  */
 async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
@@ -123,8 +123,8 @@ async function move(
 ): Promise<void> {
   const before = tableRow(await readCatalog(environment), location.id);
   try {
-    // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which
-    // knows the table by its directory, and would be neither done nor undone.
+    // During the move no writer of this engine is in the middle of a commit. No batch is either: it knows
+    // the table by its directory, and could neither be done nor undone.
     await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
       await reservePlace(environment, table, location, signal);
       environment.handles.evict(table.directory);
@@ -133,7 +133,7 @@ async function move(
         await changeCatalog(environment, (catalog, catalogLease) => move.plan(catalog, catalogLease));
       } catch (error) {
         if (move.outcome === "no") await forgetRow(environment, location, before?.location ?? null);
-        // The table has moved: a row of its old id that can't be removed means nothing.
+        // The table has moved: a remaining row of its old id means nothing.
         if (move.outcome !== "yes") throw error;
       }
     });
@@ -143,7 +143,7 @@ async function move(
   }
 }
 
-/** Gives the new place its row, which means nothing as long as there is no directory. */
+/** Writes the row of the new location, which means nothing without a directory. */
 async function reservePlace(
   environment: CatalogEnvironment,
   table: TableLocation,
@@ -165,7 +165,7 @@ async function reservePlace(
 }
 
 /**
- * @throws NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError where the catalog forbids the
+ * @throws NamespaceNotFoundError, TableAlreadyExistsError or TableNotFoundError if the catalog forbids the
  *   move
  */
 function refuseMove(catalog: Catalog, table: TableLocation, location: TableLocation): void {
@@ -175,19 +175,16 @@ function refuseMove(catalog: Catalog, table: TableLocation, location: TableLocat
     throw tableNotFound(table.id);
 }
 
-/**
- * The codes that a move back fails with where the new place is empty by now, or something else lies in the
- * old one.
- */
+/** Codes with which a move back fails if the new location is empty, or the old one is occupied. */
 const LEFT_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTEMPTY", "EEXIST"]);
 
 /**
  * Moves a directory under the catalog's lock. Meanwhile no other table gets a name that folds together with
- * the new one, and nobody removes the row of the old place or the new one. As the process may have been
- * suspended in between, it looks again once the directory has moved, and moves it back if the move was wrong.
+ * the new one, and nobody removes the row of either location. The process may be suspended in between, so it
+ * checks again after the move, and moves the directory back if the move was wrong.
  */
 class Move {
-  /** True if the directory has moved for good. */
+  /** "yes" if the directory has moved for good. */
   outcome: "no" | "unknown" | "yes" = "no";
   readonly #environment: CatalogEnvironment;
   readonly #table: TableLocation;
@@ -196,8 +193,8 @@ class Move {
   readonly #lease: LockLease;
 
   /**
-   * @param isTable whether the table that is meant lies under a path
-   * @param lease of the table's lock
+   * @param isTable returns true if the directory under a path is the right table
+   * @param lease lease of the table's lock
    */
   constructor(
     environment: CatalogEnvironment,
@@ -234,24 +231,23 @@ class Move {
       const code = codeOf(error);
       if (code === "ENOENT") throw tableNotFound(table.id, error);
       if (code === "EXDEV") throw immovable(table.id, error);
-      // Somebody has begun to make a table there since the place was found free.
+      // Another writer has begun to make a table there since the location was checked.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(location.id);
-      // After any other failure it is not known whether the directory moved. If it did, the new row is its
-      // row.
+      // After any other failure the directory may have moved. If it did, the new row is its row.
       if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
       throw error;
     }
     // The table's lock has moved with it.
     this.#lease.movedTo(location.directory);
     rootNames.forget();
-    // A table that is not there any more has moved, and was then taken away from there.
+    // If the table is missing, it has moved, and another caller has removed it from there.
     if ((await disk.stat(location.directory)) !== null) await this.#lookAgain(catalogLease);
     this.outcome = "unknown";
     await disk.syncDirectory(root);
     this.outcome = "yes";
   }
 
-  /** Makes sure that the place still has its row, and nothing else. */
+  /** Checks that the location still has its row, and nothing else. */
   async #requireReserved(catalog: Catalog): Promise<void> {
     const { id, location, directory } = this.#location;
     const { disk } = this.#environment;
@@ -262,14 +258,14 @@ class Move {
         `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
       );
     }
-    // A writer that is about to make a table there has made its directory, which would give way as long as it
-    // is empty. Where only case changes, a disk that ignores case finds the table itself there.
+    // A writer that is about to make a table there has made its directory, which would give way while it
+    // is empty. If only case changes, a disk that ignores case finds the table itself there.
     if (mayOverlap(this.#table.location, location)) return;
     if ((await disk.stat(directory)) !== null) throw taken(id);
   }
 
   /**
-   * Rows of another engine may name the directory as well.
+   * Refuses a directory that rows of another engine name as well.
    * @throws UnsupportedError
    */
   async #refuseShared(catalog: Catalog): Promise<void> {
@@ -282,12 +278,10 @@ class Move {
     );
   }
 
-  /**
-   * @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is
-   */
+  /** @throws LeaseLostError if the catalog's lock is lost, ConcurrentModificationError if the table's is */
   async #confirm(catalogLease: LockLease): Promise<void> {
     await this.#lease.confirm().catch((cause: unknown) => {
-      // The change of the catalog can't be retried with a lost lock.
+      // The change of the catalog cannot be retried with a lost lock.
       throw new ConcurrentModificationError(
         `table ${formatIdentifier(this.#table.id)}: its lock was lost, and it was not moved; please retry`,
         { cause },
@@ -296,17 +290,17 @@ class Move {
     await catalogLease.confirm();
   }
 
-  /** The last look at which the move can still be taken back. */
+  /** Checks the move for the last time before it becomes final. */
   async #lookAgain(catalogLease: LockLease): Promise<void> {
     const { disk, rootNames } = this.#environment;
     const { id, location } = this.#table;
     const tableLocation = this.#location;
     try {
       const isHidden = id.length === 1 && (await isDeregistered(disk, tableLocation.directory));
-      // Another table may have come to lie there since this one was opened.
+      // Another table may have replaced this one since it was opened.
       if (isHidden || !(await this.#isTable(tableLocation.directory))) throw tableNotFound(id);
       await refuseBranches(this.#environment, { ...tableLocation, id });
-      // Some file systems ignore a rename that changes case alone.
+      // Some file systems ignore a rename that only changes case.
       if (
         mayOverlap(location, tableLocation.location) &&
         !(await rootNames.all()).has(tableLocation.location)
@@ -315,8 +309,8 @@ class Move {
           `the file system does not change ${location} to ${tableLocation.location}; please rename by a third name`,
         );
       }
-      // If the table's own lock was lost, the move stands: others may have changed the table in its new place
-      // by now. But a table on which a batch has begun in the old place must stay there.
+      // If the table's own lock was lost, the move stands, because others may have changed the table in
+      // its new location. But a table on which a batch has begun in the old location must stay there.
       if (await this.#environment.batches?.present(this.#table.directory)) {
         throw new ConcurrentModificationError(
           `table ${formatIdentifier(id)}: a batch of changes came in between, and it was not moved; please retry`,
@@ -328,10 +322,13 @@ class Move {
     }
   }
 
-  /** False where others have gone on from what they found after the move; then the move stands. */
+  /**
+   * Moves the directory back; returns false if others have continued from the moved table. Then the move
+   * stands.
+   */
   async #moveBack(): Promise<boolean> {
     const { disk, rootNames } = this.#environment;
-    // A directory that can't go back stays, and so does its row.
+    // A directory that cannot move back stays, and so does its row.
     this.outcome = "unknown";
     try {
       await disk.rename(this.#location.directory, this.#table.directory);
@@ -346,19 +343,19 @@ class Move {
   }
 
   /**
-   * The change of the rows when the table has moved. It makes another version of the catalog even where the
-   * rows stay the same: that tells other processes to look at the root again.
+   * Returns the change of the rows after the move. It makes another version of the catalog even if the rows
+   * stay the same, so that other processes look at the root again.
    */
   async #rowsAfter(catalog: Catalog): Promise<CatalogChange | null> {
     const environment = this.#environment;
     const { id, location } = this.#table;
     const old = tableRow(catalog, id);
-    // If there is a directory, it is the row of a table that was made there since.
+    // If the directory exists, the row belongs to a table that was made there since.
     const isLeft = old?.location === location && !(await hasDirectory(environment, id, old));
     const remove = new Set(isLeft ? [old.objectId] : []);
     const moved = tableRow(catalog, this.#location.id);
     if (moved !== null) return isLeft ? { remove } : { replace: new Map([[moved.objectId, moved]]) };
-    // The row was removed during the move, by a writer that found no directory.
+    // A writer that found no directory removed the row during the move.
     const { id: newId, location: newLocation } = this.#location;
     const row = rowOf(newId, newLocation, old?.metadata ?? null);
     return (await hasDirectory(environment, newId, row)) ? { add: [row], remove } : null;
@@ -366,9 +363,8 @@ class Move {
 }
 
 /**
- * Removes the row of a place to which nothing was moved, unless the row was there before with that location,
- * or another writer has made its table there. A writer that is about to do so writes its row once the
- * directory is there.
+ * Removes the row of a location to which nothing was moved, unless the row existed before or another writer
+ * has made its table there. A writer that is about to do so writes its row after making the directory.
  */
 async function forgetRow(
   environment: CatalogEnvironment,

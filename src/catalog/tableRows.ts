@@ -1,4 +1,4 @@
-/** Publishes tables in the catalog and takes them out again, each by one change of a row. */
+/** Adds tables to the catalog and removes them, each by one change of a row. */
 
 import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -24,12 +24,11 @@ import {
 } from "./rows/objects.js";
 
 /**
- * Writes the row of a table that is being made. Nothing is written where the row is there already. A root
- * table's directory is made as well; where the row is refused, a directory that was just made is removed
- * again.
- * @param refuse a look, under the catalog's lock, at whether there is a table by now
- * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken,
- *   InvalidInputError where the name of a root table folds together with another's
+ * Writes the row of a table that is being made, unless the row exists. Also makes a root table's directory,
+ * and removes it again if the row is refused.
+ * @param refuse throws if a table exists; called under the catalog's lock
+ * @throws NamespaceNotFoundError if the parent is gone, TableAlreadyExistsError if the id exists
+ * @throws InvalidInputError if the name of a root table folds together with another's
  */
 export async function publishTable(
   environment: CatalogEnvironment,
@@ -43,7 +42,7 @@ export async function publishTable(
   try {
     await publishClaimed(environment, location, properties, signal, refuse);
   } catch (error) {
-    // A row that may be there needs its directory: together they are the claim to the name.
+    // A row that may exist needs its directory: together they claim the name.
     if (isMade && !(error instanceof PublishUncertainError)) {
       await environment.disk.removeEmptyDirectory(location.directory).catch(() => false);
     }
@@ -51,7 +50,7 @@ export async function publishTable(
   }
 }
 
-/** Like {@link publishTable}, for a root table whose directory was claimed and is there. */
+/** Like {@link publishTable}, for a root table whose directory is claimed and exists. */
 export async function publishClaimed(
   environment: CatalogEnvironment,
   location: TableLocation,
@@ -70,7 +69,7 @@ export async function publishClaimed(
 
 /**
  * Makes sure that an existing table has its row.
- * @param properties undefined keeps those that the row has
+ * @param properties undefined keeps those of the row
  */
 export async function republishTable(
   environment: CatalogEnvironment,
@@ -108,10 +107,10 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 });
 
 /**
- * Like {@link publishTable}, for a table of a child namespace and a directory that was made for it. If the
- * table is not published, the directory is removed, unless it is another's by now.
- * @param refuse a look, under the catalog's lock, at whether there is another table by now
- * @throws ConcurrentModificationError where the directory was removed as abandoned
+ * Like {@link publishTable}, for a child namespace's table whose directory was just made. If the table is not
+ * published, the directory is removed, unless another table uses it now.
+ * @param refuse throws if another table exists; called under the catalog's lock
+ * @throws ConcurrentModificationError if the directory was removed as abandoned
  */
 export async function publishNewTable(
   environment: CatalogEnvironment,
@@ -124,15 +123,15 @@ export async function publishNewTable(
   const publication = publicationOf(environment, location, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuse?.();
-    // Checked under the lock that orphans are removed under.
+    // Checked under the lock that protects orphans from removal.
     if ((await disk.stat(location.directory)) !== null) return publication(catalog);
     throw new ConcurrentModificationError(`${location.directory} was removed before the table was published`);
   };
   try {
     await changeCatalog(environment, plan, signal);
   } catch (error) {
-    // A row that may be there needs its directory. A directory that can't be removed is an orphan that
-    // nothing refers to.
+    // A row that may exist needs its directory. A directory that remains is an orphan, to which nothing
+    // refers.
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>
         isUnshared(environment, location.location, (await readCatalog(environment)).rows);
@@ -152,10 +151,10 @@ export const tableNotFound = (id: readonly string[], cause?: unknown): TableNotF
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
 
 /**
- * Removes a root table: first its directory vanishes, which decides, then its row. A row that can't be
- * removed means nothing.
- * @param vanish makes the table vanish; false where another caller was first
- * @throws TableNotFoundError where another caller was first
+ * Removes a root table: its directory vanishes first, which decides, then its row. A row that remains means
+ * nothing.
+ * @param vanish makes the table vanish; returns false if another caller was first
+ * @throws TableNotFoundError if another caller was first
  */
 export async function removeRootTable(
   environment: CatalogEnvironment,
@@ -184,9 +183,9 @@ export async function removeRootTable(
 }
 
 /**
- * Removes the row of a table of a child namespace, which decides.
- * @returns the properties, and whether the directory is that of no other table
- * @throws TableNotFoundError where another caller was first
+ * Removes the row of a child namespace's table, which decides.
+ * @returns the properties, and true if no other table uses the directory
+ * @throws TableNotFoundError if another caller was first
  */
 export async function removeTableRow(
   environment: CatalogEnvironment,

@@ -1,4 +1,4 @@
-/** Watches that a table that is about to be moved or hidden stays the same one. */
+/** Watches that a table to be moved or hidden stays the same one. */
 
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { relative } from "../platform/native.js";
@@ -8,7 +8,7 @@ import type { TableEntry } from "./places/tables.js";
 
 /**
  * Looks at the directory of a table that is about to be moved or hidden.
- * @returns a function that tells whether the directory under a path, the same or another, is that one
+ * @returns function that returns true if the directory under a path, the same or another, is that one
  */
 export async function watchTable(
   disk: Disk,

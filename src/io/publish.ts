@@ -1,26 +1,26 @@
 /**
- * How bytes become visible under a name, and how a name goes away.
+ * Publishes bytes under a name, and removes names.
  *
- * `createExclusive` decides who gets a name: of any number of callers, in any processes on any machines,
- * exactly one does. It is the only way to commit. The order of its steps makes it safe:
+ * `createExclusive` decides who gets a name: exactly one of any number of callers, on any machines. Commits
+ * use nothing else. The order of its steps makes it safe:
  *
- *     create temporary file ─ write ─ sync ─ close     complete and durable, under a name nobody looks at
- *     verify                                           the caller's last look at what must hold
- *     link(temporary, final)                           the decision; fails where the name is taken
+ *     create temporary file ─ write ─ sync ─ close     complete and durable, under a name that readers ignore
+ *     verify                                           the caller's last check
+ *     link(temporary, final)                           the decision; fails if the name exists
  *     remove temporary
  *     sync directory                                   the name is durable; only now may it be acknowledged
  *
  * The temporary file also proves that neither the directory nor the lock has changed hands since the caller's
- * last look, however long the process was suspended in between. The file lies in the directory that is
- * published into, so it is gone where that directory was removed or replaced, and a process that takes a lock
- * over first removes the previous holder's temporary files (`fenceOff`). Then the link fails. `replaceFile`
- * and `takeOut` decide by a rename that fails the same way.
+ * last check, even if the process was suspended in between. The file lies in the directory of the final name,
+ * so it is gone if that directory was removed or replaced. A process that takes a lock over first removes the
+ * previous holder's temporary files (`fenceOff`). In both cases the link fails. `replaceFile` and `takeOut`
+ * decide by a rename that fails in the same way.
  *
  * `replaceFile` replaces a whole file: readers see the old bytes or the new, but the last writer wins
- * silently. So it serves only files that may be lost or overwritten (hints, side files) or that are changed
- * under a lock (tags).
+ * silently. So it serves only files that may be lost or overwritten (hints, side files) or that change under
+ * a lock (tags).
  *
- * Temporary files are named `.tmp-<uuid>`. One that a crash leaves behind is garbage and blocks nothing.
+ * Temporary files have names `.tmp-<uuid>`. A file that a crash leaves behind is garbage and blocks nothing.
  */
 
 import path from "node:path";
@@ -32,22 +32,22 @@ import { TEMPORARY_PREFIX, temporaryName } from "./names/temporaryNames.js";
 
 export interface PublishOptions {
   /**
-   * The lock that all writers of this directory take, held by the caller; it is confirmed right before the
-   * decision. Only with it may a file system without hard links be used: there the name is checked and then
-   * the file renamed onto it, and only the lock makes these two steps one. A writer that ignores the lock
-   * (another engine) can be overwritten there.
+   * Lease of the lock that all writers of this directory take; the call confirms it right before the
+   * decision. Only with a lease may the call use a file system without hard links. There it checks the name
+   * and then renames the file, and only the lock makes these two steps one. It can overwrite the file of a
+   * writer that ignores the lock (another engine).
    */
   readonly lease?: LockLease;
   /**
-   * Called right before the decision, with the temporary file in place. An error that it throws ends the
-   * call; false gives the name up.
+   * Called right before the decision, with the temporary file in place. If it throws, the call fails; if it
+   * returns false, the call gives the name up.
    */
   readonly verify?: () => Promise<boolean>;
 }
 
 /**
- * The file that was about to be published is gone: another writer took the lock over, or the directory away,
- * at the last moment. Nothing has changed.
+ * Thrown when the file to publish is gone: another writer took over the lock, or removed the directory, at
+ * the last moment. Nothing has changed.
  */
 export class OverruledError extends ConcurrentModificationError {
   constructor(filePath: string, options: { cause: unknown }) {
@@ -56,14 +56,13 @@ export class OverruledError extends ConcurrentModificationError {
 }
 
 /**
- * The file is, or may be, visible under its final name, but the call could not make sure that it lasts.
- * Neither a success nor a failure may be reported for the commit: others may have read it already, and it may
- * be gone after a power cut. In particular nothing that the published file refers to may be cleaned up.
+ * Thrown when the file is, or may be, visible under its final name, but may not be durable. The commit may be
+ * reported neither as a success nor as a failure: others may have read it, and a power cut may remove it.
+ * Nothing that the published file refers to may be cleaned up.
  */
 export class PublishUncertainError extends InternalError {
-  /** "yes": visible now. "unknown": even that could not be found out. */
+  /** "yes": visible now. "unknown": the call could not find out. */
   readonly published: "yes" | "unknown";
-  /** The final name. */
   readonly path: string;
 
   constructor(filePath: string, published: "yes" | "unknown", options: { cause: unknown }) {
@@ -80,9 +79,9 @@ export class PublishUncertainError extends InternalError {
 }
 
 /**
- * Publishes a complete, synced file under a name that must not exist. False where the name is taken or
- * `verify` gave it up. Then, and after any error but `PublishUncertainError`, nothing has changed.
- * @throws LeaseLostError, OverruledError where the lease was lost
+ * Publishes a complete, synced file under a new name. Returns false if the name exists or `verify` gave it
+ * up. Then, and after any error but `PublishUncertainError`, nothing has changed.
+ * @throws LeaseLostError or OverruledError if the lease was lost
  */
 export async function createExclusive(
   disk: Disk,
@@ -116,13 +115,12 @@ export async function createExclusive(
 }
 
 /**
- * Puts `bytes` under a path and replaces the file that is there. After a failure either the old bytes or the
- * new ones are there, whole. Without `sync` the same holds only until a power cut, after which the file may
- * also be empty or cut short.
- * @param options `lease` and `verify`: as those of {@link createExclusive}
- * @returns false where `verify` gave it up: nothing has changed
- * @throws LeaseLostError, OverruledError where the lease was lost
- * @throws PublishUncertainError where the new bytes are there but may be gone after a power cut
+ * Writes `bytes` under a path and replaces an existing file. After a failure, the file has either the old
+ * bytes or the new ones. Without `sync`, a power cut may also leave it empty or cut short.
+ * @param options `lease` and `verify`: see {@link createExclusive}
+ * @returns false if `verify` gave it up; nothing has changed
+ * @throws LeaseLostError or OverruledError if the lease was lost
+ * @throws PublishUncertainError if the new bytes are visible but may not be durable
  */
 export async function replaceFile(
   disk: Disk,
@@ -135,7 +133,7 @@ export async function replaceFile(
   try {
     await writeComplete(disk, temporaryPath, [bytes], sync);
     await lease?.confirm();
-    // Last, because writers that ignore the lock can get in between this and the rename.
+    // This check comes last, because a writer that ignores the lock can get in between it and the rename.
     const isWanted = (await verify?.()) ?? true;
     if (!isWanted) {
       await dropTemporary(disk, temporaryPath);
@@ -153,42 +151,40 @@ export async function replaceFile(
 }
 
 /**
- * Tells whether the files in and below a directory of this name have names that no other file will ever have.
- * Undefined means the same as for the directory around it.
+ * Returns true if the files in and below a directory of this name have names that are never reused.
+ * Undefined: as for the parent directory.
  */
 export type UniqueNames = (directoryName: string) => boolean | undefined;
 
-/** The lease that a removal goes by: a lock's, or another that has no `hold`. */
+/** The part of a lease that a removal needs. A lease without a lock has no `hold`. */
 export type RemovalLease = Pick<LockLease, "confirm" | "hold">;
 
-/** How many entries this thread has moved into holds: a number of its own for each. */
+/** Number of entries that this thread has moved into holds; it makes their names unique. */
 let movedCount = 0;
 
 /**
- * Moves files and directories that are to go together out of sight, one after the other, and then removes
- * them. Each move fails once the lease is lost, because its target is gone: the lock's own entry or, for a
- * lease without one, a temporary directory, which `fenceOff` removes.
+ * Moves files and directories out of sight, one after the other, and then removes them. Each move fails once
+ * the lease is lost, because its target is gone. The target is the lock's own entry or, for a lease without
+ * one, a temporary directory, which `fenceOff` removes.
  *
- * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except those
- * with unique names: a process that removes such a file late, after it lost the lease, cannot hit a
- * successor's file. These are the large files, which an overlay file system would have to copy in order to
- * move them.
+ * A directory that cannot be moved is emptied in place. Its files are moved out one by one, except those with
+ * unique names: a process that lost the lease and removes such a file late cannot hit a successor's file.
+ * These are the large files, and an overlay file system would copy them to move them.
  */
 export class Removal {
   readonly #disk: Disk;
   readonly #lease: RemovalLease;
   readonly #within: string;
-  /** The temporary directory, for moves that can't go into the lock's entry. */
+  /** Temporary directory, for entries that cannot be moved into the lock's entry. */
   readonly #directory: string;
   readonly #isUnique: UniqueNames;
-  /** What was moved into the lock's entry. */
+  /** Paths of entries in the lock's entry. */
   readonly #held: string[] = [];
   #isMade = false;
 
   /**
-   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made where it
-   *   is needed
-   * @param within a directory above it that is there
+   * @param parent directory that `fenceOff` cleans when the lock is taken over; made when needed
+   * @param within existing directory above it
    * @param isUnique default: no names are unique
    */
   constructor(
@@ -206,14 +202,14 @@ export class Removal {
   }
 
   /**
-   * Moves a file or directory out of sight; false where there is none.
-   * @throws LeaseLostError, OverruledError where the lease was lost; the entry is still there
+   * Moves a file or directory out of sight; returns false if it does not exist.
+   * @throws LeaseLostError or OverruledError if the lease was lost; the entry still exists
    */
   async takeOut(entryPath: string): Promise<boolean> {
     try {
       return await this.move(entryPath);
     } catch (error) {
-      // For a file, the failure to move it is final.
+      // Only a directory can be emptied instead; for a file, the failure is final.
       if (!isUnmovable(error) || (await this.#disk.stat(entryPath))?.kind !== "directory") throw error;
       await this.empty(entryPath);
       return true;
@@ -221,7 +217,7 @@ export class Removal {
   }
 
   /**
-   * Like {@link takeOut}, but a directory that can't be moved stays as it is.
+   * Like {@link takeOut}, but leaves a directory that cannot be moved as it is.
    * @throws the error of {@link isUnmovable} for such a directory
    */
   async move(entryPath: string): Promise<boolean> {
@@ -237,8 +233,8 @@ export class Removal {
   }
 
   /**
-   * @returns false where there is no entry, null where `directory` is none
-   * @throws OverruledError where the directory has gone, if only for a moment
+   * @returns false if the entry does not exist, null if `directory` is not a directory
+   * @throws OverruledError if the directory has gone, even for a moment
    */
   async #moveInto(directory: string, entryPath: string, moved?: string[]): Promise<boolean | null> {
     const target = path.join(directory, String(movedCount++));
@@ -249,8 +245,7 @@ export class Removal {
     } catch (error) {
       if (codeOf(error) === "ENOTDIR" && (await this.#disk.stat(directory))?.kind === "file") return null;
       if (codeOf(error) !== "ENOENT") throw error;
-      // Who fails to fence this holder off gives the lock back: then the directory is there, and the entry,
-      // too.
+      // If fencing fails, the lock is given back; then both the directory and the entry exist.
       const isThere = (await this.#disk.stat(entryPath)) !== null;
       if (!isThere && (await this.#disk.stat(directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });
@@ -258,9 +253,8 @@ export class Removal {
   }
 
   /**
-   * Removes a directory without moving it; quiet where there is none. Entries that somebody adds meanwhile
-   * stay.
-   * @throws LeaseLostError, OverruledError where the lease was lost
+   * Removes a directory in place; does nothing if it does not exist. Entries that others add meanwhile stay.
+   * @throws LeaseLostError or OverruledError if the lease was lost
    */
   empty(directory: string): Promise<void> {
     return this.#empty(directory, this.#isUnique(path.basename(directory)) ?? false);
@@ -283,8 +277,8 @@ export class Removal {
   }
 
   /**
-   * Removes the entries that were moved out of sight. That is decided by then: an entry that can't be removed
-   * is garbage.
+   * Removes the entries that were moved out of sight. The moves have decided the removal, so an entry that
+   * cannot be removed is garbage.
    */
   async finish(): Promise<void> {
     for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
@@ -295,12 +289,11 @@ export class Removal {
 }
 
 /**
- * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease
- * is lost. On a disk that is too full to guarantee this, the lease is only confirmed right before the
- * removal.
- * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
- * @param within a directory above it that is there
- * @throws LeaseLostError, OverruledError where the lease was lost: the file is still there
+ * Removes a file whose name a successor's file can have; does nothing if it does not exist. Fails once the
+ * lease is lost. On a full disk that guarantee is weaker: the lease is confirmed right before the removal.
+ * @param parent directory that `fenceOff` cleans when the lock is taken over; made when needed
+ * @param within existing directory above it
+ * @throws LeaseLostError or OverruledError if the lease was lost; the file still exists
  */
 export async function removeLeased(
   disk: Disk,
@@ -322,8 +315,8 @@ export async function removeLeased(
 }
 
 /**
- * Removes the temporary files of a holder that lost its lock from a directory, so that the holder's next step
- * fails. The process that takes the lock over calls it before anything else.
+ * Removes a former holder's temporary files from a directory, so that the holder's next step fails. A process
+ * that takes the lock over calls this before anything else.
  */
 export async function fenceOff(disk: Disk, directory: string): Promise<void> {
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
@@ -334,17 +327,17 @@ export async function fenceOff(disk: Disk, directory: string): Promise<void> {
 }
 
 /**
- * True if a directory can't be renamed because of its state: it belongs to a lower layer of an overlay file
- * system or, on Windows, a file in it is open. On other platforms the codes of Windows mean that the caller
- * lacks permission.
+ * Returns true if a directory's state prevents its renaming. It belongs to a lower layer of an overlay file
+ * system or, on Windows, a file in it is open. On other platforms, the Windows codes mean a lack of
+ * permission.
  */
 export const isUnmovable = (error: unknown): boolean =>
   codeOf(error) === "EXDEV" || (process.platform === "win32" && OPEN_FILE_CODES.has(codeOf(error)));
 
-/** The codes with which Windows refuses to rename a directory in which a file is open. */
+/** Codes with which Windows refuses to rename a directory that contains an open file. */
 const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 
-/** True if a call failed because its source was not there any more. */
+/** Returns true if a call failed because its source no longer exists. */
 async function isGone(disk: Disk, temporaryPath: string, error: unknown): Promise<boolean> {
   return codeOf(error) === "ENOENT" && (await disk.stat(temporaryPath).catch(() => undefined)) === null;
 }
@@ -360,18 +353,18 @@ async function writeComplete(
     await handle.write(chunks);
     if (sync) await handle.sync();
   } catch (error) {
-    // The write failed first; a failing close adds nothing, and the file is about to be removed.
+    // The write's failure counts; the file is about to be removed.
     await handle.close().catch(() => undefined);
     throw error;
   }
-  // Some file systems report a failed write only here.
+  // Some file systems report a failed write only when the file is closed.
   await handle.close();
 }
 
 /**
- * Makes the link, and finds out what happened where the answer does not say: over NFS a repeated request can
- * answer EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a
- * link to it that is there was made by this call.
+ * Makes the link, and finds out what happened if the answer does not say. Over NFS, a repeated request can
+ * report EEXIST, or an I/O error, for a link that was made. Only this call can link this source, so a link to
+ * it proves success.
  */
 async function claimByLink(
   disk: Disk,
@@ -391,7 +384,7 @@ async function claimByLink(
       source = await disk.stat(sourcePath);
       final = await disk.stat(finalPath);
     } catch {
-      // The link's own failure tells more than that of the stat.
+      // The link's failure tells more than the stat's.
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
     if (source !== null && final !== null && source.inode === final.inode) return true;
@@ -400,7 +393,7 @@ async function claimByLink(
   }
 }
 
-/** Only under the lock of all writers, see `PublishOptions`. */
+/** Renames the file; requires the lock of all writers, see `PublishOptions`. */
 async function claimByRename(
   disk: Disk,
   temporaryPath: string,
@@ -412,7 +405,7 @@ async function claimByRename(
     await disk.rename(temporaryPath, finalPath);
     return true;
   } catch (error) {
-    // The inode would not tell: the process that took the lock over removed the temporary file, and its own
+    // Compare bytes, not inodes: a process that took the lock over removed the temporary file, and its own
     // file may have got the same inode.
     let isOurs: boolean;
     try {
@@ -425,7 +418,7 @@ async function claimByRename(
   }
 }
 
-/** True if there is a file of exactly these bytes at a path. */
+/** Returns true if a file of exactly these bytes exists. */
 export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
   const stat = await disk.stat(filePath);
   if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
@@ -442,8 +435,8 @@ async function makeNameDurable(disk: Disk, directory: string, finalPath: string)
 }
 
 /**
- * A orphan temporary file is garbage that the table's cleanup removes. By now the outcome of the call is
- * decided, and a failure here must not change it.
+ * Removes a temporary file. The call's outcome is already decided, so a failure must not change it: an orphan
+ * is garbage that the table's cleanup removes.
  */
 async function dropTemporary(disk: Disk, temporaryPath: string): Promise<void> {
   await disk.remove(temporaryPath).catch(() => undefined);
@@ -456,9 +449,8 @@ function noHardLinks(finalPath: string): UnsupportedError {
 }
 
 /**
- * Codes of a file system that has no hard links, or none for this file: EISDIR comes from exFAT on Windows,
- * EACCES from Android. Where EACCES or EPERM means that the caller lacks permission, the rename fails with it
- * as well.
+ * Codes of file systems without hard links, at least for this file. EISDIR comes from exFAT on Windows,
+ * EACCES from Android. If EACCES or EPERM means a lack of permission, the rename fails with it as well.
  */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   "EPERM",

@@ -1,13 +1,13 @@
 /**
- * Files for what work in progress can't keep in memory. They have names of files that were being written, so
- * that a cleanup removes those of processes that died; only the user of the process may read them.
+ * Files for work in progress that exceeds memory. They have the names of temporary files, so that a cleanup
+ * removes those of dead processes. Only the user of the process may read them.
  */
 
 import path from "node:path";
 import type { Disk, ReadHandle, WriteHandle } from "./disk/disk.js";
 import { temporaryName } from "./names/temporaryNames.js";
 
-/** A file that is written front to back, and read while it is written. */
+/** A file that is written from front to back, and may be read meanwhile. */
 export class TemporaryFile {
   readonly #disk: Disk;
   readonly #path: string;
@@ -26,7 +26,7 @@ export class TemporaryFile {
     return new TemporaryFile(disk, filePath, await disk.create(filePath, "private"));
   }
 
-  /** Bytes written. */
+  /** Number of bytes written. */
   get byteLength(): number {
     return this.#byteLength;
   }
@@ -36,7 +36,7 @@ export class TemporaryFile {
     for (const piece of pieces) this.#byteLength += piece.length;
   }
 
-  /** Bytes that were written before, in fresh memory. */
+  /** Reads bytes that were written before, into fresh memory. */
   async read(byteOffset: number, length: number): Promise<Uint8Array> {
     this.#reader ??= await this.#disk.open(this.#path);
     if (this.#reader === null) throw new Error(`${this.#path} was removed while it was used`);

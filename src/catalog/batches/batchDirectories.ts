@@ -1,4 +1,4 @@
-/** Where batches lie: see batchJournal.ts. */
+/** Locates the directories of batches, see batchJournal.ts. */
 
 import { UUID_FORM } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -9,10 +9,9 @@ const BATCHES_DIRECTORY = ".tiltyard-batches";
 
 export const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 
-/** Directories of batches, decided or not, in the order in which they are to be looked at. */
+/** Lists the directories of batches, decided or not, in the order in which they must be examined. */
 async function listBatches(disk: Disk, root: string): Promise<string[]> {
-  // Every operation asks this: the error for listing a missing directory costs more than all the rest of many
-  // operations.
+  // Every operation calls this, and a failed listing of a missing directory would dominate many of them.
   if ((await disk.stat(batchesDirectory(root))) === null) return [];
   const entries = await disk.list(batchesDirectory(root));
   if (entries === null) return [];
@@ -22,7 +21,7 @@ async function listBatches(disk: Disk, root: string): Promise<string[]> {
     .sort();
 }
 
-/** The same; none where this user may not look, and so could not bring a batch to an end. */
+/** Like {@link listBatches}; empty if this user may not list them, and so could not finish a batch. */
 export async function listReadableBatches(disk: Disk, root: string): Promise<string[]> {
   try {
     return await listBatches(disk, root);

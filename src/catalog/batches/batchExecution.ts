@@ -1,6 +1,6 @@
 /**
- * Brings a decided batch to its end, under the locks of its tables and of its directory: all parts are done,
- * or all that were begun are undone.
+ * Finishes a decided batch, under the locks of its tables and of its directory: does all parts, or undoes
+ * those that were begun.
  */
 
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
@@ -11,12 +11,12 @@ import { isLasting } from "./batchRefusals.js";
 import { guardedDisk } from "./guardedDisk.js";
 import type { BatchStep } from "./journalFormat.js";
 
-/** How a batch ended, and why it had to be undone. */
+/** Outcome of a batch, and the reason if it was undone. */
 export type Ending =
   | { readonly outcome: "done" }
   | { readonly outcome: "undone"; readonly step: BatchStep; readonly refusal: unknown };
 
-/** What a batch is done with, under its locks. */
+/** Collects what a batch needs, under its locks. */
 export function workOn(
   environment: CatalogEnvironment,
   batch: Batch,
@@ -30,8 +30,8 @@ export function workOn(
 
 /**
  * Does the remaining parts of a batch, or undoes it, and ends it.
- * @throws LocksLostError, after which nothing more may be done
- * @throws any other error that may pass, see {@link isLasting}; the journal stays
+ * @throws LocksLostError; the caller must then do nothing more
+ * @throws any other passing error, see {@link isLasting}; the journal stays
  */
 export async function finishBatch(work: BatchWork): Promise<Ending> {
   const steps = inOrder(work.batch.steps);
@@ -63,8 +63,8 @@ const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
   ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
 
 /**
- * Undoes a part. One that can't be undone stays: the table would refuse the next attempt as well, and until
- * its owner has mended it nobody could use the other tables.
+ * Undoes a part. A part that cannot be undone stays. Its table would refuse the next attempt as well, and the
+ * other tables must not wait until the owner has repaired it.
  */
 async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
   try {
@@ -79,10 +79,10 @@ async function end(work: BatchWork, outcome: BatchOutcome): Promise<void> {
   const { environment, unguarded, batch, locks, isOwn } = work;
   const { root } = environment;
   await requireLocks(locks);
-  // The batch's lock goes with its directory: what is left to remove by then is garbage, and needs no lock.
+  // The batch's lock goes with its directory. The rest is garbage, and needs no lock.
   if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
-  // Only the batch's lock counts now: the tables may have changed again since the batch was done, and a
-  // process that settles it in this one's stead holds the batch's lock.
+  // Only the batch's lock counts now. The tables may have changed since the batch was done, and a process
+  // that recovers it holds the batch's lock.
   const confirm = () => requireLock(locks.batch);
   if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
   throw new LocksLostError("another process has ended the batch");

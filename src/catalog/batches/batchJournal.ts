@@ -1,22 +1,23 @@
 /**
- * The journal that makes a change of several tables one: it is there from the moment the change is decided
- * until all of its parts are done. Below the namespace's directory:
+ * Stores the journal that makes a change of several tables atomic. It exists from the decision until all
+ * parts are done. Below the namespace's directory:
  *
- *   .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
- *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides. See journalFormat.ts
+ *     .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
+ *     .tiltyard-batches/<uuid>/journal.json    the steps (journalFormat.ts); its exclusive creation decides
  *
- * A directory without a journal was never decided, or has ended. The process that finds one with a journal
- * brings the batch to an end, under the lock of the batch's directory: two processes at once would take each
- * other's parts for a third writer's.
+ * A directory without a journal was never decided, or has ended. A process that finds a journal finishes the
+ * batch, under the lock of the batch's directory. Without it, two processes would mistake each other's parts
+ * for a third writer's.
  *
- * A process that ends a batch of another one moves the journal, in one step, to where the other process looks
- * for the outcome when it goes on:
+ * A process that ends another one's batch moves the journal, in one step, to a path where the other process
+ * looks for the outcome when it continues:
  *
- *   .tiltyard-ended-batches/<uuid>.done      all parts are done
- *   .tiltyard-ended-batches/<uuid>.undone    no part is
- *   .tiltyard-ended-batches/<uuid>.damaged/  a journal of which nothing is known, set aside with its manifests
+ *     .tiltyard-ended-batches/<uuid>.done      all parts are done
+ *     .tiltyard-ended-batches/<uuid>.undone    no part is done
+ *     .tiltyard-ended-batches/<uuid>.damaged/  an unreadable journal, set aside with its manifests
  *
- * An outcome is removed after a week: nobody waits for it any more. A journal that was set aside stays.
+ * An outcome is removed after a week, when no process waits for it any more. A journal that was set aside
+ * stays.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -30,12 +31,12 @@ import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } fro
 
 /** A batch, decided or about to be. */
 export interface Batch {
-  /** Its directory. */
+  /** Directory of the batch. */
   readonly directory: string;
   readonly steps: readonly BatchStep[];
 }
 
-/** How a batch ended: with all parts done, or with none. */
+/** Outcome of a batch: all parts are done, or none. */
 export type BatchOutcome = "done" | "undone";
 
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";
@@ -43,11 +44,11 @@ const JOURNAL_NAME = "journal.json";
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
 const UNDECIDED_SUFFIX = ".undecided";
 const OUTCOMES: readonly BatchOutcome[] = ["done", "undone"];
-/** Age from which nobody waits for an outcome, however long its machine slept. */
+/** Age from which no process waits for an outcome, however long its machine slept. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
 
 const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
-/** Where the process that decided a batch puts the journal when it ends it. */
+/** Returns the path of the journal after the deciding process has ended the batch. */
 const ownEndPath = (directory: string, outcome: BatchOutcome): string =>
   join(directory, `journal.${outcome}`);
 const outcomePath = (root: string, directory: string, outcome: BatchOutcome): string =>
@@ -56,8 +57,8 @@ const outcomePath = (root: string, directory: string, outcome: BatchOutcome): st
 // ------------------------------------------------------------------------------------------------ deciding
 
 /**
- * Prepares a batch in a directory of its own; nothing is decided yet. After a failure nothing stays.
- * @param manifests what the steps call `<index>.manifest`
+ * Writes the manifests of a batch into a new directory; nothing is decided yet. A failure leaves nothing.
+ * @param manifests contents of the files that steps name `<index>.manifest`
  */
 export async function prepareBatch(
   disk: Disk,
@@ -85,9 +86,9 @@ export async function prepareBatch(
 }
 
 /**
- * Decides a batch: from here on it happens. The caller holds the lock of its directory.
- * @throws InvalidInputError for one whose journal nobody could read
- * @throws PublishUncertainError where it may or may not be decided; for any other error it is not
+ * Decides a batch. The caller holds the lock of its directory.
+ * @throws InvalidInputError if the journal could not be read again
+ * @throws PublishUncertainError if the batch may be decided; after any other error it is not
  */
 export async function decideBatch(
   disk: Disk,
@@ -107,19 +108,19 @@ export async function decideBatch(
 
 // ------------------------------------------------------------------------------------------------- finding
 
-/** True if a batch is decided and has not ended. */
+/** Returns true if a batch is decided and has not ended. */
 export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(journalPath(directory))) !== null;
 
 export const journalPath = (directory: string): string => join(directory, JOURNAL_NAME);
 
-/** The journal in a batch's directory; null where there is none (yet, or any more). */
+/** Reads the journal in a batch's directory; null if there is none (yet, or any more). */
 export async function readJournal(disk: Disk, directory: string): Promise<DecodedJournal | null> {
   let bytes: Uint8Array | null;
   try {
     bytes = await disk.readFile(journalPath(directory), MAX_JOURNAL_BYTES);
   } catch (cause) {
-    // Too long, or no file.
+    // The file is too long, or not a file.
     if (!(cause instanceof CorruptFileError) && codeOf(cause) !== "EISDIR") throw cause;
     return { kind: "damaged", names: { ids: [], locations: [] }, cause };
   }
@@ -129,11 +130,11 @@ export async function readJournal(disk: Disk, directory: string): Promise<Decode
 // -------------------------------------------------------------------------------------------------- ending
 
 /**
- * Ends a batch that the caller decided, and whose parts are all done, or all undone. Files that can't be
- * removed after the journal are garbage. The caller holds the lock of its directory.
- * @param confirm rejects where that lock was lost: a process that was suspended right before it moved the
- *   journal has taken it from another one, for which it is put back
- * @returns false where another process has ended it
+ * Ends a batch that the caller decided, and whose parts are all done, or all undone. The rest of its files is
+ * garbage if removing it fails. The caller holds the lock of its directory.
+ * @param confirm rejects if that lock was lost. This process was then suspended right before the move, has
+ *   taken the journal from another one, and puts it back
+ * @returns false if another process has ended the batch
  */
 export async function endOwnBatch(
   disk: Disk,
@@ -152,7 +153,7 @@ export async function endOwnBatch(
   try {
     await confirm();
   } catch (error) {
-    // If the other process has ended the batch by now, there is nothing to put back.
+    // If the other process has ended the batch meanwhile, this has no effect.
     await disk.rename(ended, journalPath(directory)).catch((cause: unknown) => {
       if (codeOf(cause) !== "ENOENT") throw cause;
     });
@@ -164,8 +165,8 @@ export async function endOwnBatch(
 }
 
 /**
- * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its
- * directory.
+ * Ends a batch that another process decided, and leaves the outcome for that process. The caller holds the
+ * lock of the batch's directory.
  */
 export async function endBatch(
   disk: Disk,
@@ -180,11 +181,10 @@ export async function endBatch(
     await disk.syncDirectory(endedDirectory(root));
   } catch (error) {
     const code = codeOf(error);
-    // The process that decided the batch woke up, has taken the journal for a moment, and puts it back: the
-    // outcome stands.
+    // The deciding process woke up, took the journal for a moment, and will put it back. The outcome
+    // stands.
     if (code === "ENOENT") await disk.create(path).then((handle) => handle.close());
-    // This user may not write there. Better one process that does not learn the outcome than tables that
-    // nobody can use.
+    // This user may not write there. The tables matter more than telling the deciding process the outcome.
     else if (code === "EACCES" || code === "EPERM") await disk.remove(journalPath(directory));
     else throw error;
   }
@@ -193,18 +193,16 @@ export async function endBatch(
   await forgetOutcomes(disk, root);
 }
 
-/**
- * Removes the files of a batch that was not decided, or has ended; those that can't be removed are garbage.
- */
+/** Removes the files of a batch that was not decided, or has ended. Files that remain are garbage. */
 export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
   await disk.removeTree(directory).catch(() => undefined);
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
 /**
- * Removes a batch that belongs to nobody: one that was never decided, or the rest of one that has ended. The
- * caller holds the lock of its directory. A process that was suspended since it held that lock may decide at
- * this very moment, so the directory gets another name first.
+ * Removes a batch that was never decided, or the rest of an ended one. The caller holds the lock of its
+ * directory. Its process may have been suspended under that lock, and decide at this moment, so the directory
+ * is renamed first.
  */
 export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
@@ -213,7 +211,7 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
   if (await isDecided(disk, aside)) {
     await disk.rename(aside, directory);
   } else {
-    // The process that ended the batch may be suspended between that step and the last look at its lock.
+    // The process that ended the batch may be suspended before its last check of the lock.
     for (const outcome of OUTCOMES) {
       if ((await disk.stat(ownEndPath(aside, outcome))) === null) continue;
       await disk.rename(ownEndPath(aside, outcome), outcomePath(root, directory, outcome));
@@ -224,14 +222,12 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
-/**
- * Moves a damaged journal, with its manifests, to where nobody looks for batches. The caller holds the lock.
- */
+/** Moves a damaged journal and its manifests out of the directory of batches. The caller holds the lock. */
 export async function setAsideJournal(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
   await disk.makeDirectory(aside);
   const names = ((await disk.list(directory)) ?? []).map(({ name }) => name);
-  // The journal goes last: once it is gone, nobody looks for the others.
+  // The journal moves last: without it, nobody looks for the other files.
   for (const name of names.filter((name) => name.endsWith(".manifest"))) {
     await disk.rename(join(directory, name), join(aside, name));
   }
@@ -243,7 +239,7 @@ export async function setAsideJournal(disk: Disk, root: string, directory: strin
 
 // ------------------------------------------------------------------------------------------------ outcomes
 
-/** How another process ended a batch; null where none did. */
+/** Returns the outcome that another process left; null if there is none. */
 export async function readOutcome(disk: Disk, root: string, directory: string): Promise<BatchOutcome | null> {
   for (const outcome of OUTCOMES) {
     if ((await disk.stat(outcomePath(root, directory, outcome))) !== null) return outcome;
@@ -251,9 +247,7 @@ export async function readOutcome(disk: Disk, root: string, directory: string): 
   return null;
 }
 
-/**
- * Removes an outcome that was read by the process it was left for; one that stays is removed when it is old.
- */
+/** Removes an outcome after its process has read it; one that remains is removed later by its age. */
 export async function clearOutcome(disk: Disk, root: string, directory: string): Promise<void> {
   for (const outcome of OUTCOMES) {
     await disk.remove(outcomePath(root, directory, outcome)).catch(() => undefined);
@@ -262,8 +256,8 @@ export async function clearOutcome(disk: Disk, root: string, directory: string):
 }
 
 /**
- * Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is
- * ignored: the next call tries again.
+ * Removes old outcomes, and undecided batches whose remover died. Ignores failures, because the next call
+ * tries again.
  */
 export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
   const directory = endedDirectory(root);
@@ -274,7 +268,7 @@ export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
     if (!isOutcome && !name.endsWith(UNDECIDED_SUFFIX)) continue;
     const path = join(directory, name);
     const stat = await disk.stat(path).catch(() => null);
-    // It was moved there when the batch ended, which is a change of the inode.
+    // Moving the file at the end of the batch set its change time.
     if (stat === null || ageOfChangeMs(stat.changedNs) < FORGOTTEN_MS) continue;
     await (isOutcome ? disk.remove(path) : disk.removeTree(path)).catch(() => undefined);
   }

@@ -1,6 +1,5 @@
 /**
- * The locks that a batch is done under: those of the tables whose versions it changes, and that of its own
- * directory.
+ * Takes the locks of a batch: those of the tables whose versions it changes, and that of its own directory.
  */
 
 import { codeOf } from "../../io/disk/errno.js";
@@ -8,23 +7,22 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { isLasting } from "./batchRefusals.js";
 
-/** The locks that a batch is done under. */
+/** Locks of a batch. */
 export interface BatchLocks {
-  /** That of its directory. */
+  /** Lock of the batch's directory. */
   readonly batch: LockLease;
-  /** By directory of a table or branch; a directory that is gone has none. */
+  /** Locks by directory of a table or branch; a missing directory has none. */
   readonly tables: ReadonlyMap<string, LockLease>;
-  /** Why the locks of others can't be had, now or later. */
+  /** Reasons why other locks cannot be taken, by directory. */
   readonly refusals: ReadonlyMap<string, unknown>;
 }
 
 /**
- * A lock was lost while this process was suspended: another one may be working on the batch, or have ended
- * it.
+ * Thrown when a lock was lost during a suspension: another process may work on the batch, or have ended it.
  */
 export class LocksLostError extends Error {}
 
-/** @throws LocksLostError unless a lock is held */
+/** @throws LocksLostError if the lock is lost */
 export async function requireLock(lease: LockLease): Promise<void> {
   try {
     await lease.confirm();
@@ -33,18 +31,18 @@ export async function requireLock(lease: LockLease): Promise<void> {
   }
 }
 
-/** @throws LocksLostError unless all locks are held */
+/** @throws LocksLostError if one of the locks is lost */
 export async function requireLocks({ batch, tables }: BatchLocks): Promise<void> {
   for (const lease of [batch, ...tables.values()]) await requireLock(lease);
 }
 
-/** The locks of tables that were taken, and the reasons why others can't be. */
+/** Locks of tables that were taken, and reasons why others cannot be. */
 export type TableLocks = Pick<BatchLocks, "tables" | "refusals">;
 
 /**
- * Takes the locks of directories, in the same order for all callers, so that no two wait for each other. A
- * directory that is gone gets none, nor does one whose lock can't be had, now or later.
- * @throws ServiceUnavailableError where a lock is not free in time
+ * Takes the locks of directories in a global order, so that no two callers deadlock. Takes none for a missing
+ * directory, or if the reason against it lasts.
+ * @throws ServiceUnavailableError if a lock is not free in time
  */
 export async function withTableLocks<T>(
   tableRoots: readonly string[],

@@ -1,13 +1,14 @@
 /**
- * Does the parts of a batch, and takes them back. Each part may have been done before, by a process that
- * died; and each proves first that the table is the one it was planned on. The disk is guarded: nothing is
- * changed once the lock of the batch is lost. Without that lock nobody else touches what an unfinished batch
- * names.
+ * Does the parts of a batch, and undoes them. A process that died may have done a part before. Each part
+ * first checks that the table is the one it was planned on. The disk is guarded: this process changes nothing
+ * after losing the batch's lock. Without that lock no process touches the tables of an unfinished batch.
  *
- * If a table is gone, or another was put in its place, creating a version of it is a conflict. Deregistering
- * it counts as done: an id that another table has by now was taken from the one that is meant. Versions to
- * delete went with their table. If the batch is settled for a process that died, that part counts as done as
- * well, as that process may have deleted them first; in a batch that was decided just now it is a conflict.
+ * If a table is gone or replaced, its parts behave as follows:
+ *
+ * - Creating a version is a conflict.
+ * - Deregistering counts as done, because the planned table has lost the id.
+ * - Deleting versions is a conflict in a batch that was decided just now. In a recovered batch it counts as
+ *   done, because the dead process may have deleted them first.
  */
 
 import { NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
@@ -56,49 +57,50 @@ import type {
   DeregisterTableStep,
 } from "./journalFormat.js";
 
-/** A batch while it is done, or undone. */
+/** State of a batch that is being done, or undone. */
 export interface BatchWork {
   /**
-   * Its disk is guarded by the batch's lock. It knows of no batches: the parts of one must not wait for it.
+   * Environment whose disk is guarded by the batch's lock. It has no unfinished batches, because parts must
+   * not wait for their own batch.
    */
   readonly environment: CatalogEnvironment;
-  /** The same without the guard. */
+  /** Environment without the guard. */
   readonly unguarded: CatalogEnvironment;
   readonly batch: Batch;
   readonly locks: BatchLocks;
-  /** True if it was decided under these locks, so that nobody else can have done any of it. */
+  /** True if the batch was decided under these locks, so that no other process has done any part. */
   readonly isOwn: boolean;
-  /** The versions published so far; grows. */
+  /** Versions published so far; grows. */
   readonly published: PublishedVersion[];
-  /** The versions set aside so far, or about to be; grows. */
+  /** Versions set aside so far, or about to be; grows. */
   readonly retired: RetiredVersion[];
 }
 
-/** A version that this process has set aside, or was about to. */
+/** Versions that this process has set aside, or was about to. */
 export interface RetiredVersion {
   readonly step: DeleteVersionsStep;
   readonly version: SetAsideVersion;
 }
 
-/** A manifest that this process has put in place. */
+/** A manifest that this process has published. */
 export interface PublishedVersion {
   readonly tableRoot: string;
   readonly path: string;
-  /** Of the file. */
+  /** Identity of the file. */
   readonly identity: string;
 }
 
-/** The table or branch of a part. */
+/** Returns the table or branch of a part. */
 export const tableOf = (
   environment: CatalogEnvironment,
   { location, branch }: Pick<CreateVersionStep, "location" | "branch">,
 ): TableAt => tableAt(environment, directoryAt(environment.root, location), branch);
 
-/** Directories whose locks a part is done under. */
+/** Returns the directories whose locks a part needs. */
 export function lockedRootsOf(environment: CatalogEnvironment, step: BatchStep): string[] {
   if (step.kind === "createVersion") return [tableOf(environment, step).root];
   if (step.kind !== "deleteVersions") return [];
-  // Refs may point at the versions to delete.
+  // Refs may name the versions to delete.
   const { root, mainRoot } = tableOf(environment, step);
   return [mainRoot, root];
 }
@@ -107,7 +109,7 @@ export function lockedRootsOf(environment: CatalogEnvironment, step: BatchStep):
 
 /**
  * Does a part, or finds it done.
- * @returns false where another process did it, so that it is not to be undone
+ * @returns false if another process did it, so that it must not be undone
  * @throws BatchConflict, and other errors that prevent it, see {@link isLasting}
  */
 export async function doStep(work: BatchWork, step: BatchStep): Promise<boolean> {
@@ -136,7 +138,7 @@ async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
   const { id, location, properties = {} } = step;
   const publish = () => publishTable(environment, placeOf(environment, id, location), properties);
-  // As when one table is declared: for a root table the directory decides, for others the row.
+  // As for a single declaration: the directory decides for root tables, the row for others.
   if (id.length === 1) await publish();
   await reserveFor(work, step);
   if (id.length > 1) await publish();
@@ -177,14 +179,14 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const stat = await disk.stat(path);
   if (stat !== null) work.published.push({ tableRoot: table.root, path, identity: stat.identity });
   await requireLock(locks.batch);
-  // Dropping a table takes no lock of the table.
+  // Dropping a table ignores the table's lock.
   await requireSame(work, step).catch(async (error: unknown) => {
     if (await hasBytes(disk, path, bytes)) await takeVersionBack(table, path, lease);
     throw error;
   });
 }
 
-/** @throws BatchConflict where the table or branch is not the one the step was planned on */
+/** @throws BatchConflict if the table or branch is not the one the step was planned on */
 async function requireSame({ environment }: BatchWork, step: CreateVersionStep): Promise<void> {
   if (await isPlannedOn(environment, step)) return;
   throw new BatchConflict("the table or branch was dropped, or another put in its place, meanwhile");
@@ -199,7 +201,7 @@ async function isPlannedOn(
   return (await table.disk.stat(table.root))?.kind === "directory";
 }
 
-/** @throws BatchConflict where the lock of a directory can't be had */
+/** @throws BatchConflict if the lock of a directory could not be taken */
 function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): LockLease {
   const lease = tables.get(tableRoot);
   if (lease !== undefined) return lease;
@@ -208,7 +210,7 @@ function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): Lock
   throw new BatchConflict(`the lock can't be taken: ${tellFailure(cause)}`, { cause });
 }
 
-/** @throws BatchConflict where it is gone */
+/** @throws BatchConflict if the manifest is gone */
 async function readStoredManifest(
   { environment, batch }: BatchWork,
   { manifest }: CreateVersionStep,
@@ -239,13 +241,13 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
     }
     return true;
   } catch (error) {
-    // A caller that took the id away meanwhile left the state that this part is to leave.
+    // Another caller removed the id meanwhile, which is this part's goal.
     if (error instanceof TableNotFoundError || error instanceof NamespaceNotFoundError) return false;
     throw error;
   }
 }
 
-/** True if the table that has the id of a step is the one it was planned on. */
+/** Returns true if the table with the id of a step is the one it was planned on. */
 async function isResolved(
   { environment }: BatchWork,
   { location, identity }: DeregisterTableStep,
@@ -253,13 +255,13 @@ async function isResolved(
 ): Promise<boolean> {
   if (location === undefined || identity === undefined) return true;
   if (found.location !== location) return false;
-  // No other table gets a place that was made up for one.
+  // A generated location belongs to one table only.
   return isNewLocation(location) || isSameTable({ disk: environment.disk, root: found.directory }, identity);
 }
 
 /**
  * Removes the row of a table, if it has one.
- * @returns true if its directory is that of no other table
+ * @returns true if no other table uses its directory
  */
 async function removeRow(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<boolean> {
   let isOnly = false;
@@ -278,7 +280,7 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   const { versions } = step;
   const table = tableOf(environment, step);
   if (!(await isPlannedOn(environment, step))) {
-    // If the process that began it died, the versions are gone along with their table.
+    // If the deciding process died, it may have deleted the versions before their table was dropped.
     if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
     return;
   }
@@ -293,7 +295,7 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     confirm: () => confirmTables(work, step),
     onRetiring: (version) => work.retired.push({ step, version }),
   });
-  // All versions go, or none.
+  // Either all versions are deleted, or none.
   if (stayed.length > 0) {
     throw new BatchConflict(
       `version ${stayed[0]} has got a tag, or a branch that is made from it, meanwhile`,
@@ -304,14 +306,14 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
 // ------------------------------------------------------------------------------------------------- undoing
 
 /**
- * Takes a part back, as far as it was done, unless somebody has built on it: then it stays. Nothing is taken
- * back of a table whose lock can't be had.
- * @param wasDone whether all of it was done
+ * Undoes a part, as far as it was done, unless another writer has built on it. Undoes nothing on a table
+ * whose lock cannot be taken.
+ * @param wasDone true if the part was completed
  */
 export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
   switch (step.kind) {
     case "declareTable":
-      // Without a mark, what an attempt left can't be told from another writer's table.
+      // Without a mark, an attempt's files look like another writer's table.
       return step.mark === undefined && !wasDone ? undefined : undeclare(work, step);
     case "createVersion":
       return removeVersion(work, step);
@@ -329,15 +331,15 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
   if (lease === undefined) return;
   const latest = await findLatestVersion(table);
   if (latest?.version !== step.version) return;
-  // No version of another table has these bytes.
+  // The bytes identify the version: no other table has them.
   if (!(await hasBytes(table.disk, latest.path, await readStoredManifest(work, step)))) return;
   await takeVersionBack(table, latest.path, lease);
 }
 
 /**
  * Removes a version that a batch has published.
- * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of
- *   that number
+ * @throws LeaseLostError or OverruledError if the table's lock was lost, because another writer may have
+ *   published that number
  */
 async function takeVersionBack(table: VersionsAt, path: string, lease: LockLease): Promise<void> {
   await removeLeased(table.disk, path, sideDirectory(table.root), table.root, lease);
@@ -361,12 +363,12 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
   }
   const isOwnOnly = own.length > 0 && !hasOthers;
   if (!isOwnOnly || (await findLatestVersion({ disk, root: location.directory })) !== null) {
-    // The table is another writer's, which does not know of this batch's markers.
+    // The table belongs to another writer, which ignores this batch's markers.
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
-  // Asked once the directory is out of everybody's way: an engine that knows of no batches may have made its
-  // table there. The directory has to go back even if the lock of the batch is lost by then.
+  // Checked after the directory has moved, because an engine without batches may have made its table
+  // there. Then the directory must move back, even if the batch's lock is lost.
   const isUntouched = async (directory: string): Promise<boolean> => {
     if (environment !== unguarded) await requireLock(locks.batch);
     if ((await findLatestVersion({ disk: unguarded.disk, root: directory })) !== null) return false;
@@ -384,12 +386,12 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
   await sweepDropped(environment);
 }
 
-/** Gives a table its id back, unless another has it by now. */
+/** Gives a table its id back, unless another table has it now. */
 async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promise<void> {
   const { environment } = work;
   const { disk } = environment;
   const { id, location, identity, properties = {} } = step;
-  // Journals of earlier releases don't tell which table it was.
+  // Journals of earlier releases do not identify the table.
   if (location === undefined || identity === undefined) return;
   const tableLocation = placeOf(environment, id, location);
   const isRoot = id.length === 1;
@@ -400,20 +402,17 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   if (isRoot) await unhide(disk, tableLocation.directory, () => isResolved(work, step, tableLocation));
 }
 
-/**
- * Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has
- * ended.
- */
+/** Puts deleted versions back. All of their files exist: a cleanup waits until the batch has ended. */
 async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks } = work;
   if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
-  // A journal without an identity does not tell whether the versions are of this table.
+  // Without an identity, the versions may be another table's.
   if (step.identity === undefined || !(await isPlannedOn(environment, step))) return;
   const confirm = () => confirmTables(work, step);
   await returnVersionsUnderLock(tableOf(environment, step), step.versions, confirm);
 }
 
-/** @throws LeaseLostError where the lock of a directory that the part is done under is lost */
+/** @throws LeaseLostError if the lock of one of the part's directories is lost */
 async function confirmTables({ environment, locks }: BatchWork, step: BatchStep): Promise<void> {
   for (const root of lockedRootsOf(environment, step)) await locks.tables.get(root)?.confirm();
 }
@@ -421,9 +420,9 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 // ---------------------------------------------------------------------------------------------- resurrected
 
 /**
- * Takes back what this process did of a batch after another one had undone it, because it was suspended
- * between the last look at its locks and the step. Its work is recognised by the file, or the mark, that
- * nobody else has. The caller holds no locks.
+ * Undoes the steps that this process did after another one had undone the batch: it was suspended between its
+ * last check of the locks and the step. Recognises its work by a file or mark that nobody else has. The
+ * caller holds no locks.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
   const { disk, lock } = work.unguarded;
@@ -445,8 +444,8 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
 }
 
 /**
- * The same after another process has done the batch: the versions set aside may have been of another table in
- * the same place.
+ * Puts versions back after another process has done the batch: this process may have set aside versions of
+ * another table in the same directory.
  */
 export const returnForeign = (work: BatchWork): Promise<void> =>
   returnRetired(work, async (step) => !(await isPlannedOn(work.unguarded, step)));

@@ -1,20 +1,19 @@
 /**
- * Brings batches that others left to an end: every operation first settles those that change what it is
- * about, and so does every writer that gets a table's lock. Nobody is stopped for good:
+ * Finishes the batches that other processes left. Every operation first recovers those that change its
+ * tables, and so does every writer that gets a table's lock. Nobody waits forever:
  *
- * - A refusal of a part that would come again (the table or the catalog is damaged, gone, another one, or of
- *   a kind that can't be written; this user may not write) ends the batch: its parts are undone. A table
- *   whose lock this user may not take is looked at: if its part is done, the others are done as well.
- * - A failure that may pass (a full disk, a failing one, too many open files, a lock that is held) leaves the
- *   journal, and is reported to callers that read or change a table of the batch. All others go on.
- * - A reader that may not write where the batch lies reads what is there. A listing waits for a while, and
- *   shows what is there whenever a batch can't be brought to an end: of a half-done batch, the parts that are
- *   done.
- * - A journal that is damaged, or of a later release, is not acted on. Tables that can be recognised in it
- *   are refused, as they may be half changed, until the later release has brought it to an end or somebody
- *   has removed it. A damaged one in which nothing can be recognised is set aside; what it did stays, and
- *   nobody was told that it is done. One that can't be read, because of its permissions or the disk, stops
- *   nobody, as no one can tell whom it should stop.
+ * - A lasting refusal ends the batch, and its parts are undone. Examples are a damaged or missing table, or
+ *   one that this user may not write. If this user may not take a table's lock but the table's part is done,
+ *   the others are done as well.
+ * - A passing failure leaves the journal (a full or failing disk, too many open files, a held lock). Callers
+ *   that read or change a table of the batch get the error. All others continue.
+ * - A reader that may not write to the batch's directory reads the current state. A listing waits for a
+ *   while. If a batch cannot be finished, the listing shows the parts that are done.
+ * - Nobody acts on a journal that is damaged or of a later release. Its recognised tables are refused,
+ *   because they may be half changed, until the later release finishes it or somebody removes it. A damaged
+ *   journal without a recognised table is set aside. Its effects stay, and nobody was told that it is done. A
+ *   journal that is unreadable because of permissions or the disk blocks nobody, because its tables are
+ *   unknown.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -45,21 +44,21 @@ import { type DecodedJournal, namesOf } from "./journalFormat.js";
 export interface RecoveryOptions {
   readonly signal?: AbortSignal;
   /**
-   * Failures that do not end the call: that this user may not write where a batch lies, or any. Default:
+   * Failures that do not end the call: missing permission to write to a batch's directory, or any. Default:
    * none.
    */
   readonly tolerate?: "unwritable" | "everything";
 }
 
-/** A directory without a journal that is this old is not being written any more. */
+/** Age from which a directory without a journal is not being written any more. */
 const ABANDONED_MS = 60 * 60 * 1000;
-/** Times that another process may take the locks over. */
+/** Maximum number of times that another process may take the locks over. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * True if there are batches to be brought to an end first.
- * @param listed the directories of batches
- * @throws CorruptFileError, UnsupportedError where there is one that can't be
+ * Returns true if a batch must be finished first.
+ * @param listed directories of batches
+ * @throws CorruptFileError or UnsupportedError for a batch in scope that cannot be finished
  */
 export async function hasUnfinished(
   environment: CatalogEnvironment,
@@ -75,11 +74,11 @@ export async function hasUnfinished(
 }
 
 /**
- * Brings to an end the batches that were decided and change anything in the scope: waits for those under way,
- * does the rest of those whose process died.
- * @param listed the directories of batches; where listing them failed, the error is tolerated as others are
- * @throws ServiceUnavailableError for one that can't be brought to an end now
- * @throws CorruptFileError, UnsupportedError for a journal that is not understood
+ * Finishes the decided batches that change anything in the scope. Waits for those of living processes, and
+ * does the rest of the others.
+ * @param listed directories of batches; an error of the listing is tolerated like others
+ * @throws ServiceUnavailableError for a batch that cannot be finished now
+ * @throws CorruptFileError or UnsupportedError for a journal of unknown content
  */
 export async function recoverBatches(
   environment: CatalogEnvironment,
@@ -88,7 +87,7 @@ export async function recoverBatches(
   { signal, tolerate }: RecoveryOptions = {},
 ): Promise<void> {
   const { lock } = environment;
-  // After this wait, a lock whose holder died is free.
+  // After this wait, the lock of a dead holder is free.
   const patience = tolerate === "everything" ? { waitMs: 1.5 * (lock.staleMs ?? DEFAULT_STALE_MS) } : {};
   const excuse = (error: unknown): void => {
     signal?.throwIfAborted();
@@ -128,7 +127,7 @@ async function recoverDirectory(
 // ------------------------------------------------------------------------------------------------- journals
 
 /**
- * Null also for a journal that can't be read, even at a second attempt: it is as for an engine without
+ * Reads a journal; null if it cannot be read even at a second attempt. Then this engine acts like one without
  * journals.
  */
 async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJournal | null> {
@@ -142,7 +141,7 @@ async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJou
 const isUnrecognisable = (journal: DecodedJournal): boolean =>
   journal.kind === "damaged" && journal.names.ids.length === 0 && journal.names.locations.length === 0;
 
-/** @throws CorruptFileError, UnsupportedError for a journal that concerns the scope and is not understood */
+/** @throws CorruptFileError or UnsupportedError for a journal of unknown content that concerns the scope */
 async function concerns(
   environment: CatalogEnvironment,
   directory: string,
@@ -168,23 +167,20 @@ async function concerns(
   }
 }
 
-/**
- * Removes an abandoned batch. One that can't be removed, or set aside, now keeps nobody waiting: the next
- * operation tries again.
- */
+/** Removes an abandoned batch. If that fails now, nobody waits: the next operation tries again. */
 async function dropAbandoned(environment: CatalogEnvironment, directory: string): Promise<void> {
   const { disk, root, lock } = environment;
   try {
     const stat = await disk.stat(directory);
     if (stat === null || (await isDecided(disk, directory))) return;
     const isYoung = ageOfChangeMs(stat.modifiedNs) < ABANDONED_MS;
-    // A batch that has ended, and could not be removed, belongs to nobody at any age.
+    // An ended batch whose removal failed belongs to nobody, at any age.
     if (isYoung && (await readOutcome(disk, root, directory)) === null) return;
     await withLock(directory, { ...lock, retries: 0 }, async () => {
       if (!(await isDecided(disk, directory))) await dropUndecided(disk, root, directory);
     });
   } catch {
-    // See above.
+    // The next operation tries again.
   }
 }
 
@@ -196,16 +192,16 @@ async function setAsideQuietly(environment: CatalogEnvironment, directory: strin
       if (journal !== null && isUnrecognisable(journal)) await setAsideJournal(disk, root, directory);
     });
   } catch {
-    // See above.
+    // The next operation tries again.
   }
 }
 
 // ------------------------------------------------------------------------------------------------- settling
 
 /**
- * Does the rest of a batch, once nobody else works on it, and leaves the outcome to the process that decided
- * it.
- * @throws ServiceUnavailableError where others keep taking the locks over, and for locks that are not free
+ * Does the rest of a batch after other processes have stopped working on it, and leaves the outcome to the
+ * process that decided it.
+ * @throws ServiceUnavailableError if others keep taking the locks over, or a lock is not free
  */
 export async function recoverBatch(
   environment: CatalogEnvironment,
@@ -225,7 +221,7 @@ export async function recoverBatch(
             await recoverUnderLocks(work);
           });
         } catch (error) {
-          // It ended, and its directory is gone.
+          // The batch ended, and its directory is gone.
           if (isLocked || codeOf(error) !== "ENOENT") throw error;
         }
       });
@@ -242,17 +238,17 @@ async function recoverUnderLocks(work: BatchWork): Promise<void> {
   const { environment, batch } = work;
   const { disk, root } = environment;
   if (!(await isDecided(disk, batch.directory))) {
-    // The batch ended meanwhile; this lock may have kept its directory from being removed.
+    // The batch ended meanwhile, and this lock may have prevented the removal of its directory.
     await dropBatch(disk, root, batch.directory);
     return;
   }
-  // A power cut can bring the journal back after the batch has ended.
+  // A power cut can bring the journal of an ended batch back.
   const outcome = await readOutcome(disk, root, batch.directory);
   if (outcome !== null) await endBatch(disk, root, batch.directory, outcome);
   else await finishBatch(work);
 }
 
-/** Takes back what was done without the locks, where another process has undone all the rest. */
+/** Undoes the steps that were done without the locks, if another process has undone all the rest. */
 async function retractIfUndone(work: BatchWork): Promise<void> {
   const { disk, root } = work.environment;
   if ((await readOutcome(disk, root, work.batch.directory)) === "undone") await removeResurrected(work);

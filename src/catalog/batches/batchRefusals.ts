@@ -1,19 +1,19 @@
-/** Why a part of a batch can't be done: for good, or for now. */
+/** Classifies the reasons against a part of a batch: lasting or passing. */
 
 import { NamespaceError, ServiceUnavailableError, ThrottlingError } from "../../errors.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { PublishUncertainError } from "../../io/publish.js";
 
-/** A part can't be done: the table is another one, or another writer came in between. */
+/** Thrown when a part cannot be done: the table is another one, or another writer got in between. */
 export class BatchConflict extends Error {}
 
-/** The platform's codes for a call that will fail again. */
+/** Codes of platform calls that would fail again. */
 const LASTING_CODES: ReadonlySet<string | undefined> = new Set([
   ...["ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ELOOP", "ENAMETOOLONG", "EXDEV", "EMLINK"],
   ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"],
 ]);
 
-/** True if the reason why a part can't be done will still hold when it is tried again. */
+/** Returns true if the reason against a part will still hold at the next attempt. */
 export function isLasting(error: unknown): boolean {
   if (error instanceof BatchConflict) return true;
   if (error instanceof PublishUncertainError) return false;

@@ -1,6 +1,6 @@
 /**
- * Tells which unfinished batches block an operation: those that change what it reads or changes. Nothing is
- * looked up while there is no batch.
+ * Decides which unfinished batches block an operation: those that change what it reads or changes. Without
+ * batches, it looks nothing up.
  */
 
 import { NamespaceError } from "../../errors.js";
@@ -15,7 +15,7 @@ import type { BatchNames } from "./journalFormat.js";
 
 export type BatchScope =
   | {
-      /** Some tables, whether or not they exist. */
+      /** Some tables, which need not exist. */
       readonly kind: "tables";
       readonly ids?: readonly (readonly string[])[];
       /** Directories of tables or branches. */
@@ -25,12 +25,12 @@ export type BatchScope =
       /** The tables of a namespace. */
       readonly kind: "namespace";
       readonly path: readonly string[];
-      /** True if those of the namespaces in it count. */
+      /** True if the tables of nested namespaces count, too. */
       readonly isDeep: boolean;
     }
   | { readonly kind: "everything" };
 
-/** True if a batch that changes the named tables changes anything in a scope. */
+/** Returns true if a batch that changes the named tables changes anything in a scope. */
 export async function isConcerned(
   environment: CatalogEnvironment,
   names: BatchNames,
@@ -63,7 +63,7 @@ async function isWithin(
     try {
       catalog ??= await readCatalog(environment);
     } catch (error) {
-      // A caller that needs the catalog is told what is wrong with it; any other is kept waiting at most.
+      // A caller that needs the catalog will learn of its error; any other only waits.
       if (error instanceof NamespaceError) return true;
       throw error;
     }
@@ -92,9 +92,7 @@ async function areConcerned(
   return realWanted.some((a) => realChanged.some((b) => overlap(a, b)));
 }
 
-/**
- * The directories where the tables of ids lie, or would lie; none for an id that could only get a new place.
- */
+/** Returns the actual or planned directories of tables; none for an id that would get a new location. */
 async function directoriesOf(
   environment: CatalogEnvironment,
   ids: readonly (readonly string[])[],
@@ -113,7 +111,7 @@ async function directoriesOf(
   return directories;
 }
 
-/** True if directories are the same, or one of them lies in the other, as a branch does in its table. */
+/** Returns true if directories are equal or nested, as a branch is in its table. */
 const overlap = (a: string, b: string): boolean => a === b || a.startsWith(b + sep) || b.startsWith(a + sep);
 
 const realPaths = (disk: Disk, paths: readonly string[]): Promise<string[]> =>

@@ -1,18 +1,18 @@
 /**
- * Changes of several tables that happen all or not at all.
+ * Changes several tables, all or none.
  *
- *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
+ *     lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts
+ *          ─ remove the journal ─ unlock
  *
  * The journal decides. If the process dies after writing it, the next operation on one of its tables does the
- * rest (see batchRecovery.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no
- * journals can get in between; where it takes a version number that a part needs, the parts done so far are
- * undone.
+ * rest (see batchRecovery.ts), so nobody sees or changes a half-done batch. Only an engine without journals
+ * can get in between. If it takes a version number that a part needs, the finished parts are undone.
  *
- * The parts whose undoing is seen most are done last. The order is: declarations, versions, then
- * deregistrations, then deletions.
+ * Parts whose undoing is most visible come last: declarations, versions, deregistrations, then deletions.
  *
- * A process that was suspended while its locks were taken over does nothing more: each part looks at them
- * right before it acts. It finds the outcome where the process that ended the batch left it.
+ * A process that was suspended while its locks were taken over does nothing more, because each part checks
+ * the locks right before it acts. It finds the outcome in the place where the process that ended the batch
+ * left it.
  */
 
 import {
@@ -47,33 +47,34 @@ import type { BatchScope } from "./batchScope.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
 import { areAnyLeft, recoverAbandoned } from "./unfinishedBatches.js";
 
-/** The steps of a batch, found to be possible. */
+/** Checked steps of a batch. */
 export interface BatchPlan {
   readonly steps: readonly BatchStep[];
-  /** Manifests of its versions; a step names one by its position. */
+  /** Manifests of its versions; a step names one by its index. */
   readonly manifests: readonly Uint8Array[];
 }
 
-/** The tables that a batch is about. */
+/** Tables of a batch. */
 export interface BatchTargets {
-  /** Of all tables that it changes, declares or deregisters. */
+  /** Ids of all tables that it changes, declares or deregisters. */
   readonly ids: readonly (readonly string[])[];
   /**
-   * Directories of the tables and branches whose versions it changes; where versions of a branch are deleted,
-   * also that of the table itself.
+   * Directories of the tables and branches whose versions it changes. If it deletes versions of a branch,
+   * also that of the table.
    */
   readonly tableRoots: readonly string[];
 }
 
-/** Times that a process may be suspended, and lose its locks, before it has decided. */
+/** Maximum number of times that a process may lose its locks before it has decided. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * @param plan checks every part, under the locks of the tables; an error that it throws ends the batch with
- *   nothing written. It may be called again
- * @throws ConcurrentModificationError where another engine got in between; the error that a part was refused
- *   with, naming the part. Nothing has changed then
- * @throws ServiceUnavailableError where the batch is decided and not done: the next operation on one of its
+ * Commits a batch.
+ * @param plan checks every part, under the locks of the tables; if it throws, nothing is written. It may be
+ *   called again
+ * @throws ConcurrentModificationError if another engine got in between; the error that refused a part, naming
+ *   the part. Nothing has changed then
+ * @throws ServiceUnavailableError if the batch is decided and not done: the next operation on one of its
  *   tables does the rest
  */
 export async function commitBatch(
@@ -89,7 +90,7 @@ export async function commitBatch(
     const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
       requireAll(tableRoots, locks);
       if (await areAnyLeft(environment, scope)) return null;
-      // Read before the plan, which must not be made on another table than the one that is changed.
+      // Read before the plan, so that a table that is replaced later is noticed.
       const identities = await readIdentities(environment, tableRoots);
       const { steps, manifests } = await plan();
       if (steps.length === 0) return { kind: "ended", ending: { outcome: "done" } };
@@ -104,7 +105,7 @@ export async function commitBatch(
   throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
 }
 
-/** @throws TableGoneError where a table was dropped; the reason why a lock can't be had */
+/** @throws TableGoneError if a table was dropped; the reason why a lock cannot be taken */
 function requireAll(tableRoots: readonly string[], { tables, refusals }: TableLocks): void {
   for (const tableRoot of tableRoots) {
     if (tables.has(tableRoot)) continue;
@@ -126,7 +127,7 @@ async function readIdentities(
   return identities;
 }
 
-/** Adds to a step what tells its table from another. */
+/** Adds the identity of its table to a step. */
 function complete(environment: CatalogEnvironment, step: BatchStep, identities: Identities): BatchStep {
   switch (step.kind) {
     case "createVersion":
@@ -139,7 +140,7 @@ function complete(environment: CatalogEnvironment, step: BatchStep, identities: 
   }
 }
 
-/** The result of an attempt: the batch ended, nothing was decided, or another process took the batch over. */
+/** Result of an attempt: the batch ended, nothing was decided, or another process took the batch over. */
 type Attempt =
   | { readonly kind: "ended"; readonly ending: Ending }
   | { readonly kind: "undecided" }
@@ -160,7 +161,7 @@ async function decideAndDo(
         await requireLocks(locks);
         return true;
       };
-      // Nobody else writes to the directory.
+      // No other process writes to the directory.
       await decideBatch(disk, batch, { lease, verify });
       work = workOn(environment, batch, locks, true);
       return { kind: "ended", ending: await finishBatch(work) };
@@ -172,20 +173,20 @@ async function decideAndDo(
     }
     if (error instanceof PublishUncertainError) throw error;
     await dropBatch(disk, root, batch.directory);
-    // Another process took its directory for an abandoned one.
+    // Another process considered its directory abandoned.
     if (error instanceof LocksLostError || codeOf(error) === "ENOENT") return { kind: "undecided" };
     throw error;
   }
 }
 
-/** The caller can do nothing better than try later: the next operation meets the tables as they are then. */
+/** Returns the error that asks the caller to try later: the next operation finishes the batch. */
 const unfinished = (cause: unknown): ServiceUnavailableError =>
   new ServiceUnavailableError(
     `the batch is decided, and the next operation on one of its tables finishes it: ${tellFailure(cause)}`,
     { cause },
   );
 
-/** @throws the reason why it was undone, naming the part */
+/** @throws the reason why the batch was undone, naming the part */
 function requireDone(ending: Ending): void {
   if (ending.outcome === "done") return;
   const { refusal, step } = ending;
@@ -196,14 +197,14 @@ function requireDone(ending: Ending): void {
   if (!(refusal instanceof NamespaceError)) {
     throw platformError(refusal, formatStep(step)) ?? new InternalError(message, { cause: refusal });
   }
-  // Thrown as an error of its own kind, with all that it tells.
+  // Keeps the error's class and members.
   refusal.message = message;
   throw refusal;
 }
 
 /**
- * @throws ConcurrentModificationError where another process undid the batch; InternalError where its outcome
- *   is not known, or it can't be brought to an end now
+ * @throws ConcurrentModificationError if another process undid the batch; InternalError if its outcome is
+ *   unknown, or it cannot be finished now
  */
 async function requireLearned(work: BatchWork): Promise<void> {
   if ((await learnOutcome(work)) === "done") return returnForeign(work);
@@ -216,7 +217,7 @@ async function requireLearned(work: BatchWork): Promise<void> {
 async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<BatchOutcome> {
   const { disk, root, lock } = environment;
   for (let attempt = 1; ; attempt++) {
-    // First: a journal that is still there is settled, by the outcome if there is one already.
+    // This comes first: a remaining journal is recovered, by the outcome if there is one already.
     if (await isDecided(disk, batch.directory)) {
       await recoverBatch(environment, batch, lock).catch((error: unknown) => {
         throw unfinished(error);

@@ -1,4 +1,7 @@
-/** A disk for work under a lock: it looks at the lock right before each call that changes what others see. */
+/**
+ * Wraps a disk for work under a lock, and checks the lock right before each call that changes what others
+ * see.
+ */
 
 import type { Disk } from "../../io/disk/disk.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
@@ -15,10 +18,9 @@ const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
 ]);
 
 /**
- * Makes sure that a process that was suspended, and whose lock is another's by now, changes nothing more,
- * however deep in the work a call is and however long it has waited. Files that are being written are nobody
- * else's, and are not guarded.
- * @param confirm rejects where the lock is lost
+ * Prevents changes by a process that was suspended and has lost its lock, however deep in the work a call is
+ * and however long it has waited. Files that are being written belong to this process, and are not guarded.
+ * @param confirm rejects if the lock is lost
  */
 export function guardedDisk(disk: Disk, confirm: () => Promise<void>): Disk {
   return new Proxy(disk, {

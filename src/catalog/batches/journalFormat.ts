@@ -1,16 +1,17 @@
 /**
- * The content of a batch's journal, a JSON object with a checksum (bytes/sealedJson.ts):
+ * Decodes and encodes a batch's journal, a JSON object with a checksum (bytes/sealedJson.ts):
  *
- *   {"format":1,"steps":[
- *     {"kind":"createVersion","location":"t.lance","branch":null,"version":7,"scheme":"V2","manifest":"0.manifest",
- *      "eTag":"…","metadata":{…},"identity":{"inode":"64769:1234","birthNs":"1700…","base":{"version":6,"sha256":"…"}}},
- *     {"kind":"declareTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…},"mark":"<uuid>"},
- *     {"kind":"deregisterTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…},"identity":{…}},
- *     {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4],"identity":{…}}]}
+ *     {"format":1,"steps":[
+ *       {"kind":"createVersion","location":"t.lance","branch":null,"version":7,"scheme":"V2",
+ *        "manifest":"0.manifest","eTag":"…","metadata":{…},
+ *        "identity":{"inode":"64769:1234","birthNs":"1700…","base":{"version":6,"sha256":"…"}}},
+ *       {"kind":"declareTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…},"mark":"<uuid>"},
+ *       {"kind":"deregisterTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…},"identity":{…}},
+ *       {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4],"identity":{…}}]}
  *
- * Identities and marks tell the table that is meant from one that was put in its place. Journals of earlier
- * releases have none, and no location where a table is deregistered. A later release increments `format`
- * where its steps are not for earlier releases.
+ * Identities and marks distinguish a table from a later one in the same directory. Journals of earlier
+ * releases lack them, and lack the location in a `deregisterTable` step. A later release increments `format`
+ * if earlier releases must not act on its steps.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -24,12 +25,12 @@ import type { NamingScheme } from "../../table/versions/paths.js";
 import { isTableIdentity, type TableIdentity } from "../../table/versions/tableIdentity.js";
 import { checkLocation, rootLocation, rootTableAt } from "../places/locations.js";
 
-/** A version of a table or branch, whose manifest lies beside the journal. */
+/** A new version of a table or branch, whose manifest lies beside the journal. */
 export interface CreateVersionStep {
   readonly kind: "createVersion";
-  /** Relative to the namespace's directory. */
+  /** Directory relative to the namespace's. */
   readonly location: string;
-  /** Null is the main branch. */
+  /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
   readonly version: number;
   readonly scheme: NamingScheme;
@@ -37,17 +38,17 @@ export interface CreateVersionStep {
   readonly manifest: string;
   readonly eTag?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Of the table or branch. */
+  /** Identity of the table or branch. */
   readonly identity?: TableIdentity;
 }
 
 export interface DeclareTableStep {
   readonly kind: "declareTable";
   readonly id: readonly string[];
-  /** The place chosen for it. */
+  /** Location chosen for the table. */
   readonly location: string;
   readonly properties?: Properties;
-  /** A UUID that the markers of this declaration hold, and those of no other. */
+  /** UUID in the markers of this declaration only. */
   readonly mark?: string;
 }
 
@@ -55,7 +56,7 @@ export interface DeregisterTableStep {
   readonly kind: "deregisterTable";
   readonly id: readonly string[];
   readonly location?: string;
-  /** The properties that the table has; they are put back where this is undone. */
+  /** Properties of the table, which undoing puts back. */
   readonly properties?: Properties;
   readonly identity?: TableIdentity;
 }
@@ -64,27 +65,27 @@ export interface DeleteVersionsStep {
   readonly kind: "deleteVersions";
   readonly location: string;
   readonly branch: string | null;
-  /** Ascending. */
+  /** Version numbers, ascending. */
   readonly versions: readonly number[];
-  /** Of the table or branch. */
+  /** Identity of the table or branch. */
   readonly identity?: TableIdentity;
 }
 
 export type BatchStep = CreateVersionStep | DeclareTableStep | DeregisterTableStep | DeleteVersionsStep;
 
-/** What a batch changes, as far as its journal tells by itself. */
+/** Tables that a batch changes, as far as its journal alone names them. */
 export interface BatchNames {
-  /** Of tables that it declares or deregisters. */
+  /** Ids of tables that it declares or deregisters. */
   readonly ids: readonly (readonly string[])[];
-  /** Of tables, relative to the namespace's directory. */
+  /** Directories of tables, relative to the namespace's. */
   readonly locations: readonly string[];
 }
 
 export type DecodedJournal =
   | { readonly kind: "steps"; readonly steps: readonly BatchStep[] }
-  /** Written by a later release; what is recognised of it. */
+  /** A journal of a later release, and its recognised names. */
   | { readonly kind: "later"; readonly names: BatchNames; readonly reason: string }
-  /** What no release wrote; what is recognised of it. */
+  /** A journal that no release wrote, and its recognised names. */
   | { readonly kind: "damaged"; readonly names: BatchNames; readonly cause: unknown };
 
 const FORMAT = 1;
@@ -112,7 +113,7 @@ export function decodeJournal(bytes: Uint8Array): DecodedJournal {
   }
 }
 
-/** The names in steps, even if the steps are wrong in all else. */
+/** Returns the names in steps, even if everything else in them is wrong. */
 function recognise(steps: unknown): BatchNames {
   if (!Array.isArray(steps)) return NOTHING;
   const ids: string[][] = [];
@@ -125,7 +126,7 @@ function recognise(steps: unknown): BatchNames {
   return { ids, locations };
 }
 
-/** The names of what steps change. */
+/** Returns the names of the tables that steps change. */
 export function namesOf(steps: readonly BatchStep[]): BatchNames {
   const ids: (readonly string[])[] = [];
   const locations = new Set<string>();
@@ -136,7 +137,7 @@ export function namesOf(steps: readonly BatchStep[]): BatchNames {
   return { ids, locations: [...locations] };
 }
 
-/** A part of a batch, as messages name it. */
+/** Formats a part of a batch for messages. */
 export function formatStep(step: BatchStep): string {
   switch (step.kind) {
     case "createVersion":
@@ -155,7 +156,7 @@ const formatPlace = ({ location, branch }: CreateVersionStep | DeleteVersionsSte
 
 // ------------------------------------------------------------------------------------------------- checks
 
-/** Everything that a journal names must lie where a batch may reach. */
+/** Checks a step. Everything that a journal names must lie within reach of a batch. */
 function checkStep(step: unknown): BatchStep {
   if (!isJsonObject(step)) throw new TypeError("a step that is no object");
   const require = (isRight: boolean, member: string): void => {
@@ -203,8 +204,8 @@ function checkStep(step: unknown): BatchStep {
 }
 
 /**
- * A table of the root lies under its name, and no other does, as undoing a declaration takes the directory
- * away.
+ * Returns true if a location fits a table's id. A root table lies under its name, and no other table does,
+ * because undoing a declaration removes the directory.
  */
 const isPlaceOf = (id: readonly string[], location: string): boolean =>
   id.length === 1 ? location === rootLocation(id[0]) : rootTableAt(location.split("/")[0]) === null;

@@ -1,6 +1,6 @@
 /**
- * Looks for batches that others left, before anything else is done. What brings them to an end
- * (batchRecovery.ts) is loaded where there are any.
+ * Looks for unfinished batches before other work. Loads their recovery (batchRecovery.ts) only if there are
+ * any.
  */
 
 import { lazyModule } from "../../async/lazy.js";
@@ -13,8 +13,8 @@ import type { BatchScope } from "./batchScope.js";
 const settlement = lazyModule(() => import("./batchRecovery.js"));
 
 /**
- * What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a
- * missing directory.
+ * Recovers the batches of other processes, see {@link recoverBatches}. Without batches, it costs one look at
+ * a missing directory.
  */
 export async function recoverAbandoned(
   environment: CatalogEnvironment,
@@ -27,7 +27,7 @@ export async function recoverAbandoned(
   await recoverBatches(environment, scope, listed, options);
 }
 
-/** What {@link hasUnfinished} says, where there are batches. */
+/** Returns true if an unfinished batch concerns the scope, see {@link hasUnfinished}. */
 export async function areAnyLeft(environment: CatalogEnvironment, scope: BatchScope): Promise<boolean> {
   const listed = listReadableBatches(environment.disk, environment.root);
   if (await isEmpty(listed)) return false;
@@ -35,7 +35,7 @@ export async function areAnyLeft(environment: CatalogEnvironment, scope: BatchSc
   return hasUnfinished(environment, scope, listed);
 }
 
-/** The questions of the table layer about batches. */
+/** Returns the interface through which the table layer asks about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
   present: (tableRoot) => areAnyLeft(environment, scopeOf(tableRoot)),
   recover: (tableRoot, signal) => recoverAbandoned(environment, scopeOf(tableRoot), { signal }),
@@ -43,10 +43,7 @@ export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBa
 
 const scopeOf = (tableRoot: string): BatchScope => ({ kind: "tables", directories: [tableRoot] });
 
-/**
- * True if there is certainly nothing. What a listing that failed means is for those to decide who are to
- * settle batches.
- */
+/** Returns true if there is certainly no batch. The recovery decides what a failed listing means. */
 const isEmpty = (listed: Promise<readonly string[]>): Promise<boolean> =>
   listed.then(
     (directories) => directories.length === 0,

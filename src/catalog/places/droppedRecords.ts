@@ -1,15 +1,15 @@
 /**
- * Removes tables that were dropped and whose directories could not be moved:
+ * Removes dropped tables whose directories could not be moved:
  *
- *   write the file .tiltyard-dropped-<uuid>      a record that names the directory, for the sweeping
- *   hide the directory by a marker that says so  this decides
- *   empty the directory                          under its lock; the marker goes last
- *   remove the directory, then the record
+ *     write the file .tiltyard-dropped-<uuid>      a record that names the directory, for the sweep
+ *     hide the directory by a marker with the reason  this decides
+ *     empty the directory                          under its lock; the marker goes last
+ *     remove the directory, then the record
  *
- * The marker is published from a temporary file in the same directory, so that another table which has come
- * to lie there is not hidden in its stead. A file whose name a successor's file can have is moved into a
- * temporary directory, which fails once the lock was taken over. So a process that was suspended while it
- * emptied the directory removes nothing of a table that was made in the same place since.
+ * The marker is published from a temporary file in the same directory. If another table replaces the
+ * directory, the file is gone, so that table is not hidden. A file whose name a successor's file can have is
+ * moved into a temporary directory, which fails after the lock was taken over. So a process that was
+ * suspended while it emptied the directory removes nothing of a later table in the same directory.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -28,17 +28,17 @@ import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { checkLocation, directoryAt } from "./locations.js";
 import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./markers.js";
 
-/** Longer than any location. */
+/** Maximum size in bytes; locations are shorter. */
 const MAX_RECORD_BYTES = 64 * 1024;
-/** Age from which nobody is about to hide the directory that a record names. */
+/** Age from which no process is about to hide the directory that a record names. */
 const STALE_RECORD_MS = 60 * 60 * 1000;
-/** A directory that others work in for longer is left to the next sweep. */
+/** Milliseconds after which a directory in use is left to the next sweep. */
 const SWEEP_WAIT_MS = 2_000;
 
-/** What the removal of directories needs. */
+/** Dependencies of removing directories. */
 export type RemovalEnvironment = Pick<CatalogEnvironment, "disk" | "root" | "lock" | "handles">;
 
-/** True if links make a path lead elsewhere than it says. */
+/** Returns true if links lead a path elsewhere than its text says. */
 export async function isLink(disk: Disk, root: string, directory: string): Promise<boolean> {
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(directory)];
   return real !== null && (realRoot === null || real !== join(realRoot, relative(root, directory)));
@@ -47,10 +47,10 @@ export async function isLink(disk: Disk, root: string, directory: string): Promi
 // -------------------------------------------------------------------------------------------------- hiding
 
 /**
- * Hides a directory for good; false where it is hidden already or was emptied, where there is none, and where
- * it is not doomed.
- * @param record path of the record, which does not exist
- * @param isDoomed whether what lies in the directory is what the caller means
+ * Hides a directory for good.
+ * @param record path of the record, which does not exist yet
+ * @param isDoomed returns true if the directory is the one to remove
+ * @returns false if the directory is hidden already, was emptied, does not exist or is not doomed
  */
 export async function hideInPlace(
   { disk, root }: RemovalEnvironment,
@@ -70,7 +70,7 @@ export async function hideInPlace(
     await writeRecord(disk, record, location);
     isHidden = await hideAsDropped(disk, directory, verify);
   } catch (error) {
-    // The marker may be there: then the record is needed.
+    // The marker may exist, and then the record is needed.
     if (error instanceof PublishUncertainError) throw error;
     await disk.remove(record).catch(() => undefined);
     // The directory is gone, or another process was first to hide it and is emptying it.
@@ -78,17 +78,14 @@ export async function hideInPlace(
     throw error;
   }
   if (!isHidden) await disk.remove(record);
-  // A process that found the record stale meanwhile has removed it.
+  // Another process found the record stale meanwhile and removed it.
   else if ((await disk.stat(record)) === null) await writeRecord(disk, record, location);
-  // This call's temporary file may have kept the process that emptied the directory from removing it.
+  // This call's temporary file may have kept another process from removing the emptied directory.
   if (wasEmptied) await disk.removeEmptyDirectory(directory);
   return isHidden;
 }
 
-/**
- * Writes a record under its own name at once: one that is cut short names nothing, and is removed when it is
- * stale.
- */
+/** Writes a record in place. A truncated record names nothing, and is removed when it is stale. */
 async function writeRecord(disk: Disk, record: string, location: string): Promise<void> {
   const handle = await disk.create(record);
   try {
@@ -102,11 +99,11 @@ async function writeRecord(disk: Disk, record: string, location: string): Promis
 
 // ------------------------------------------------------------------------------------------------ sweeping
 
-/** Removes the directory that a record names, if it is that of a dropped table, then the record. */
+/** Removes the directory that a record names, if its table was dropped, and then the record. */
 export async function removeRecorded(environment: RemovalEnvironment, record: string): Promise<void> {
   const { disk, root } = environment;
   const location = await readRecord(disk, record);
-  // If the directory is not hidden, somebody may be about to hide it.
+  // A directory that is not hidden may be hidden at any moment.
   const isOld = await isStale(disk, record);
   const directory = location === null ? null : directoryAt(root, location);
   if (directory === null || (await isLink(disk, root, directory))) {
@@ -116,21 +113,21 @@ export async function removeRecorded(environment: RemovalEnvironment, record: st
   const wasDropped = await isDropped(disk, directory);
   const isToGo = wasDropped || (isOld && (await isEmptied(disk, directory)));
   if (isToGo) await removeDropped(environment, directory);
-  // Somebody has put something there meanwhile.
+  // Another process has made something there meanwhile.
   if (await isDropped(disk, directory)) return;
   const isDone = wasDropped && !(await isEmptied(disk, directory));
   if (isOld || isDone || (await disk.stat(directory)) === null) await disk.remove(record);
 }
 
 /**
- * Removes the directory of a table that was dropped and could not be moved.
- * @throws ServiceUnavailableError where somebody works in it for long
+ * Removes the directory of a dropped table that could not be moved.
+ * @throws ServiceUnavailableError if it stays in use for long
  */
 export async function removeDropped(environment: RemovalEnvironment, directory: string): Promise<void> {
   const { disk, lock, handles } = environment;
   handles.evict(directory);
   await withLock(directory, { ...lock, waitMs: SWEEP_WAIT_MS }, async (lease) => {
-    // Somebody else may have removed it, and another table may be there.
+    // Another process may have removed it, and another table may lie there.
     if (await isDropped(disk, directory)) await removeContent(disk, directory, lease);
     else if (await isEmptied(disk, directory)) await removeTemporaries(disk, directory, lease);
   });
@@ -138,8 +135,8 @@ export async function removeDropped(environment: RemovalEnvironment, directory: 
 }
 
 /**
- * Removes all of a hidden directory: versions first, as somebody may know the path; last the marker that
- * hides it.
+ * Removes the content of a hidden directory: versions first, because a reader may know the path, and the
+ * hiding marker last.
  */
 async function removeContent(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
@@ -164,7 +161,7 @@ async function removeContent(disk: Disk, directory: string, lease: LockLease): P
     await removeFrom(directory, staysToTheEnd);
     await removeFrom(side, isTemporary);
   });
-  // If somebody has put something there meanwhile, the directory stays hidden, and goes with the next sweep.
+  // If somebody has added a file meanwhile, the directory stays hidden until the next sweep.
   const left = ((await disk.list(directory)) ?? []).filter(
     ({ name }) => name === SIDE_NAME || !staysToTheEnd(name),
   );
@@ -173,13 +170,13 @@ async function removeContent(disk: Disk, directory: string, lease: LockLease): P
 
 const SIDE_NAME = basename(sideDirectory("/"));
 const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY_PREFIX);
-/** The marker, the lock, and the directory that files are moved into. */
+/** Returns true for the marker, the lock, and the directory that files are moved into. */
 const staysToTheEnd = (name: string): boolean =>
   isHidingMarker(name) || name.startsWith(LOCK_NAME) || name === SIDE_NAME;
 
 /**
- * True if a directory holds only what the removal of its last file left there; then it is no table's any
- * more.
+ * Returns true if a directory contains only what remains after the removal of its last file. Then it is not a
+ * table's any more.
  */
 export async function isEmptied(disk: Disk, directory: string): Promise<boolean> {
   const entries = await disk.list(directory);
@@ -190,8 +187,8 @@ export async function isEmptied(disk: Disk, directory: string): Promise<boolean>
 }
 
 /**
- * Removes the temporary directories that files were moved into, by this process or one that died: under the
- * lock nobody else has any.
+ * Removes the temporary directories that files were moved into. Under the lock, they belong to this process
+ * or a dead one.
  */
 async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
@@ -205,7 +202,7 @@ async function isStale(disk: Disk, record: string): Promise<boolean> {
   return stat !== null && ageOfChangeMs(stat.modifiedNs) >= STALE_RECORD_MS;
 }
 
-/** Null for a file that is no record of ours, and where there is none. */
+/** Reads a record; null if it does not exist or is not a record of ours. */
 async function readRecord(disk: Disk, record: string): Promise<string | null> {
   const stat = await disk.stat(record);
   if (stat === null || stat.size > MAX_RECORD_BYTES) return null;

@@ -1,9 +1,9 @@
 /**
- * Tells the last id of a table that lies under no id: registering the table takes it from the owner of that
- * id. A table of a child namespace that is deregistered, renamed or registered here keeps a note of its last
- * id in its directory. For other tables the place tells, which was made of the id they were declared under.
- * Where the place does not show the whole id, only a caller that may register everything may take the table:
- * the root is asked about. Tables of the root have no other place than their own.
+ * Determines the last id of a table without an id, because registering the table needs the permission of that
+ * id's owner. A child namespace's table that is deregistered, renamed or registered keeps a note of its last
+ * id in its directory. For other tables the location tells, which was made from the declared id. If the
+ * location does not show the whole id, the caller needs the permission to register everything, which is that
+ * of the root. Root tables always lie in their own location.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -18,16 +18,16 @@ import { pathOf } from "../rows/objects.js";
 import { idShownIn } from "./locations.js";
 import type { TableLocation } from "./tables.js";
 
-/** In a table's directory. Its JSON is the id, as a list of names. */
+/** Name of the note in a table's directory. Its JSON is the id, as a list of names. */
 const NOTE_NAME = ".tiltyard-deregistered.json";
-/** Bytes; ids are shorter. */
+/** Maximum size in bytes; ids are shorter. */
 const MAX_NOTE_BYTES = 65_536;
-/** Stands for an id that nobody knows. */
+/** Stands for an unknown id. */
 const ROOT: readonly string[] = [];
 
 /**
- * Notes the id of a table, before the id is taken from it and before it gets another. Where its directory
- * can't be written to, its place has to tell the id.
+ * Records the id of a table, before the table loses it or gets another. If its directory is not writable, the
+ * location has to tell the id.
  */
 export async function noteFormerId({ disk }: CatalogEnvironment, location: TableLocation): Promise<void> {
   const bytes = encodeSealedJson(location.id);
@@ -38,15 +38,14 @@ export async function noteFormerId({ disk }: CatalogEnvironment, location: Table
   }
 }
 
-/** Notes another id where there is a note. The note of a table of the root is from before it came there. */
+/** Updates an existing note. A root table's note is from before the table came to the root. */
 export async function renewFormerId(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
   if ((await environment.disk.stat(join(location.directory, NOTE_NAME))) === null) return;
   await noteFormerId(environment, location);
 }
 
 /**
- * The last ids of the table at a place and of those that it lies in; an empty one stands for an id that
- * nobody knows.
+ * Returns the last ids of the table in a location, and of the tables around it; an empty id is unknown.
  * @param location below the root, without symbolic links
  */
 export async function formerIdsOf(
@@ -68,13 +67,13 @@ async function readNote(disk: Disk, directory: string): Promise<readonly string[
     const bytes = await disk.readFile(join(directory, NOTE_NAME), MAX_NOTE_BYTES);
     return bytes && parseNote(bytes);
   } catch (error) {
-    // Too long for a note.
+    // The file is too long for a note.
     if (error instanceof CorruptFileError) return ROOT;
     throw error;
   }
 }
 
-/** The id in a note; the root for anything that is no note. */
+/** Parses a note; the root if it is malformed. */
 function parseNote(bytes: Uint8Array): readonly string[] {
   const id = decodeSealedJson(bytes);
   return isId(id) ? id : ROOT;
@@ -86,8 +85,8 @@ const isId = (value: unknown): value is readonly string[] =>
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
 /**
- * The id that a place was made of; the root where the place does not show it whole, null where it was made of
- * none.
+ * Returns the id that a location was made from; the root if the location does not show all of it, null if it
+ * was not made from one.
  */
 function idInPlace(name: string): readonly string[] | null {
   const shown = idShownIn(name);

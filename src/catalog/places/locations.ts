@@ -1,12 +1,12 @@
 /**
- * The places of tables below the namespace's directory. Always relative, with `/`:
+ * Defines the locations of tables: directories relative to the namespace's, with `/`:
  *
- *     <name>.lance            a table of the root namespace; its name is its place
- *     <8 hex>_<object id>     a table of another namespace; random, kept in its catalog row
+ *     <name>.lance            a table of the root namespace; the name determines the location
+ *     <8 hex>_<object id>     a table of another namespace; random, stored in its catalog row
  *     anything else           a table that was registered
  *
- * The id in a place is for people: characters that a file system or the reference's paths could refuse or
- * rewrite are escaped, and long ids are cut. The engine only uses it to tell whose a place was, where it
+ * The id in a location is for people. Characters that a file system or the reference's paths could refuse or
+ * rewrite are escaped, and long ids are cut. The engine uses it only to tell whose a location was, if it
  * shows the whole id.
  */
 
@@ -19,16 +19,16 @@ import { join } from "../../platform/native.js";
 import { CATALOG_DIRECTORY } from "../rows/catalogTable.js";
 
 const TABLE_SUFFIX = ".lance";
-/** Start of the names of directories that this engine keeps for itself. */
+/** Prefix of the names of this engine's own directories. */
 const OWN_PREFIX = ".tiltyard";
-/** Starts of names of entries that this engine or the reference makes, folded. */
+/** Folded prefixes of the entries that this engine or the reference makes. */
 const ENGINE_PREFIXES: readonly string[] = [OWN_PREFIX, ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
 const MAX_SHOWN_ID = 120;
 
-/** The place of a root table. */
+/** Returns the location of a root table. */
 export const rootLocation = (name: string): string => name + TABLE_SUFFIX;
 
-/** The name of the root table whose place this would be, or null. */
+/** Returns the name of the root table with this location, or null. */
 export function rootTableAt(location: string): string | null {
   if (!location.endsWith(TABLE_SUFFIX)) return null;
   const name = location.slice(0, -TABLE_SUFFIX.length);
@@ -36,8 +36,7 @@ export function rootTableAt(location: string): string | null {
 }
 
 /**
- * Checks the name of a table of the root that is to be made. The names of other tables are not looked at
- * here.
+ * Checks the name of a new root table, without regard to existing tables.
  * @throws InvalidInputError for a name whose directory some platform could not make, or could not hold after
  *   a move
  */
@@ -52,14 +51,14 @@ export function checkNewRootTableName(name: string): void {
   if (prefix !== undefined) refuse(`names that begin with ${prefix.toLowerCase()} are the engine's own`);
 }
 
-/** True if a place is, or lies in, one that some file system treats as that of a root table. */
+/** Returns true if some file system treats a location, or a parent of it, as a root table's. */
 export function isInRootTable(location: string): boolean {
   const folded = foldName(location.split("/", 1)[0]);
   const suffix = foldName(TABLE_SUFFIX);
   return folded.endsWith(suffix) && isRootTableName(folded.slice(0, -suffix.length));
 }
 
-/** True if some file system treats two places as the same, or finds one in the other. */
+/** Returns true if some file system treats two locations as equal or nested. */
 export function mayOverlap(location: string, other: string): boolean {
   if (differEarly(location, other)) return false;
   const [a, b] = [foldPath(location), foldPath(other)];
@@ -67,8 +66,8 @@ export function mayOverlap(location: string, other: string): boolean {
 }
 
 /**
- * True if the letters and digits at the start of two texts show that they don't fold together, as in most
- * cases.
+ * Returns true if the letters and digits at the start of two texts show that they do not fold together. They
+ * mostly do.
  */
 function differEarly(a: string, b: string): boolean {
   for (let index = 0; index < a.length && index < b.length; index++) {
@@ -79,7 +78,10 @@ function differEarly(a: string, b: string): boolean {
   return false;
 }
 
-/** A letter or digit of ASCII, whose fold nothing that follows can change; null for anything else. */
+/**
+ * Returns an ASCII letter or digit in upper case, whose fold does not depend on the text after it; null for
+ * other characters.
+ */
 function plainUnit(text: string, index: number): number | null {
   const unit = text.charCodeAt(index);
   if (unit >= 0x30 && unit <= 0x39) return unit;
@@ -87,7 +89,7 @@ function plainUnit(text: string, index: number): number | null {
   return lower >= 0x61 && lower <= 0x7a ? lower : null;
 }
 
-/** A new place for a table of a child namespace; never one that would be taken for a root table's. */
+/** Makes a new location for a child namespace's table, which no file system treats as a root table's. */
 export function newLocation(objectId: string): string {
   const shown = objectId
     .slice(0, MAX_SHOWN_ID)
@@ -97,12 +99,12 @@ export function newLocation(objectId: string): string {
   return `${toHex(crypto.getRandomValues(new Uint8Array(4)))}_${shown}`;
 }
 
-/** True if a place may come from {@link newLocation}. */
+/** Returns true if a location may come from {@link newLocation}. */
 export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
 
 /**
- * The object id that the name of a place shows; null where it was escaped or cut, or may have been; undefined
- * where the place was not made of an id.
+ * Returns the object id that a location shows. Null if the id is, or may be, escaped or cut; undefined if the
+ * location was not made from an id.
  */
 export function idShownIn(name: string): string | null | undefined {
   const [, shown] = /^[0-9a-f]{8}_(.*)$/s.exec(name) ?? [];
@@ -111,8 +113,8 @@ export function idShownIn(name: string): string | null | undefined {
 }
 
 /**
- * The directory of a place that a catalog row names.
- * @throws CorruptFileError where it leads out of the root, or to something that is no table's
+ * Returns the directory of a location that a catalog row names.
+ * @throws CorruptFileError if it leads out of the root, or is not a table's
  */
 export function directoryOfRow(root: string, location: string | null, objectId: string): string {
   const reason = location === null ? "it is missing" : whyNotALocation(location);
@@ -124,11 +126,11 @@ export function directoryOfRow(root: string, location: string | null, objectId: 
   return directoryAt(root, location);
 }
 
-/** The directory at a location below the root, which was checked before. */
+/** Returns the directory of a checked location below the root. */
 export const directoryAt = (root: string, location: string): string => join(root, ...location.split("/"));
 
 /**
- * Checks a place that a caller hands in.
+ * Checks a location that a caller chose.
  * @throws InvalidInputError unless it is relative and stays below the root, on every platform
  */
 export function checkNewLocation(location: string): void {
@@ -140,7 +142,7 @@ export function checkNewLocation(location: string): void {
   );
 }
 
-/** @throws InvalidInputError unless a place is relative and stays below the root */
+/** @throws InvalidInputError unless a location is relative and stays below the root */
 export function checkLocation(location: string): void {
   const reason = whyNotALocation(location);
   if (reason !== null) {
@@ -161,9 +163,9 @@ function whyNotALocation(location: string): string | null {
   return null;
 }
 
-/** True if some file system would find the engine's own files by that name. */
+/** Returns true if some file system would find the engine's own files by that name. */
 function isOwnName(name: string): boolean {
-  // Most begin with a letter or digit, which no fold takes away.
+  // Most names begin with a letter or digit, which folding keeps.
   if (/^[A-Za-z0-9]/.test(name)) return false;
   const folded = foldName(name);
   return folded === foldName(CATALOG_DIRECTORY) || folded.startsWith(foldName(OWN_PREFIX));

@@ -1,8 +1,8 @@
 /**
- * Marker files in a table's directory. They say what it is while it has no data, or that it is hidden.
- * Markers stay when data arrives, so their presence never means that a table is empty. Other engines ignore
- * their content. Here it tells which declaration of a batch made them, and tells a dropped table, which is to
- * be removed, from a deregistered one, which is kept.
+ * Handles the marker files in a table's directory. They mark a table without data, or a hidden one. Markers
+ * stay when data arrives, so they never mean that a table is empty. Other engines ignore their content. This
+ * engine writes into them which batch declared the table, or that a dropped table may be removed, unlike a
+ * deregistered one.
  */
 
 import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
@@ -12,13 +12,13 @@ import { temporaryName } from "../../io/names/temporaryNames.js";
 import { createExclusive, hasContent, replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 
-/** The interface document's marker of a declared table. */
+/** Marker of a declared table in the interface document. */
 const RESERVED_MARKER = ".ns-reserved";
-/** The marker the reference implementation looks for. */
+/** Marker that the reference implementation looks for. */
 const REFERENCE_RESERVED_MARKER = ".lance-reserved";
 const RESERVED_MARKERS: readonly string[] = [RESERVED_MARKER, REFERENCE_RESERVED_MARKER];
 const DEREGISTERED_MARKER = ".lance-deregistered";
-/** What the reference writes into its marker; nobody reads it. */
+/** Content of the reference's marker; nobody reads it. */
 const RESERVED_CONTENT = new TextEncoder().encode("reserved");
 const DEREGISTERED_CONTENT = new TextEncoder().encode("deregistered");
 const DROPPED_CONTENT = new TextEncoder().encode("dropped by tiltyard");
@@ -34,25 +34,25 @@ export async function isReserved(disk: Disk, directory: string): Promise<boolean
 export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
 
-/** The marker of a declared table that every engine makes. */
+/** Returns the path of the marker that every engine makes for a declared table. */
 export const reservationPath = (directory: string): string => join(directory, REFERENCE_RESERVED_MARKER);
 
-/** True if a directory is hidden because its table was dropped, so that anybody may remove it. */
+/** Returns true if a directory is hidden because its table was dropped, so that anybody may remove it. */
 export const isDropped = (disk: Disk, directory: string): Promise<boolean> =>
   hasContent(disk, hidingMarkerPath(directory), DROPPED_CONTENT);
 
-/** True if a file in a table's directory is the marker that hides it. */
+/** Returns true if a file in a table's directory is the marker that hides it. */
 export const isHidingMarker = (name: string): boolean => name === DEREGISTERED_MARKER;
 
 export const hidingMarkerPath = (directory: string): string => join(directory, DEREGISTERED_MARKER);
 
-/** Failures to make a directory where something else has the name. */
+/** Codes of failures to make a directory whose name exists. */
 const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
 
 /**
- * Reserves a directory for a table; false where somebody else has reserved it, or has put something there
- * that is no directory.
- * @throws ConcurrentModificationError where somebody removes it at the same time
+ * Reserves a directory for a table; returns false if another writer has reserved it, or it is not a
+ * directory.
+ * @throws ConcurrentModificationError if another process removes it at the same time
  */
 export async function reserve(disk: Disk, directory: string): Promise<boolean> {
   try {
@@ -72,13 +72,14 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
   }
 }
 
-/** "new": made just now; "same": made by the same declaration before; "other": another one was first. */
+/**
+ * "new": made just now; "same": made before by the same declaration; "other": another declaration was first.
+ */
 export type Reservation = "new" | "same" | "other";
 
 /**
- * Like {@link reserve}, but the reservation can be told from all others, and an interrupted one can be begun
- * again.
- * @param mark a text that no other declaration has
+ * Like {@link reserve}, with a reservation that is unique and can be resumed.
+ * @param mark text that identifies the declaration
  */
 export async function reserveAs(disk: Disk, directory: string, mark: string): Promise<Reservation> {
   try {
@@ -95,11 +96,11 @@ export async function reserveAs(disk: Disk, directory: string, mark: string): Pr
   return reservation;
 }
 
-/** The reservations of a directory, as one declaration sees them. */
+/** Reservations of a directory, from the view of one declaration. */
 export interface Reservations {
   /** Paths of its own markers. */
   readonly own: readonly string[];
-  /** True if there are markers of others. */
+  /** True if other declarations have markers. */
   readonly hasOthers: boolean;
 }
 
@@ -119,8 +120,8 @@ const isMarkedAs = (disk: Disk, path: string, mark: string): Promise<boolean> =>
   hasContent(disk, path, contentOf(mark));
 
 /**
- * Hides a root table; false where somebody else has hidden it, or another table has come to lie there.
- * @param isTable whether the table that is meant lies under a path; asked as late as possible
+ * Hides a root table; returns false if another process has hidden it, or another table has replaced it.
+ * @param isTable returns true if the directory under a path is the right table; called as late as possible
  */
 export function hide(
   disk: Disk,
@@ -131,10 +132,10 @@ export function hide(
 }
 
 /**
- * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the
- * one that is meant.
- * @param verify whether it is the one; asked right before the decision, with a temporary file in the
- *   directory that would vanish with it
+ * Hides the directory of a dropped table; returns false if another process has hidden it, or another table
+ * has replaced it.
+ * @param verify returns true if the table is the right one. It is called right before the decision, with a
+ *   temporary file in the directory that would vanish with it
  */
 export async function hideAsDropped(
   disk: Disk,
@@ -146,7 +147,8 @@ export async function hideAsDropped(
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
   }
-  // Without hard links. Root tables are hidden under the catalog's lock, and nobody else hides others.
+  // Without hard links: root tables are hidden under the catalog's lock, and nobody else hides other
+  // tables.
   return await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, {
     sync: true,
     verify: async () => (await verify()) && !(await isDeregistered(disk, directory)),
@@ -154,14 +156,14 @@ export async function hideAsDropped(
 }
 
 /**
- * What came of showing a table. "taken": somebody else was first, the table was dropped, or another has come
- * to lie there. "gone": it was shown, and its directory was dropped or renamed at once.
+ * Outcome of showing a table. "taken": another process was first, the table was dropped, or another has
+ * replaced it. "gone": it was shown, and its directory was dropped or renamed at once.
  */
 export type Showing = "shown" | "taken" | "gone";
 
 /**
  * Shows a hidden root table again.
- * @param isTable whether the table that is meant lies under a path
+ * @param isTable returns true if the directory under a path is the right table
  */
 export async function unhide(
   disk: Disk,
@@ -177,7 +179,7 @@ export async function unhide(
     if (codeOf(error) === "ENOENT") return "taken";
     throw error;
   }
-  // From here on anybody sees the table.
+  // From here on, everybody sees the table.
   try {
     const isDropping = await hasContent(disk, moved, DROPPED_CONTENT);
     if (isDropping || !(await isTable(directory))) {
@@ -194,8 +196,8 @@ export async function unhide(
 }
 
 /**
- * Makes a marker that must not be there; false where it is.
- * @param verify the last look at what must hold
+ * Makes a new marker; returns false if it exists.
+ * @param verify last check before the decision
  */
 async function create(
   disk: Disk,
@@ -213,8 +215,8 @@ async function create(
 }
 
 /**
- * The same without hard links. A marker means what its name says as soon as it is there; after a crash its
- * content, which tells whose it is, may be missing.
+ * Like {@link create}, without hard links. The marker's name takes effect at once. After a crash its content,
+ * which identifies its maker, may be missing.
  */
 async function createInPlace(
   disk: Disk,
@@ -235,7 +237,7 @@ async function createInPlace(
     await handle.write([content]);
     await handle.sync();
   } catch (error) {
-    // The failure to write tells more than a failure of the cleanup.
+    // The failed write tells more than a failed close.
     await handle.close().catch(() => undefined);
     await disk.remove(join(directory, name)).catch(() => undefined);
     throw error;

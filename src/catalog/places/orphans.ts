@@ -1,10 +1,9 @@
 /**
- * Orphans of tables whose creation did not come to its end: directories with parts of a table, no version and
- * no marker. A orphan is no table. In the root it blocks a table that is to be moved there; elsewhere nobody
- * knows of it.
+ * Removes orphans of unfinished creations: directories with parts of a table, but no version and no marker.
+ * An orphan is not a table. In the root it blocks a table that would move there; elsewhere it is harmless.
  *
- * A directory with a version stays, even if nothing refers to it: it may be that of a deregistered table,
- * whose data is to be kept.
+ * A directory with a version stays, even if nothing refers to it: it may be a deregistered table, whose data
+ * must be kept.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -25,14 +24,13 @@ import { isDeregistered, isDropped } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
 import { findTable, type TableLocation } from "./tables.js";
 
-/** Age from which the parts of a table that no row names are abandoned, however slowly its rows come in. */
+/** Age from which the parts of a table without a row are abandoned, however slowly its rows arrive. */
 const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Frees the place of a root table that does not exist. A creation that has not touched its directory for as
- * long as it takes a lock to go stale counts as dead; if it goes on after all, it finds its files gone, and
- * fails.
- * @throws TableAlreadyExistsError where something else lies there, or something that may still become a table
+ * Frees the location of a root table that does not exist. A creation that has not touched its directory for
+ * as long as a lock takes to go stale counts as dead. If it continues, it finds its files gone, and fails.
+ * @throws TableAlreadyExistsError if something else lies there, or something that may still become a table
  */
 export async function clearPlace(
   environment: CatalogEnvironment,
@@ -52,7 +50,7 @@ export async function clearPlace(
       await takeAway(environment, location.directory, isDoomed);
     });
   } catch (error) {
-    // Whoever made it, or another who clears the place, was quicker.
+    // The creator, or another caller of this function, was quicker.
     if (!isMissing(error) || (await disk.stat(location.directory)) !== null) throw error;
   }
   await sweepDropped(environment);
@@ -60,9 +58,9 @@ export async function clearPlace(
 }
 
 /**
- * Removes the orphans of dropped tables, and of creations of tables of child namespaces that died a week ago
- * or earlier. The latter are chosen under the catalog's lock, under which tables are published: a creation
- * that goes on after all finds its directory gone.
+ * Removes the orphans of dropped tables, and of creations in child namespaces that died at least a week ago.
+ * It picks the latter under the catalog's lock, under which tables are published: a creation that continues
+ * finds its directory gone.
  */
 export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
   await sweepDropped(environment);
@@ -93,7 +91,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
     `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
   );
 
-/** True if a directory holds nothing but what a creation makes, and nothing younger than `ageMs`. */
+/** Returns true if a directory contains only files of a creation, and none younger than `ageMs`. */
 async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
@@ -101,7 +99,7 @@ async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<b
   };
   if (!(await isOld(directory))) return false;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
-    // The lock does not count: `clearPlace` waits for its holder.
+    // The lock does not count: `clearLocation` waits for its holder.
     if (name.startsWith(LOCK_NAME) || (kind === "file" && name.startsWith(TEMPORARY_PREFIX))) continue;
     if (kind !== "directory" || !CREATED_PARTS.includes(name)) return false;
     const part = join(directory, name);

@@ -1,12 +1,11 @@
 /**
- * Chooses and claims the place of a new table. A table of the root becomes a directory of its name, and some
- * file systems treat several names as one ({@link foldName}). No two tables of the root may have such names
- * on any file system, so that the namespace's directory can be moved between all of them:
+ * Chooses and claims the location of a new table. A root table becomes a directory of its name, and some file
+ * systems treat several names as one ({@link foldName}). No two root tables may have such names, so that the
+ * namespace's directory can move between all file systems:
  *
- *   look at the neighbours ─ make the directory ─ under the catalog's lock: look again ─ row
+ *     check the neighbours ─ make the directory ─ under the catalog's lock: check again ─ row
  *
- * The directory and the row together are the claim to the name. The writer that is second to have both finds
- * the other's.
+ * The directory and the row together claim the name. The second of two writers finds the claim of the first.
  */
 
 import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
@@ -25,19 +24,20 @@ import { sweepDropped } from "./removal.js";
 import { isInUse } from "./sharedPlaces.js";
 import { locationOf, refuseOtherObject, rootPlace, type TableLocation, tableRow } from "./tables.js";
 
-/** A place for a new table. */
+/** A location for a new table. */
 export interface PlannedPlace extends TableLocation {
-  /** True where the place was made up just now: nobody else can know of it. */
+  /** True if the location was generated just now, so that nobody else knows it. */
   readonly unshared: boolean;
 }
 
 /**
- * The place where a new table would be put. Makes nothing.
- * @param moved the place of a table that would be moved there
- * @param known the catalog as it was a moment ago; read where it is absent
- * @throws InvalidInputError for an illegal name, and for one that folds together with another's
- * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is
- *   another object's, or the place is that of a deregistered table or of a file
+ * Chooses the location of a new table. Makes nothing.
+ * @param moved location of a table that would move there
+ * @param recentCatalog current catalog; absent: it is read
+ * @throws InvalidInputError for an illegal name, or one that folds together with another's
+ * @throws NamespaceNotFoundError if a parent does not exist
+ * @throws TableAlreadyExistsError if another object has the id, or a deregistered table or a file has the
+ *   location
  */
 export async function planPlace(
   environment: CatalogEnvironment,
@@ -57,7 +57,7 @@ export async function planPlace(
       await refuseKeptPlace(environment, tableLocation);
     return { ...tableLocation, unshared: false };
   }
-  // A row that a crash, or a creation under way, left in the catalog keeps its place.
+  // A row that a crash or a running creation left in the catalog keeps its location.
   const row = tableRow(catalog, id);
   if (row !== null) {
     const place = locationOf(environment, id, row);
@@ -69,9 +69,9 @@ export async function planPlace(
 }
 
 /**
- * Refuses a place that is not free: the directory of a deregistered table, where a new table would stay
- * hidden, or a name that something other than a directory has. The orphans of a dropped table are removed.
- * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
+ * Refuses a location that is in use: the directory of a deregistered table, where a new table would stay
+ * hidden, or an entry that is not a directory. Removes the orphans of a dropped table.
+ * @throws TableAlreadyExistsError; ServiceUnavailableError if a dropped table cannot be removed yet
  */
 async function refuseKeptPlace(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
   const { disk } = environment;
@@ -89,11 +89,11 @@ async function refuseKeptPlace(environment: CatalogEnvironment, location: TableL
 }
 
 /**
- * Removes the orphans at the place of a table that was dropped and could not be moved.
- * @throws ServiceUnavailableError where that can't be done yet
+ * Removes the orphans of a dropped table that could not be moved.
+ * @throws ServiceUnavailableError if that is not possible yet
  */
 async function freeDropped(environment: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
-  // A sweep at the same time may have removed it.
+  // A concurrent sweep may have removed it.
   const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
   if (await isDropped(environment.disk, directory)) {
     throw new ServiceUnavailableError(
@@ -111,10 +111,10 @@ const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlr
   );
 
 /**
- * Makes the directory of a root table that is being made, if it is not there.
+ * Makes the directory of a new root table, if it does not exist.
  * @returns true if it was made
- * @throws InvalidInputError where the disk treats another entry as the same, TableAlreadyExistsError where it
- *   is a file
+ * @throws InvalidInputError if the disk treats another entry as the same, TableAlreadyExistsError if it is a
+ *   file
  */
 export async function claimPlace(environment: CatalogEnvironment, location: TableLocation): Promise<boolean> {
   try {
@@ -126,16 +126,16 @@ export async function claimPlace(environment: CatalogEnvironment, location: Tabl
     if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(location, error);
     throw error;
   }
-  // A table that is put there would stay hidden.
+  // A table in a hidden directory would stay hidden.
   if (await isDropped(environment.disk, location.directory)) await freeDropped(environment, location);
   await refuseNeighbours(environment, await readCatalog(environment), location);
   return false;
 }
 
 /**
- * Makes sure that no other table has a name which folds together with that of a root table whose directory is
- * there. Under the catalog's lock nobody can get such a name until the row is written.
- * @throws InvalidInputError naming the other
+ * Checks that no other table's name folds together with that of a root table whose directory exists. Under
+ * the catalog's lock, no table can get such a name until the row is written.
+ * @throws InvalidInputError naming the other table
  */
 export async function refuseNeighbours(
   environment: CatalogEnvironment,
@@ -145,14 +145,14 @@ export async function refuseNeighbours(
   const { isThere, others } = await environment.rootNames.neighbours(location.location, catalog, true);
   for (const other of others) {
     const holder = await holderOf(environment, catalog, other);
-    // If the place is spelled otherwise, the directory that is there is the other entry.
+    // If the spelling differs, the existing directory is the other entry.
     if (holder !== null || !isThere) throw foldsTogether(location, holder ?? other.name);
   }
 }
 
 /**
- * The same for a place where nothing is yet.
- * @param moved the table that is about to leave its place
+ * Like {@link refuseNeighbours}, for a location without a directory.
+ * @param moved table that is about to leave its location
  */
 export async function refuseHolders(
   environment: CatalogEnvironment,
@@ -169,8 +169,8 @@ export async function refuseHolders(
 }
 
 /**
- * Like {@link refuseHolders}, but also takes away the orphans of failed creations.
- * @returns true if there may be something at the place
+ * Like {@link refuseHolders}, and removes the orphans of failed creations.
+ * @returns true if something may lie at the location
  */
 async function freeOfNeighbours(
   environment: CatalogEnvironment,
@@ -191,7 +191,7 @@ async function freeOfNeighbours(
 }
 
 /**
- * Takes away the orphans of a creation; false where there is more than that, or they may still become a
+ * Removes the orphans of a creation; returns false if there is more than that, or they may still become a
  * table.
  */
 async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
@@ -209,8 +209,8 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
 }
 
 /**
- * What holds a root table's place, for messages: a table, one that is being made, or no table; null for
- * nothing.
+ * Describes what holds a root table's location, for messages: a table, one that is being made, or an entry
+ * that is not a table; null if nothing does.
  */
 async function holderOf(
   { disk, root, latestVersions }: CatalogEnvironment,

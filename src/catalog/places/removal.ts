@@ -1,16 +1,16 @@
 /**
- * Takes tables' directories away. A directory first gets a name that no listing shows, in one step:
+ * Removes the directories of tables. A directory is first renamed to a name that no listing shows:
  *
- *   rename to .tiltyard-dropping-…     out of everybody's way, and still whole; the name tells which one was meant
- *   look at what was moved             another table may have come to lie there since the caller looked: it goes back
- *   rename to .tiltyard-dropped-…      decided
- *   remove
+ *     rename to .tiltyard-dropping-…     hidden from all, and still whole; the name identifies the directory
+ *     check the moved directory          another table may have replaced it: that one moves back
+ *     rename to .tiltyard-dropped-…      decided
+ *     remove
  *
- * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open)
- * is hidden instead, and emptied where it is (droppedRecords.ts).
+ * A directory that cannot be renamed is hidden instead, and emptied in place (droppedRecords.ts). On
+ * overlayfs these are directories of a lower layer; on Windows, those that contain an open file.
  *
- * The next removal also removes what a crash left of an earlier one. A directory whose removal was not
- * decided goes only after an hour, and only if it is the one that was meant.
+ * The next removal also removes what a crash left. A directory whose removal was not decided is removed only
+ * after an hour, and only if its name identifies it.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -24,25 +24,25 @@ import { join } from "../../platform/native.js";
 import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
 import { isDropped } from "./markers.js";
 
-/** Start of the names that dropped tables' directories, and records of them, carry until they are gone. */
+/** Prefix of dropped tables' directories, and of records of them, until they are removed. */
 const DROPPED_PREFIX = ".tiltyard-dropped-";
-/** Start of the names that directories carry before their removal is decided. */
+/** Prefix of directories whose removal is not decided yet. */
 const DROPPING_PREFIX = ".tiltyard-dropping-";
-/** The whole of such a name: a table of another engine may have a name that merely begins like this. */
+/** Pattern of whole names, because another engine's table may have a name with the same prefix. */
 const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{16}))?$/;
-/** A directory whose removal began this many milliseconds ago goes: the process that began it is dead. */
+/** Milliseconds after which an undecided removal counts as dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
 /**
- * True if a directory holds what the caller means to remove; asked while it can still be put back.
- * @param stat of the directory, from a moment ago
+ * Returns true if a directory is the one to remove; called while it can still be put back.
+ * @param stat current stat of the directory
  */
 export type IsDoomed = (directory: string, stat?: FileStat) => Promise<boolean>;
 
 const always: IsDoomed = async () => true;
 
 /**
- * Makes a directory vanish, durably; false where there is no doomed one, or it is hidden already.
+ * Hides a directory durably; returns false if it does not exist, is not doomed or is hidden already.
  * {@link sweepDropped} frees the space.
  */
 export async function takeAway(
@@ -51,10 +51,9 @@ export async function takeAway(
   isDoomed: IsDoomed = always,
 ): Promise<boolean> {
   const { disk, root, handles } = environment;
-  // Windows does not rename a directory in which a file is open.
+  // Windows does not rename a directory that contains an open file.
   handles.evict(directory);
-  // Judged by the same stat, so that the signature can't be that of a directory which replaced the doomed
-  // one.
+  // One stat serves the check and the signature, so that both concern the same directory.
   const seen = await disk.stat(directory);
   if (seen === null || !(await isDoomed(directory, seen))) return false;
   const id = crypto.randomUUID();
@@ -64,7 +63,7 @@ export async function takeAway(
     await disk.rename(directory, moved);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
-    // The renaming of a link would have moved the link; its target is somebody else's.
+    // Renaming would move a link, whose target belongs to somebody else.
     if (!isUnmovable(error) || (await isLink(disk, root, directory))) throw error;
     return hideInPlace(environment, directory, join(root, DROPPED_PREFIX + id), isDoomed);
   }
@@ -75,7 +74,7 @@ export async function takeAway(
       return true;
     }
   } catch (error) {
-    // If it can't be put back either, the directory is gone, and is removed for good when it is swept.
+    // If it cannot be put back, the directory stays hidden, and the next sweep removes it for good.
     await putBack(disk, moved, directory).catch(() => undefined);
     throw error;
   }
@@ -84,8 +83,8 @@ export async function takeAway(
 }
 
 /**
- * Puts a directory back. One that somebody made in its place gives way if it is empty; else it is a table of
- * its own by now, and stays.
+ * Puts a directory back. An empty directory that somebody made in its place gives way. A directory with
+ * content is a new table, and stays.
  */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
   if ((await disk.stat(moved)) === null) return;
@@ -94,9 +93,9 @@ async function putBack(disk: Disk, moved: string, directory: string): Promise<vo
 }
 
 /**
- * Takes away a directory that is no table's any more, in any way that is sure to work. {@link sweepDropped}
- * frees the space.
- * @throws InternalError where there is no such way: the directory stays, and the caller has to say so
+ * Removes a directory that is not a table's any more, by any reliable means. {@link sweepDropped} frees the
+ * space.
+ * @throws InternalError if all means fail: the directory stays, and the caller must report it
  */
 export async function discardDirectory(
   environment: RemovalEnvironment,
@@ -127,8 +126,8 @@ export async function discardDirectory(
 }
 
 /**
- * Removes what was taken away. The removal is decided by then, so a failure here does not fail the caller:
- * the next sweep tries again.
+ * Removes hidden directories. Their removal is already decided, so a failure does not fail the caller: the
+ * next sweep tries again.
  */
 export async function sweepDropped(environment: RemovalEnvironment): Promise<void> {
   const { disk, root } = environment;
@@ -145,21 +144,20 @@ export async function sweepDropped(environment: RemovalEnvironment): Promise<voi
 }
 
 /**
- * True if a directory was moved long ago by a process that died before it decided, and is the one that was
- * meant. Another directory, which had come to lie there, stays: it is somebody's table, and can be given its
- * name back by hand.
+ * Returns true if a process moved a directory long ago, died before it decided, and the directory is the one
+ * that it meant. Any other directory stays: it is somebody's table, and can be renamed back by hand.
  */
 async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
   const stat = await disk.stat(directory).catch(() => null);
   if (stat === null) return false;
   const own = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
   if (signature !== undefined && !own.includes(signature)) return false;
-  // A renaming changes the time of the directory's inode.
+  // Renaming sets the directory's change time.
   return ageOfChangeMs(stat.changedNs) > ABANDONED_MS;
 }
 
-/** Stands for an unknown time of birth, in place of which some platforms give that of the last change. */
+/** Stands for an unknown birth time, for which some platforms report the change time. */
 const UNKNOWN = 0n;
 
-/** What tells a directory from another in the same place, short enough for a name. */
+/** Returns a short signature of a directory, for its name. */
 const signatureOf = (inode: string, birthNs: bigint): string => sha256(`${inode}-${birthNs}`).slice(0, 16);

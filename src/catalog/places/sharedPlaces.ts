@@ -1,7 +1,7 @@
 /**
- * Places that several tables share, or that some file system treats as one. A new table never gets such a
- * place. Where rows of another engine share one, or a disk treats two as one, dropping a table leaves the
- * other's files alone.
+ * Handles locations that several tables share, or that some file system treats as one. A new table never gets
+ * such a location. If rows of another engine share a location, or a disk treats two as one, dropping a table
+ * leaves the other's files alone.
  */
 
 import { areApart } from "../../io/names/spelling.js";
@@ -9,18 +9,21 @@ import type { CatalogRow } from "../rows/catalogRows.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { isInRootTable, mayOverlap } from "./locations.js";
 
-/** True if a place may be, hold, or lie in that of a root table or of one of the rows, on any file system. */
+/**
+ * Returns true if a location equals, contains, or lies in that of a root table or of one of the rows, on any
+ * file system.
+ */
 export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
   isInRootTable(location) || overlapping(location, rows).length > 0;
 
-/** True if none of the rows names a place on this disk, and no root table can have it on any. */
+/** Returns true if none of the rows names a location on this disk, and no root table can have it on any. */
 export const isUnshared = async (
   environment: CatalogEnvironment,
   location: string,
   rows: readonly CatalogRow[],
 ): Promise<boolean> => !isInRootTable(location) && !(await isNamed(environment, location, rows));
 
-/** True if one of the rows names a place, on this disk. */
+/** Returns true if one of the rows names a location, on this disk. */
 export async function isNamed(
   { disk, root }: CatalogEnvironment,
   location: string,

@@ -1,11 +1,11 @@
 /**
- * Which tables there are, and where.
+ * Finds tables.
  *
- * - A table of the root is the directory `<name>.lance`: it exists when that holds versions or a reservation
- *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for
- *   properties.
- * - A table of another namespace exists when it has a catalog row and the directory that the row names. A row
- *   without the directory means nothing: a crash left it of a change that did not come to pass.
+ * - A root table is the directory `<name>.lance`. It exists if the directory contains versions or a
+ *   reservation marker, and is hidden by a deregistration marker. Its catalog row serves the reference, and
+ *   holds properties.
+ * - A table of another namespace exists if it has a catalog row and the directory that the row names. A row
+ *   without its directory means nothing: a crash interrupted a change.
  */
 
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
@@ -18,35 +18,30 @@ import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../row
 import { directoryOfRow, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
 
-/** The place of a table, whether or not the table exists. */
+/** Location of a table, which may not exist. */
 export interface TableLocation {
   readonly id: readonly string[];
-  /** Relative to the namespace's directory. */
+  /** Directory relative to the namespace's. */
   readonly location: string;
   /** Absolute path of the table's directory. */
   readonly directory: string;
 }
 
-/** A table that exists. */
+/** An existing table. */
 export interface TableEntry extends TableLocation {
-  /** Null while the table is only declared. A version before the latest where any was asked for. */
+  /** Latest version, or any version if any was asked for; null if the table is only declared. */
   readonly latest: LatestVersion | null;
-  /**
-   * The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at.
-   */
+  /** Row of a child namespace's table; null for a root table, which does not need one. */
   readonly row: CatalogRow | null;
 }
 
-/**
- * Which version of a table is looked for: the latest, or any, which is cheaper and tells that the table
- * exists.
- */
+/** Version to look for: the latest, or any, which is cheaper and shows that the table exists. */
 export type WantedVersion = "latest" | "any";
 
 /**
- * The table of an id, or null where its namespace has none of that name.
- * @param known the catalog as it was a moment ago; read where it is absent and needed
- * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist
+ * Finds a table by id; null if it does not exist.
+ * @param recentCatalog current catalog; absent: it is read when needed
+ * @throws InvalidInputError for an illegal name, NamespaceNotFoundError if a parent does not exist
  */
 export async function findTable(
   environment: CatalogEnvironment,
@@ -64,7 +59,8 @@ export async function findTable(
 }
 
 /**
- * @throws TableNotFoundError where none exists, and what {@link findTable} and {@link requireLiveRoot} throw
+ * @throws TableNotFoundError if it does not exist, and the errors of {@link findTable} and
+ *   {@link requireLiveRoot}
  */
 export async function requireTable(
   environment: CatalogEnvironment,
@@ -78,7 +74,7 @@ export async function requireTable(
 }
 
 /**
- * Makes sure that a table that was found is still known as a table. It may have another id by now.
+ * Checks that an entry's directory still belongs to a table, possibly under another id.
  * @throws TableNotFoundError
  */
 export async function requireKnown(environment: CatalogEnvironment, entry: TableEntry): Promise<void> {
@@ -113,11 +109,11 @@ async function findRootTable(
   return { ...location, latest, row: null };
 }
 
-/** True if an entry that was found in the namespace's directory has exactly that name. */
+/** Returns true if an existing entry of the namespace's directory has exactly that name. */
 const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
   spelling.isExact(root, name, () => rootNames.all());
 
-/** A table of a child namespace, if its directory is there. */
+/** Finds a child namespace's table, if its directory exists. */
 async function findAt(
   environment: CatalogEnvironment,
   location: TableLocation,
@@ -136,13 +132,13 @@ const findWanted = (
 ): Promise<LatestVersion | null> =>
   wanted === "latest" ? latestVersions.find(directory) : latestVersions.findAny(directory);
 
-/** The row that makes the id a table, or null; rows of other objects don't count. */
+/** Returns the row of a table, or null; rows of other objects do not count. */
 export function tableRow(catalog: Catalog, id: readonly string[]): CatalogRow | null {
   const row = catalog.find(objectIdOf(id));
   return row?.objectType === "table" ? row : null;
 }
 
-/** @throws CorruptFileError where the row's location is invalid */
+/** @throws CorruptFileError if the row's location is invalid */
 export function locationOf(
   environment: CatalogEnvironment,
   id: readonly string[],
@@ -159,14 +155,14 @@ export function rootPlace(environment: CatalogEnvironment, id: readonly string[]
   return { id, location, directory: join(environment.root, location) };
 }
 
-/** @throws TableAlreadyExistsError where the id is that of a namespace, or of an object of another engine */
+/** @throws TableAlreadyExistsError if the id belongs to a namespace, or to another engine's object */
 export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void {
   const row = catalog.find(objectIdOf(id));
   if (row === null || row.objectType === "table") return;
   throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
 }
 
-/** True if the directory that a table's row names is there. */
+/** Returns true if the directory that a table's row names exists. */
 export async function hasDirectory(
   environment: CatalogEnvironment,
   id: readonly string[],
@@ -179,8 +175,8 @@ const isDirectory = async ({ disk }: CatalogEnvironment, path: string): Promise<
   (await disk.stat(path))?.kind === "directory";
 
 /**
- * The properties of a table that exists.
- * @throws CorruptFileError where they are damaged
+ * Reads the properties of an existing table.
+ * @throws CorruptFileError if they are damaged
  */
 export async function readTableProperties(
   environment: CatalogEnvironment,

@@ -1,12 +1,12 @@
 /**
- * The content of the catalog: one row per namespace and table, found by id. Pure; the table that holds them
- * is in `catalogTable.ts`. A catalog is never changed: a change makes a new one.
+ * Holds the content of the catalog: one row per namespace and table, found by id. `catalogTable.ts` stores
+ * it. A catalog is immutable: a change makes a new one.
  *
  *     object_id     string   path of the object, its parts joined by `$`; unique
- *     object_type   string   `namespace` or `table`; rows of other types are kept and left alone
+ *     object_type   string   `namespace` or `table`; rows of other types are kept unchanged
  *     location      string?  of tables: directory below the namespace's root, with `/`
  *     metadata      string?  properties, a JSON object of strings
- *     anything else          kept as it is; null in rows that are added
+ *     anything else          kept unchanged; null in added rows
  */
 
 import type { Column, VariableColumn } from "../../arrow/columns/column.js";
@@ -22,14 +22,14 @@ import type { TableField } from "../../schema/schema.js";
 
 export interface CatalogRow {
   readonly objectId: string;
-  /** `namespace`, `table`, or what some other engine put there. */
+  /** `namespace`, `table`, or another engine's type. */
   readonly objectType: string;
   readonly location: string | null;
   /** JSON text, as it is stored. */
   readonly metadata: string | null;
 }
 
-/** A change of the rows: replaced ones keep their place, added ones come last. */
+/** A change of the rows: replaced ones keep their position, added ones come last. */
 export interface CatalogChange {
   /** Ids of rows to remove. */
   readonly remove?: ReadonlySet<string>;
@@ -38,25 +38,25 @@ export interface CatalogChange {
   readonly add?: readonly CatalogRow[];
 }
 
-/** The names of an object's children, ascending by bytes. */
+/** Names of an object's children, ascending by bytes. */
 export interface CatalogChildren {
   readonly namespaces: readonly string[];
   readonly tables: readonly string[];
 }
 
 const KNOWN_COLUMNS = ["object_id", "object_type", "location", "metadata"] as const;
-/** A row's text is kept as a string, and as bytes in its column. */
+/** Memory per character: a row's text is kept as a string, and as bytes in its column. */
 const BYTES_PER_CHARACTER = 4;
-/** A row's strings and its place in the index take about this much more than their characters. */
+/** Approximate memory of a row's strings and index entry, besides their characters. */
 const ROW_BYTES = 250;
 const NO_CHILDREN: CatalogChildren = { namespaces: [], tables: [] };
 
 export class Catalog {
   readonly rows: readonly CatalogRow[];
-  /** All columns, those of unknown meaning included, in the order of `fields`. */
+  /** All columns, including unknown ones, in the order of `fields`. */
   readonly columns: readonly Column[];
   readonly fields: readonly TableField[];
-  /** The first id that several rows have, or null. */
+  /** First id of several rows, or null. */
   readonly duplicateId: string | null;
   readonly #indices = new Map<string, number>();
   #children: Map<string, { namespaces: string[]; tables: string[] }> | undefined;
@@ -78,13 +78,13 @@ export class Catalog {
     this.duplicateId = duplicateId;
   }
 
-  /** The catalog of a directory that has none. */
+  /** Catalog of a directory without one. */
   static readonly empty: Catalog = new Catalog([], [], []);
 
   /**
    * Makes the catalog from the columns of a version's rows.
-   * @param path of the version's manifest, for errors
-   * @throws CorruptFileError where a row has no id or type, UnsupportedError where a column is missing
+   * @param path path of the version's manifest, for errors
+   * @throws CorruptFileError if a row has no id or type, UnsupportedError if a column is missing
    */
   static decode(fields: readonly TableField[], columns: readonly Column[], path: string): Catalog {
     const [ids, types, locations, metadata] = KNOWN_COLUMNS.map((name) =>
@@ -100,7 +100,7 @@ export class Catalog {
     return new Catalog(fields, columns, rows);
   }
 
-  /** Bytes of memory it takes, about. */
+  /** Approximate memory in bytes. */
   get byteLength(): number {
     let characters = 0;
     for (const { objectId, location, metadata } of this.rows) {
@@ -110,8 +110,8 @@ export class Catalog {
   }
 
   /**
-   * The row of an object, or null where it has none.
-   * @throws CorruptFileError where it has several
+   * Returns the row of an object, or null.
+   * @throws CorruptFileError if it has several
    */
   find(objectId: string): CatalogRow | null {
     const index = this.#indices.get(objectId);
@@ -125,12 +125,12 @@ export class Catalog {
     throw duplicateRows(objectId);
   }
 
-  /** @throws CorruptFileError where ids are not unique: a rewrite would decide which of the rows counts */
+  /** @throws CorruptFileError if ids are not unique: a rewrite would decide which of the rows counts */
   checkUnique(): void {
     if (this.duplicateId !== null) throw duplicateRows(this.duplicateId);
   }
 
-  /** What lies directly in a namespace; "" is the root. */
+  /** Returns the direct children of a namespace; "" is the root. */
   childrenOf(objectId: string): CatalogChildren {
     this.#children ??= this.#indexChildren();
     return this.#children.get(objectId) ?? NO_CHILDREN;
@@ -138,7 +138,7 @@ export class Catalog {
 
   #indexChildren(): Map<string, { namespaces: string[]; tables: string[] }> {
     const children = new Map<string, { namespaces: string[]; tables: string[] }>();
-    // By id, so that a name of several rows appears once.
+    // Ids are the keys, so that a name of several rows appears once.
     for (const index of this.#indices.values()) {
       const { objectId, objectType } = this.rows[index];
       if (objectType !== "namespace" && objectType !== "table") continue;
@@ -159,15 +159,15 @@ export class Catalog {
     return children;
   }
 
-  /** Rows of objects of any type, anywhere below a namespace. */
+  /** Returns the rows of objects of any type, anywhere below a namespace. */
   rowsBelow(objectId: string): CatalogRow[] {
     const prefix = objectId + DEFAULT_DELIMITER;
     return this.rows.filter((row) => row.objectId.startsWith(prefix));
   }
 
   /**
-   * The catalog after a change.
-   * @throws UnsupportedError where rows are added and a column of unknown meaning takes no nulls
+   * Returns the catalog after a change.
+   * @throws UnsupportedError if rows are added and an unknown column accepts no nulls
    */
   after(change: CatalogChange): Catalog {
     const { remove = new Set(), replace = new Map<string, CatalogRow>(), add = [] } = change;
@@ -175,7 +175,7 @@ export class Catalog {
     const replaced = [...replace.keys()];
     const rows: CatalogRow[] = [];
     const kept: number[] = [];
-    /** Per row, the position of its known values in the list of the old rows followed by the fresh ones. */
+    /** Position of each row's values in the list of the old rows, followed by the new ones. */
     const sources: number[] = [];
     for (let index = 0; index < this.rows.length; index++) {
       const row = this.rows[index];
@@ -205,7 +205,7 @@ export class Catalog {
   }
 }
 
-/** Rows of `column` with those of `added` behind them, in the order of `indices`. */
+/** Selects rows of `column`, followed by those of `added`, in the order of `indices`. */
 function selectRows(column: Column, added: Column, indices: readonly number[]): Column {
   const all = added.length === 0 ? column : concatColumns([column, added]);
   const unchanged = indices.length === all.length && indices.every((source, index) => source === index);
@@ -240,7 +240,7 @@ function knownValues(column: string, rows: readonly CatalogRow[]): (string | nul
   }
 }
 
-/** The values of a string column. Text of one byte per character is decoded at once and cut up. */
+/** Decodes a string column. Text of one byte per character is decoded in one call and cut. */
 function decodeStrings(column: VariableColumn): (string | null)[] {
   const { length, offsets, bytes, validity } = column;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -286,9 +286,7 @@ function encodeStrings(values: readonly (string | null)[]): VariableColumn {
   };
 }
 
-/**
- * Compares names by the bytes of their UTF-8, which is the order of code points and not that of UTF-16 units.
- */
+/** Compares names by their UTF-8 bytes, which is the order of code points and not that of UTF-16 units. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {

@@ -1,13 +1,13 @@
 /**
- * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is
- * made by the first change. What always holds:
+ * Reads and changes the catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per
+ * namespace and table. The first change makes it. Invariants:
  *
- * - A change is one version: all rows in one file, committed right on top of the version they were computed
- *   from. A writer that loses the number to another one reads again and computes again.
+ * - A change is one version: all rows in one file, committed directly on the version that they were computed
+ *   from. A writer that loses the number to another one reads and computes again.
  * - Reading costs a look for the latest version; its rows are decoded once and kept.
  * - Old versions are emptied, but keep their numbers: see oldVersions.ts.
- * - Settings, metadata and columns that are not understood here stay as they are. Unknown feature flags in
- *   the table's metadata prevent reading, or writing.
+ * - Unknown settings, metadata and columns stay as they are. Unknown feature flags in the table's metadata
+ *   prevent reading, or writing.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -51,22 +51,22 @@ import { Catalog, type CatalogChange } from "./catalogRows.js";
 import type { OldVersions } from "./oldVersions.js";
 import type { RootNames } from "./rootNames.js";
 
-/** What the catalog works with. */
+/** Dependencies of the catalog. */
 export interface CatalogEnvironment extends ReaderEnvironment {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
   readonly oldCatalogs: OldVersions;
   readonly latestVersions: LatestVersions;
-  /** What lies directly in the namespace's directory. */
+  /** Names of the entries in the namespace's directory. */
   readonly rootNames: RootNames;
-  /** Tells an entry found by its own name from one that a disk that folds names found by another. */
+  /** Checks that an entry was found by its exact name, on a disk that folds names. */
   readonly spelling: Spelling;
-  /** True if there are versions in a directory of versions. */
+  /** True if a directory of versions contains one, by its path. */
   readonly versionsIn: UnchangedDirectories<boolean>;
 }
 
-/** What writes rows and commits them is loaded with the first change. */
+/** // The first change loads the writing and the commit of rows. */
 const writing = lazyModule(() => import("../../write/rewriteTable.js"));
 const committing = lazyModule(() => import("../../table/commit/commit.js"));
 
@@ -75,21 +75,23 @@ export class CatalogCache extends LruCache<Catalog> {}
 
 /** Name of the catalog's directory. */
 export const CATALOG_DIRECTORY = "__manifest";
-/** Lost races after which a change gives up. */
+/** Maximum number of lost races before a change fails. */
 const MAX_ATTEMPTS = 50;
 const MAX_BACKOFF_MS = 50;
-/** Times the latest version may be cleaned away while it is opened. */
+/** Maximum number of times that the latest version may be cleaned away while it is opened. */
 const MAX_OPEN_ATTEMPTS = 5;
 const DATA_FORMAT = "2.2";
 
-/** Keys of feature flags in the table's metadata. */
+/** // Keys of feature flags in the table's metadata. */
 const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
 const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
-/** Set once the root may have been deleted: who ignores {@link DELETED} would add to a root that is gone. */
+/**
+ * Set once the root may have been deleted: a writer that ignores {@link DELETED} would add to a missing root.
+ */
 const LIFECYCLE_FLAG = 1n << 0n;
-/** The bits that this build honours, in either word. */
+/** Bits that this build implements, in either word. */
 const KNOWN_FLAGS = LIFECYCLE_FLAG;
-/** Key in the table's metadata: "true" where the root was deleted for good. */
+/** Key in the table's metadata: "true" if the root was deleted for good. */
 const DELETED = "lance.namespace.manifest.deleted";
 
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
@@ -100,7 +102,7 @@ const textField = (name: string, nullable: boolean, metadata = NO_METADATA): New
   metadata,
   children: [],
 });
-/** The schema of a new catalog. */
+/** Schema of a new catalog. */
 const FIELDS: readonly NewField[] = [
   textField("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
   textField("object_type", false),
@@ -118,14 +120,14 @@ const FIELDS: readonly NewField[] = [
 const catalogAt = (environment: CatalogEnvironment): TableAt<CatalogEnvironment> =>
   tableAt(environment, join(environment.root, CATALOG_DIRECTORY));
 
-/** A catalog, and the version it is of. */
+/** A catalog, and its version. */
 interface OpenCatalog extends OpenLatest<CatalogEnvironment> {
   readonly catalog: Catalog;
 }
 
 /**
- * The catalog as it is now; empty where there is none.
- * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for invalid rows,
+ * Reads the current catalog; empty if there is none.
+ * @throws UnsupportedError for an unknown feature flag, CorruptFileError for invalid rows,
  *   NamespaceNotFoundError if the root was deleted
  */
 export async function readCatalog(environment: CatalogEnvironment): Promise<Catalog> {
@@ -133,7 +135,7 @@ export async function readCatalog(environment: CatalogEnvironment): Promise<Cata
 }
 
 /**
- * Makes sure that another engine has not deleted the root. Reads no rows of the catalog.
+ * Checks that no other engine has deleted the root. Reads no rows of the catalog.
  * @throws NamespaceNotFoundError if the root was deleted
  */
 export async function requireLiveRoot(environment: CatalogEnvironment): Promise<void> {
@@ -167,7 +169,7 @@ async function openLatest<Opened>(
   }
 }
 
-/** Null where the version was emptied or cleaned away while it was read. */
+/** Opens the rows of a version; null if the version was emptied or cleaned away meanwhile. */
 async function openAt(table: TableAt<CatalogEnvironment>, entry: LatestVersion): Promise<OpenCatalog | null> {
   let file: ManifestFile | null = null;
   try {
@@ -185,8 +187,8 @@ async function openAt(table: TableAt<CatalogEnvironment>, entry: LatestVersion):
 }
 
 /**
- * True if a failure shows no damage, only that the version was not the latest any more: newer ones have
- * followed and it was emptied, or another catalog was made in its place.
+ * Returns true if a failure shows no damage, only that the version is not the latest any more: it was emptied
+ * after newer ones, or another catalog replaced it.
  * @param file the version's manifest, as far as it was read
  */
 async function isLeftBehind(
@@ -204,8 +206,7 @@ async function isLeftBehind(
 }
 
 /**
- * A key that tells apart the manifests of one path: that of a catalog, and that of one made anew in its
- * place.
+ * Returns a key that distinguishes the manifests of one path: that of a catalog, and that of its successor.
  */
 function keyOf(file: ManifestFile): string {
   const { timestamp } = file.manifest;
@@ -231,7 +232,7 @@ async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
   for await (const { columns } of scanColumns(versionSource(open), request)) {
     for (const [index, column] of columns.entries()) pieces[index].push(column);
   }
-  // Read once, and never again.
+  // The file is read once only.
   open.table.environment.handles.evict(open.table.root);
   const columns = pieces.map((column, index) =>
     column.length === 0 ? nullColumn(layouts[index], 0) : concatColumns(column),
@@ -240,10 +241,7 @@ async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
   return { value, weight: value.byteLength };
 }
 
-/**
- * @throws NamespaceNotFoundError if the root was deleted, UnsupportedError for a marker with an unknown
- *   meaning
- */
+/** @throws NamespaceNotFoundError if the root was deleted, UnsupportedError for an unknown marker */
 function checkLive({ tableMetadata }: Manifest): void {
   const marker = tableMetadata.get(DELETED);
   if (marker === undefined || marker === "false") return;
@@ -255,7 +253,7 @@ function checkLive({ tableMetadata }: Manifest): void {
   );
 }
 
-/** @throws UnsupportedError for a bit that is not known, CorruptFileError for what is no number */
+/** @throws UnsupportedError for an unknown bit, CorruptFileError for a word that is not a number */
 function checkFlags(manifest: Manifest, key: string, path: string): void {
   const word = manifest.tableMetadata.get(key);
   if (word === undefined) return;
@@ -270,10 +268,9 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
 }
 
 /**
- * Decides what to change, given the catalog as it is; null for nothing. It is called again when another
- * writer was first. An error that it throws ends the change, with nothing written. It runs under the
- * catalog's lock and must not take a table's. It confirms the lease right before any step of its own that
- * can't be undone.
+ * Decides the change of the current catalog; null for none. It is called again if another writer was first.
+ * If it throws, nothing is written. It runs under the catalog's lock and must not take a table's. It confirms
+ * the lease right before any step of its own that cannot be undone.
  */
 export type CatalogPlan = (
   catalog: Catalog,
@@ -285,7 +282,7 @@ export type CatalogPlan = (
  * @param signal ends the wait for the lock
  * @returns the catalog after the change
  * @throws ConcurrentModificationError after too many lost races
- * @throws PublishUncertainError where the change may or may not be there
+ * @throws PublishUncertainError if the change may have been committed
  */
 export async function changeCatalog(
   environment: CatalogEnvironment,
@@ -302,19 +299,19 @@ export async function changeCatalog(
       });
       if (changed !== null) return changed;
     } catch (error) {
-      // There is no catalog, nor its directory.
+      // Neither the catalog nor its directory exists.
       if (isLocked || codeOf(error) !== "ENOENT") throw error;
     }
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError("the catalog was removed while it was changed");
     }
-    // A refused change must not leave an empty catalog behind.
+    // A refused change must not leave an empty catalog.
     if ((await plan(Catalog.empty, UNSHARED_LEASE)) === null) return Catalog.empty;
     await createCatalog(environment, signal);
   }
 }
 
-/** Null where there is no catalog. */
+/** Changes an existing catalog; null if there is none. */
 async function changeUnderLock(
   environment: CatalogEnvironment,
   plan: CatalogPlan,
@@ -342,7 +339,7 @@ async function changeUnderLock(
   }
 }
 
-/** Null where another writer was first. */
+/** Commits a change over a version; null if another writer was first. */
 async function commitOver(
   open: OpenCatalog,
   catalog: Catalog,
@@ -352,7 +349,7 @@ async function commitOver(
     const { rewriteTable } = await writing.get();
     return await rewriteTable(open, catalog.columns, catalog.rows.length, lease);
   } catch (error) {
-    // So many writers were first that the version which the change was computed from is emptied.
+    // Other writers were first so often that the base version is emptied.
     if (await isLeftBehind(open.table, open, open.file, error)) return null;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * Objects of the catalog by their path: ids, parents, properties. Namespaces and tables share one space of
- * ids, and the parent of a new object must exist.
+ * Handles the objects of the catalog by their path: ids, parents, properties. Namespaces and tables share
+ * their ids, and the parent of a new object must exist.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -10,9 +10,9 @@ import type { Properties } from "../../namespace/request.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 
 /**
- * The id under which the catalog keeps an object; "" for the root. Any unambiguous text is looked up, as
- * other engines may have made objects that this one would refuse to make.
- * @throws InvalidInputError for parts that are empty or hold the delimiter
+ * Returns the id by which the catalog stores an object; "" for the root. Accepts any unambiguous text,
+ * because other engines may have made objects that this one would refuse to make.
+ * @throws InvalidInputError for parts that are empty or contain the delimiter
  */
 export function objectIdOf(path: readonly string[]): string {
   for (const part of path) {
@@ -25,21 +25,21 @@ export function objectIdOf(path: readonly string[]): string {
   return path.join(DEFAULT_DELIMITER);
 }
 
-/** The path of an object by its id. */
+/** Returns the path of an object by its id. */
 export const pathOf = (objectId: string): readonly string[] => objectId.split(DEFAULT_DELIMITER);
 
-/** Path of the namespace an object is in. */
+/** Returns the path of an object's namespace. */
 export const parentOf = (path: readonly string[]): readonly string[] => path.slice(0, -1);
 
-/** The row of a namespace, or null where there is no such namespace. The root has none. */
+/** Returns the row of a namespace, or null. The root has none. */
 export function findNamespace(catalog: Catalog, path: readonly string[]): CatalogRow | null {
   const row = catalog.find(objectIdOf(path));
   return row?.objectType === "namespace" ? row : null;
 }
 
 /**
- * @throws NamespaceNotFoundError unless the namespace and all that it lies in exist, InvalidInputError where
- *   the first one that does not exist has an illegal name
+ * @throws NamespaceNotFoundError unless the namespace and its parents exist, InvalidInputError if the first
+ *   missing one has an illegal name
  */
 export function requireNamespace(catalog: Catalog, path: readonly string[]): void {
   for (let depth = 1; depth <= path.length; depth++) {
@@ -48,7 +48,7 @@ export function requireNamespace(catalog: Catalog, path: readonly string[]): voi
   }
 }
 
-/** The error for a namespace that does not exist. */
+/** Returns the error for a namespace that does not exist. */
 export function namespaceNotFound(path: readonly string[]): NamespaceNotFoundError | InvalidInputError {
   try {
     checkObjectName(path[path.length - 1]);
@@ -59,15 +59,13 @@ export function namespaceNotFound(path: readonly string[]): NamespaceNotFoundErr
   return new NamespaceNotFoundError(`namespace ${formatIdentifier(path)} does not exist`);
 }
 
-/**
- * Properties as a row keeps them; null where there are none.
- */
+/** Encodes properties for a row; null if there are none. */
 export function encodeProperties(properties: Properties | undefined): string | null {
   if (properties === undefined || Object.keys(properties).length === 0) return null;
   return JSON.stringify(properties);
 }
 
-/** @throws CorruptFileError where a row's metadata is no JSON object of strings */
+/** @throws CorruptFileError if a row's metadata is not a JSON object of strings */
 export function decodeProperties({ objectId, metadata }: CatalogRow): Record<string, string> {
   if (metadata === null || metadata === "") return {};
   const refuse = (cause?: unknown): never => {

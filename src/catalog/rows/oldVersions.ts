@@ -1,24 +1,22 @@
 /**
- * Empties the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open
- * connection of the reference finds a newer version by asking whether there is one under the number after the
- * one it knows, for as long as it lives, and commits its change under that number. If the number were free,
- * the connection would not see that it is behind, and a change that it acknowledges would lie below the
- * latest version, where nobody finds it.
+ * Empties the catalog's old versions. Nobody reads them, but their numbers must stay in use. An open
+ * connection of the reference looks for the number after the version that it knows, and commits its change
+ * under that number. If the number were free, the connection would not notice newer versions, and its
+ * acknowledged change would lie below the latest version, where nobody finds it.
  *
- * So an old version is emptied: its files are removed, and its manifest is replaced by an empty file of the
- * same name. Most of the empty files are hard links to a few, so that a version costs a directory entry. What
- * always holds:
+ * Emptying a version removes its files and replaces its manifest by an empty file of the same name. Most of
+ * the empty files are hard links to a few, so that a version costs a directory entry. Invariants:
  *
  * - The newest versions stay whole for their readers: at least `MIN_KEPT_VERSIONS`, and more of a small
  *   catalog.
- * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
- * - The emptied versions are the oldest ones, up to some number, which can be found by bisection.
- * - The files go first. After a crash in between, the manifest still tells which they are.
- * - A version is emptied only after a newer one was published for good, so that a power cut takes back
- *   nothing that is needed.
+ * - The name of a version exists at every moment: the empty file is renamed onto the manifest.
+ * - The emptied versions are the oldest ones, up to some number, which bisection can find.
+ * - The files go first. After a crash in between, the manifest still names them.
+ * - A version is emptied only after a newer one was published for good, so that a power cut loses nothing
+ *   that is needed.
  *
- * Every so many changes, a few versions are emptied at once; a long history that another engine has left
- * behind is worked off little by little.
+ * After a number of changes, a few versions are emptied together. A long history of another engine is emptied
+ * little by little.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -42,35 +40,35 @@ import { writeHint } from "../../table/versions/versionHint.js";
 import { type VersionEntry, versionEntry } from "../../table/versions/versions.js";
 import { removeOrphans } from "./orphanFiles.js";
 
-/** Bytes taken up by the versions that stay whole, within bounds on their number. */
+/** Bytes on disk of the versions that stay whole, within bounds on their number. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 export const MIN_KEPT_VERSIONS = 32;
 export const MAX_KEPT_VERSIONS = 256;
-/** The space that a file takes up is about a multiple of this. */
+/** Approximate unit of the space that a file uses. */
 const BLOCK_BYTES = 4096;
-/** This many versions must have become old before any is emptied. */
+/** Minimum number of old versions before any is emptied. */
 const MIN_BATCH = 16;
-/** At most this many are emptied at one change. */
+/** Maximum number of versions emptied at one change. */
 const MAX_BATCH = 32;
 
 /** A file name that does not lead out of its directory. */
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
-/** What is known of one catalog's old versions from one change to the next. */
+/** State of one catalog's old versions from one change to the next. */
 export class OldVersions {
-  /** All versions below this one are emptied; null where that is to be found out. */
+  /** Number below which all versions are emptied; null if unknown. */
   #firstWhole: number | null = null;
-  /** The latest version at the last change. */
+  /** Latest version at the last change. */
   #latest = 0;
 
   /**
-   * Empties some versions, if enough of them have become old. Never rejects: the change that was made must
-   * not fail because of work that a later one can do as well.
-   * @param latest the version that was just committed
-   * @param lease of the catalog's lock
+   * Empties some versions, if enough of them have become old. Never rejects: the change must not fail because
+   * of work that a later one can do.
+   * @param latest version that was just committed
+   * @param lease lease of the catalog's lock
    */
   async emptySome(latest: OpenVersion, lease: LockLease): Promise<void> {
-    // A number that goes back is that of another catalog in the same place.
+    // A number that goes back belongs to another catalog in the same directory.
     if (latest.version <= this.#latest) this.#firstWhole = null;
     this.#latest = latest.version;
     const end = latest.version - keptVersions(latest.file) + 1;
@@ -84,12 +82,12 @@ export class OldVersions {
       this.#firstWhole = next;
       if (next > first) await removeOrphans(latest, next, lease);
     } catch {
-      // A later change tries again; what is known of the versions may be wrong after a failure.
+      // A failure makes the state uncertain. A later change tries again.
       this.#firstWhole = null;
     }
   }
 
-  /** @param end the versions below it are searched */
+  /** @param end the search covers versions below it */
   async #findFirstWhole(emptying: Emptying, end: number): Promise<number> {
     const known = this.#firstWhole;
     // Another process may have emptied more meanwhile.
@@ -97,7 +95,7 @@ export class OldVersions {
   }
 }
 
-/** How many of the newest versions are to stay whole. */
+/** Returns the number of the newest versions that stay whole. */
 function keptVersions({ manifest, byteLength }: ManifestFile): number {
   const blocks = (bytes: number): number => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES;
   let bytes = blocks(byteLength);
@@ -112,7 +110,7 @@ class Emptying {
   readonly #table: TableAt;
   readonly #latest: OpenVersion;
   readonly #lease: LockLease;
-  /** Path of an emptied version, to which hard links can be made. */
+  /** Path of an emptied version, as a target for hard links. */
   #emptied: string | null = null;
 
   constructor(latest: OpenVersion, lease: LockLease) {
@@ -125,13 +123,13 @@ class Emptying {
     return this.#table.disk;
   }
 
-  /** False for a version that is emptied, and for one that is not there. */
+  /** Returns false for a version that is emptied or does not exist. */
   async isWhole(version: number): Promise<boolean> {
     const stat = await this.#disk.stat(this.#entry(version).path);
     return stat !== null && stat.size > 0;
   }
 
-  /** The oldest version that is whole; `end` where all below it are emptied. */
+  /** Returns the oldest version that is whole; `end` if all below it are emptied. */
   async firstWholeBelow(end: number): Promise<number> {
     let whole = end;
     let emptied = end - 1;
@@ -150,10 +148,10 @@ class Emptying {
   /**
    * Empties versions from the oldest on.
    * @param end exclusive; older than the latest
-   * @returns the first one that was not emptied
+   * @returns the first version that was not emptied
    */
   async emptyRange(start: number, end: number): Promise<number> {
-    // Tags and branches, which a catalog has no use for, may need any version.
+    // Tags and branches, which a catalog does not need, may need any version.
     for (const directory of [refsDirectory(this.#table.root), branchTree(this.#table.root)]) {
       if ((await this.#disk.stat(directory)) !== null) return start;
     }
@@ -161,7 +159,7 @@ class Emptying {
     let file = await this.#read(start);
     for (let version = start; version < end; version++) {
       const next = await this.#read(version + 1);
-      // To rename one name of a file onto another does nothing, and leaves both.
+      // Renaming one name of a file onto another does nothing, and leaves both.
       if (file !== null || !(await this.#isEmptied(version))) {
         await this.#empty(version, file === null ? [] : this.#filesOf(file, next));
       }
@@ -175,7 +173,7 @@ class Emptying {
     const { path } = this.#entry(version);
     const staged = await this.#stageEmptyFile();
     try {
-      // From here on it can't be undone: after the lock was lost, another catalog may lie there.
+      // The next step cannot be undone. After the lock was lost, another catalog may lie there.
       await this.#lease.confirm();
       for (const remove of files) await remove();
       await this.#disk.rename(staged, path);
@@ -187,8 +185,8 @@ class Emptying {
   }
 
   /**
-   * Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do
-   * that.
+   * Makes an empty file under a name of its own: a hard link to an existing one, if the file system supports
+   * it.
    */
   async #stageEmptyFile(): Promise<string> {
     const staged = join(versionsDirectory(this.#table.root), temporaryName());
@@ -205,7 +203,10 @@ class Emptying {
     return staged;
   }
 
-  /** Functions that remove the files of a version that neither the next version nor the latest one has. */
+  /**
+   * Returns functions that remove the files of a version which neither the next version nor the latest one
+   * has.
+   */
   #filesOf(file: ManifestFile, next: ManifestFile | null): (() => Promise<void>)[] {
     const needed = new ReferencedFiles();
     if (next !== null) needed.add(next);
@@ -214,7 +215,7 @@ class Emptying {
     own.add(file);
     const { root } = this.#table;
     const gone = (part: "data" | "deletions" | "transactions" | "indices", directory: string): string[] =>
-      // A manifest may come from anybody; what it names must not lead out of its directory.
+      // Anybody may have written the manifest; its names must not lead out of the directory.
       [...own[part]]
         .filter((name) => !needed[part].has(name) && PLAIN_NAME.test(name))
         .map((name) => join(directory, name));
@@ -230,12 +231,12 @@ class Emptying {
     ];
   }
 
-  /** Null where the version is not there, or does not tell what its files are; then they stay. */
+  /** Reads a version; null if it does not exist, or does not name its files. Then they stay. */
   async #read(version: number): Promise<ManifestFile | null> {
     if (version === this.#latest.version) return this.#latest.file;
     try {
       const file = await this.#table.environment.manifests.read(this.#disk, this.#entry(version).path);
-      // Decoded here, so that damage shows here.
+      // Decoding here reports damage here.
       if (file !== null) new ReferencedFiles().add(file);
       return file;
     } catch (error) {

@@ -1,10 +1,10 @@
 /**
- * Data files that no version of the catalog refers to. A writer that died between writing its rows and
- * publishing them left them behind, or a power cut brought them back.
+ * Removes data files to which no version of the catalog refers. A writer that died before publishing its rows
+ * left them, or a power cut brought them back.
  *
  * Such a file may also belong to a writer that is about to publish it. That writer has read the version that
  * was the latest when it began, and publishes under the next number or not at all. So a file that is older
- * than the version that is now the latest will never be published: the number it was written for is taken.
+ * than the current latest version is never published, because its number exists.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -16,15 +16,15 @@ import { dataDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { versionEntry } from "../../table/versions/versions.js";
 
-/** The clocks by which the file systems of several machines date their files differ by less than this. */
+/** Maximum difference in nanoseconds between the clocks of machines whose file systems date files. */
 const MARGIN_NS = 3_600_000_000_000n;
-/** Files that are written as a whole, and those that the reference has not finished. */
+/** Complete data files, and those that the reference has not finished. */
 const DATA_FILE = /\.lance$|^\.tmp/;
 
 /**
- * Removes data files that belong to nobody. Costs little where there are none.
- * @param latest the version that was just committed
- * @param firstWhole the oldest version that has its files
+ * Removes data files that belong to nobody. Costs little if there are none.
+ * @param latest version that was just committed
+ * @param firstWhole oldest version that has its files
  */
 export async function removeOrphans(
   latest: OpenVersion,
@@ -35,7 +35,7 @@ export async function removeOrphans(
   const directory = dataDirectory(root);
   const entries = (await disk.list(directory)) ?? [];
   const names = entries.filter(({ name, kind }) => kind === "file" && DATA_FILE.test(name));
-  // Few versions have more than one data file, and none is stray where there are no more files than versions.
+  // Few versions have more than one data file, so fewer files than versions means no orphans.
   if (names.length <= latest.version - firstWhole + 1) return;
   const published = await disk.stat(latest.path);
   if (published === null) return;
@@ -53,7 +53,7 @@ export async function removeOrphans(
   }
 }
 
-/** The files that versions refer to, from `first` on; null where one of them does not tell. */
+/** Returns the files that versions from `first` on refer to; null if one of them does not tell. */
 async function referencedSince(latest: OpenVersion, first: number): Promise<ReferencedFiles | null> {
   const { disk, root } = latest.table;
   const needed = new ReferencedFiles();

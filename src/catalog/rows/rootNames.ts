@@ -1,11 +1,11 @@
 /**
- * The entries directly in the namespace's directory, by name. The list is kept, and grows along with the
- * tables that are made through it, so that making one table does not list all the others.
+ * Lists the entries of the namespace's directory by name. The list is kept, and grows with the tables that
+ * are made through it, so that making one table does not list all others.
  *
- * Entries made elsewhere are noticed. A table of this engine, made by any process, comes with another version
- * of the catalog. An entry of another engine changes the times of the directory; where they are too young to
- * tell, it changes the count of links, which grows by one with each directory. On a file system that doesn't
- * count links, the directory is listed each time.
+ * It notices entries that others make. A table of this engine, made by any process, comes with another
+ * version of the catalog. An entry of another engine changes the directory's times. If they are too young to
+ * tell, it changes the directory's link count, which grows by one with each directory. On a file system that
+ * does not count links, the directory is listed each time.
  */
 
 import { ageClockMs } from "../../async/timers.js";
@@ -14,16 +14,16 @@ import { isRecovered, isUnchanged } from "../../io/disk/unchangedDirectories.js"
 import { foldName } from "../../io/names/foldName.js";
 import type { Catalog } from "./catalogRows.js";
 
-/** A directory whose subdirectories are counted has two links of its own; others have one in all. */
+/** Minimum link count of a directory whose subdirectories are counted; on other file systems it is 1. */
 const FEWEST_LINKS = 2;
-/** How the names of root tables' directories end, folded. */
+/** Folded suffix of root tables' directories. */
 const FOLDED_SUFFIX = ".LANCE";
 
 type Kind = DirectoryEntry["kind"];
 
-/** The result of looking for a place. */
+/** Result of looking for a location. */
 export interface Neighbours {
-  /** True if the place is there, spelled as it was asked for. */
+  /** True if the location exists with this spelling. */
   readonly isThere: boolean;
   /** Other entries that some file system treats as the same. */
   readonly others: readonly DirectoryEntry[];
@@ -32,15 +32,12 @@ export interface Neighbours {
 interface RootListing {
   /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
-  /** True if the next change of the directory is sure to show in its times. */
+  /** True if the next change of the directory will change its times. */
   isRecovered: boolean;
-  /**
-   * Every table that has a row in this catalog and a directory is in the list; null where it was made without
-   * one.
-   */
+  /** Catalog whose tables with a directory are all in the list; null if the list was made without one. */
   catalog: Catalog | null;
   readonly kinds: Map<string, Kind>;
-  /** Names that end as those of root tables do, by their {@link keyOf}; null until they are asked for. */
+  /** Names with the suffix of root tables, by their {@link keyOf}; null until needed. */
   byKey: Map<string, string[]> | null;
 }
 
@@ -57,7 +54,7 @@ export class RootNames {
     this.#root = root;
   }
 
-  /** Names of all entries of the directory as it is now. */
+  /** Lists the names of all current entries of the directory. */
   all(): Promise<ReadonlySet<string>> {
     return this.#inTurn(async () => {
       const stat = await this.#disk.stat(this.#root);
@@ -69,10 +66,10 @@ export class RootNames {
   }
 
   /**
-   * The entries at the place of a root table, as this file system or another one sees it.
-   * @param location of the table
-   * @param catalog read before this call
-   * @param isMade whether the table's directory is known to be there, under any spelling
+   * Returns the entries at the location of a root table, as any file system sees it.
+   * @param location location of the table
+   * @param catalog catalog read before this call
+   * @param isMade true if the table's directory certainly exists, under any spelling
    */
   neighbours(location: string, catalog: Catalog, isMade: boolean): Promise<Neighbours> {
     return this.#inTurn(async () => {
@@ -92,22 +89,22 @@ export class RootNames {
     });
   }
 
-  /** Notes that a directory was made just now, which was not there before. */
+  /** Records a directory that was just made. */
   made(location: string): void {
     this.#made.add(location);
   }
 
-  /** Notes that one catalog follows another by a change that was made through this engine. */
+  /** Records that one catalog follows another by a change that was made through this engine. */
   followed(before: Catalog, after: Catalog): void {
     if (this.#list?.catalog === before) this.#list.catalog = after;
   }
 
-  /** Notes that a table came to the directory in another way than by being made. */
+  /** Records that a table came to the directory in another way than by being made. */
   forget(): void {
     this.#list = null;
   }
 
-  /** The list that is kept, if it is complete or lacks only directories that were made here. */
+  /** Returns the kept list, if it is complete or lacks only directories that were made here. */
   #known(stat: FileStat, catalog: Catalog): RootListing | null {
     const list = this.#list;
     if (list === null) return null;
@@ -128,7 +125,7 @@ export class RootNames {
     return list;
   }
 
-  /** @param stat of the directory as it was a moment ago */
+  /** @param stat current stat of the directory */
   async #read(stat: FileStat, catalog: Catalog | null): Promise<RootListing> {
     const readAtMs = ageClockMs();
     const kinds = new Map<string, Kind>();
@@ -138,18 +135,18 @@ export class RootNames {
     return this.#list;
   }
 
-  /** Runs one look at a time, so that none replaces a newer list by an older one. */
+  /** Runs one look at a time, so that an older list never replaces a newer one. */
   #inTurn<T>(look: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(look);
-    // The caller that asked for the look is told of its failure.
+    // The caller of the look gets its failure.
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 }
 
 /**
- * A key that root tables share if some file system treats their directories, or their names, as the same.
- * Null for the name of an entry that no file system treats as a root table's directory.
+ * Returns a key that root tables share if some file system treats their directories, or their names, as the
+ * same. Null for a name that no file system treats as a root table's directory.
  */
 function keyOf(entryName: string): string | null {
   const folded = foldName(entryName);

@@ -1,25 +1,25 @@
 /**
- * Chooses how a short file-system call is made: at once on this thread, or on libuv's thread pool.
+ * Chooses how a short file-system call is made: in line on this thread, or on libuv's thread pool.
  *
- * On a local file system a call such as open, stat or link takes 1 to 5 µs, and the trip to a pool thread and
- * back some 40 µs: a commit of twenty calls is several times faster in line. Two rules keep that harmless to
- * the rest of the process:
+ * On a local file system, a call such as open, stat or link takes 1 to 5 µs. The trip to a pool thread and
+ * back takes some 40 µs, so a commit of twenty calls is several times faster in line. Two rules protect the
+ * rest of the process:
  *
- * - A slow call is paid back. In-line calls that take `t` ≥ 0.5 ms (network file system, cold disk, huge
- *   directory) hold this thread at most 5 % of the time, apart from the first few: once they have taken 2 ms
- *   more than that, all calls go to the pool until they are paid. A call that only lost the processor to
- *   others is not slow, and two threads would get the processor even later.
+ * - A slow call is paid back. A call is slow if it takes 0.5 ms or more (network file system, cold disk, huge
+ *   directory). In-line slow calls hold this thread at most 5 % of the time, apart from the first 2 ms.
+ *   Beyond that, all calls go to the pool until the debt is paid. A call that only lost the processor to
+ *   other processes does not count as slow, because a pool thread would get the processor even later.
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
- *   starve timers and sockets; every 64th call, of any kind, waits for a turn first.
+ *   starve timers and sockets. Every 64th call therefore waits for a turn first.
  *
  * Many calls in a row (`runMany`) can be expensive although none of them is slow: uncached reads of a device
- * take some 0.1 ms each and gain from running several at once. There a call of more than 0.06 ms sends the
- * next calls to the pool together, and ever more of them as long as the first call after them is as slow.
+ * take some 0.1 ms each and gain from concurrency. After a call of more than 0.06 ms, the next calls go to
+ * the pool together. Their number doubles as long as the first in-line call after them is as slow.
  *
- * A call that finds the process out of file descriptors waits for some, on either route.
+ * On either route, a call waits if the process has run out of file descriptors.
  *
- * Calls that move more bytes than fit into half a millisecond, or that wait for the device (fsync), must not
- * come here; they always use the pool.
+ * Calls that move more bytes than half a millisecond allows, or that wait for the device (fsync), always use
+ * the pool and must not come here.
  */
 
 import { performance } from "../../async/timers.js";
@@ -27,53 +27,56 @@ import { nextTurn } from "../../platform/native.js";
 import { isShortage, outlastShortage } from "./shortage.js";
 import { openThreadQueue } from "./threadQueue.js";
 
-/** The last argument of a Node file-system call. */
+/** Callback that a Node file-system call takes as its last argument. */
 export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 
 const SLOW_CALL_MS = 0.5;
 const PAYBACK_FACTOR = 20;
-/** Local disks have a slow call now and then, after which the pool would make all others slow. */
+/**
+ * Milliseconds of credit. Local disks have a slow call now and then, which must not send all others to the
+ * pool.
+ */
 const MAX_CREDIT_MS = 2;
 const MAX_INLINE_RUN = 64;
 /** In-line calls of `runMany` may hold the thread for this long in total before the event loop turns. */
 const MAX_HELD_MS = 4;
-/**
- * A call of `runMany` that takes longer than this plus the time to copy its bytes in memory waited for a
- * device.
- */
+/** A call of `runMany` waited for a device if it took longer than this plus the time to copy its bytes. */
 const WAITED_MS = 0.06;
-/** Bytes that a copy moves at the least per millisecond, into memory used for the first time. */
+/** Minimum number of bytes that a copy moves per millisecond, into memory used for the first time. */
 const LEAST_COPIED_PER_MS = 1024 * 1024;
 const LEAST_POOLED_RUN = 8;
 const MOST_POOLED_RUN = 64;
 
-/** Calls made in line, one behind the other. */
+/** Result of calls made in line, one after the other. */
 interface InlineRun {
   /** Index of the next call. */
   readonly end: number;
   /**
-   * The last call waited for a device, or earlier calls were slow shortly ago: the next ones go to the pool.
+   * True if the last call waited for a device or recent calls were slow. The next calls then go to the pool.
    */
   readonly waited: boolean;
 }
 
-/** Milliseconds for which a reading of the used resources stands in for one from right before a call. */
+/** Milliseconds for which a reading of the used resources serves the calls that follow. */
 const USAGE_MS = 4;
-/** The same while no call was slow for a while: then nearly all readings are for nothing. */
+/**
+ * Milliseconds for which a reading serves when no call was slow for a while, because hardly any reading is
+ * needed.
+ */
 const CALM_USAGE_MS = 20;
-/** Milliseconds without a slow call after which there is calm. */
+/** Milliseconds without a slow call after which {@link CALM_USAGE_MS} applies. */
 const CALM_AFTER_MS = 1000;
 
 /**
- * What tells whether a call only lost the processor to others: the milliseconds that this thread has waited
- * for one so far (threadQueue.ts), or, where the platform does not tell them, the resources that this process
- * has used.
+ * Reading that shows if a call only lost the processor to other processes. It holds the milliseconds that
+ * this thread has waited for a processor (threadQueue.ts). If the platform does not report them, it holds the
+ * resources that this process has used.
  */
 export type Usage =
   | { readonly queuedMs: number }
   | Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
 
-/** Undefined until it is first needed. */
+/** Undefined until the first reading. */
 let readQueue: (() => number | null) | null | undefined;
 
 function readUsage(): Usage {
@@ -85,37 +88,36 @@ function readUsage(): Usage {
 export class CallRoute {
   readonly #readUsage: () => Usage;
   /**
-   * Until this time of `performance.now()` all calls go to the pool. Only tests and benchmarks set it from
+   * All calls go to the pool until this time of `performance.now()`. Only tests and benchmarks set it from
    * outside.
    */
   pooledUntilMs = 0;
   /**
-   * From before the call under way. A reading costs about as much as a call, so it serves several calls in a
-   * row.
+   * Reading from before the current call. A reading costs about as much as a call, so several calls share it.
    */
   #usage: Usage | null = null;
   #usageMs = 0;
-  /** When the last slow call ended, or the first call began. */
+  /** Time when the last slow call ended, or when the first call began. */
   #slowAtMs: number | null = null;
   #inlineRun = 0;
-  /** Milliseconds that slow calls may still take; negative while they are paid back. */
+  /** Milliseconds that slow calls may still take; negative while they are being paid back. */
   #creditMs = MAX_CREDIT_MS;
   #creditAtMs = 0;
   /** Milliseconds of in-line calls since `runMany` last let the event loop turn. */
   #heldMs = 0;
-  /** Milliseconds of the in-line calls under way that went to other work. */
+  /** Milliseconds of the current in-line calls that were spent on {@link aside} work. */
   #asideMs = 0;
 
   constructor(read: () => Usage = readUsage) {
     this.#readUsage = read;
   }
 
-  /** Makes one call by either of its two forms; both must do the same. */
+  /** Makes one call in one of its two forms. Both forms must do the same. */
   run<T>(inline: () => T, pooled: (done: Done<T>) => void): Promise<T> {
     return this.runTogether(inline, () => onPool(pooled));
   }
 
-  /** Makes a few short calls that belong together, as if they were one. */
+  /** Makes a few short calls that belong together, as one call. */
   runTogether<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     if (performance.now() < this.pooledUntilMs) {
       this.#inlineRun = 0;
@@ -127,8 +129,8 @@ export class CallRoute {
   }
 
   /**
-   * Does other work between calls that are made together. It does not count as part of them: the garbage
-   * collector may run where memory is made, for longer than a slow call takes.
+   * Does work between calls that are made together, and does not count its time as theirs. Making memory may
+   * run the garbage collector, which takes longer than a slow call.
    */
   aside<T>(work: () => T): T {
     const startMs = performance.now();
@@ -149,13 +151,12 @@ export class CallRoute {
       return isShortage(error) ? outlastShortage(pooled) : Promise.reject(error);
     } finally {
       const endMs = performance.now();
-      // As if all of them had begun that much later.
       const callsMs = startMs + this.#asideMs;
       if (endMs - callsMs >= SLOW_CALL_MS) this.#judgeSlow(callsMs, endMs, before);
     }
   }
 
-  /** A reading of the used resources from before a call that begins now, or shortly before it. */
+  /** Returns a reading of the used resources from this call's beginning, or from shortly before it. */
   #usageBefore(startMs: number): Usage {
     this.#slowAtMs ??= startMs;
     const lastingMs = startMs - this.#slowAtMs < CALM_AFTER_MS ? USAGE_MS : CALM_USAGE_MS;
@@ -167,13 +168,14 @@ export class CallRoute {
   }
 
   /**
-   * @param before a reading from before the call
+   * Judges a call that took long, and takes it from the credit if it was slow by itself.
+   * @param before reading from before the call
    * @returns true if the call was slow by itself
    */
   #judgeSlow(startMs: number, endMs: number, before: Usage): boolean {
     this.#slowAtMs = endMs;
     const after = this.#readUsage();
-    // This thread may have computed, or waited for a processor, all the time from the reading to the call.
+    // Between the reading and the call, this thread may have computed or waited for a processor.
     const earlierMs = startMs - this.#usageMs;
     const isSlow =
       "queuedMs" in before && "queuedMs" in after
@@ -185,9 +187,9 @@ export class CallRoute {
   }
 
   /**
-   * Makes one call for each of `lengths`, the number of bytes that the call moves, by either of its two
-   * forms. Fails with the first failure, once no call is under way any more; some calls are then not made.
-   * @returns undefined where all calls were made in line and there is nothing to wait for
+   * Makes one call for each of `lengths`, the number of bytes that the call moves. If a call fails, waits for
+   * the calls that have started, skips the rest and throws the first failure.
+   * @returns undefined if all calls were made in line, so that the caller need not wait
    */
   runMany(
     lengths: Float64Array,
@@ -198,7 +200,7 @@ export class CallRoute {
     return run.end === lengths.length ? undefined : this.#runRest(lengths, run, inline, pooled);
   }
 
-  /** Makes calls in line, from `start` on, until one waits for a device or the event loop is to turn. */
+  /** Makes calls in line, from `start` on, until one waits for a device or the event loop has to turn. */
   #runInRow(lengths: Float64Array, start: number, inline: (index: number) => void): InlineRun {
     let startMs = performance.now();
     if (startMs < this.pooledUntilMs) return { end: start, waited: true };
@@ -253,24 +255,24 @@ export class CallRoute {
 }
 
 /**
- * True if no thread waited for anything between two readings, and less was computed than would take some
- * time. All threads count, so that a wait is never missed; where the platform counts no waits (Windows),
- * every slow call counts as one.
+ * Returns true if, between two readings, no thread of the process waited and little was computed. A wait of
+ * any thread counts, so that none is missed. On platforms that count no waits (Windows), every long call
+ * counts as slow.
  */
 function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number): boolean {
-  // The platform told of one only how long the thread was queued: its file can't be read any more.
+  // Only one reading comes from the thread's queue: its file became unreadable in between.
   if ("queuedMs" in before || "queuedMs" in after) return false;
   const waits = after.voluntaryContextSwitches - before.voluntaryContextSwitches;
   const computedUs = after.userCPUTime - before.userCPUTime + (after.systemCPUTime - before.systemCPUTime);
   return after.voluntaryContextSwitches > 0 && waits === 0 && computedUs < mostComputedMs * 1000;
 }
 
-/** Shared by the whole thread: what it protects, the event loop, is shared too. */
+/** Route of all short calls of a thread; they share it because they share its event loop. */
 export const shortCalls = new CallRoute();
 
 /**
- * For taking and releasing locks, where processes wait for each other: such waits say nothing about other
- * calls.
+ * Route for taking and releasing locks. Processes wait for each other there, so these times say nothing about
+ * other calls.
  */
 export const lockCalls = new CallRoute();
 

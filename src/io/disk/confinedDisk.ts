@@ -1,7 +1,7 @@
 /**
- * Another disk than that of Node.js, which works only where the engine may, for any path it is handed. Each
- * call is checked right before it is made, as NodeDisk does it with each step by itself. `stat` is not
- * checked below the namespace's directory and on the way to it; `realPath` and `isLink` are never checked.
+ * Confines a disk other than that of Node.js to the directories where the engine may work. It checks each
+ * call right before the call. It never checks `realPath` and `isLink`, nor `stat` in and above the
+ * namespace's directory. NodeDisk checks its steps by itself.
  */
 
 import { dirname } from "node:path";
@@ -101,7 +101,9 @@ export class ConfinedDisk implements Disk {
     return this.#inner.stat(path);
   }
 
-  /** Reads a file. A link is followed if its target lies where the engine may work. */
+  /**
+   * Reads a file. If it is a link, reads the target, provided that the target lies where the engine may work.
+   */
   async #follow<T>(path: string, read: (path: string) => Promise<T | null>): Promise<T | null> {
     await confirmDirectory(this.#confinement, dirname(path));
     try {

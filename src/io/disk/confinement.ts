@@ -1,14 +1,14 @@
 /**
- * Confines steps to directories that the engine may work in (places.ts), even if directories are replaced by
- * links meanwhile. Every step that opens, makes, renames or removes an entry goes through here, on the
- * directory of the entry:
+ * Confines steps to directories where the engine may work (admittedDirectories.ts), even if somebody replaces
+ * a directory by a link meanwhile. Every step that opens, makes, renames or removes an entry goes through
+ * this file, with the directory of the entry:
  *
- * - On Linux that directory is opened, the system tells its path without links, and the step is made in the
- *   open directory, under the path `/proc/self/fd/<descriptor>/<name>`. No link can come in between.
- * - Elsewhere, and without `/proc`, the directories on the way are looked at, and the step follows at once. A
- *   link that is put in place between the two is followed.
+ * - On Linux, this module opens the directory, asks the system for its path without links, and makes the step
+ *   through `/proc/self/fd/<descriptor>/<name>`. No link can come in between.
+ * - On other platforms, and without `/proc`, it looks for links on the way to the directory and makes the
+ *   step right after. The step follows a link that appears in between.
  *
- * No step relies on what an earlier one has found.
+ * Every step repeats the check: none relies on the result of an earlier one.
  */
 
 import fs from "node:fs";
@@ -23,22 +23,22 @@ import { isShortage } from "./shortage.js";
 
 /**
  * A step on the entries of one directory.
- * @param alias a path that leads to the directory while the step lasts
- * @param real its path without links
+ * @param alias path that leads to the directory during the step
+ * @param real path of the directory without links
  */
 export type Step<T> = (alias: string, real: string) => T;
 
-/** Maximum number of directories that are recognised. */
+/** Maximum number of directories in the cache of {@link ConfirmedDirectories}. */
 const MAX_CONFIRMED = 65_536;
 
 export interface Confinement {
   readonly places: AdmittedPlaces;
-  /** True if a link that is put in place right before a step is followed. */
+  /** True if a step follows a link that appears right before it. */
   readonly mayFollow: boolean;
   /**
-   * Makes a step in a directory, in calls of this thread.
-   * @param expected path without links that the directory must have. Default: any that is admitted
-   * @throws PermissionDeniedError if the directory lies elsewhere; the platform's error if there is none
+   * Makes a step in a directory, with synchronous calls.
+   * @param expected path without links that the directory must have. Default: any admitted directory
+   * @throws PermissionDeniedError if the directory lies elsewhere; the platform's error if it does not exist
    */
   withinNow<T>(directory: string, step: Step<T>, expected?: string): T;
   /** Like {@link withinNow}, with a step on the thread pool. */
@@ -46,11 +46,11 @@ export interface Confinement {
 }
 
 /**
- * Confines steps to the places that are admitted.
- * @param means "looks": as without `/proc`. Default: the best that the platform has
+ * Confines steps to the admitted directories.
+ * @param means "looks": as on a platform without `/proc`. Default: the best means of the platform
  */
 export function confinedTo(places: AdmittedPlaces, means?: "looks"): Confinement {
-  // Whether there is a `/proc` is asked with the first step: making a namespace touches no disk.
+  // The first step looks for `/proc`, because making a namespace must not touch the disk.
   let chosen: Confinement | null = null;
   const choose = () => {
     const byLook = means === "looks" || !canUseDescriptors();
@@ -67,11 +67,11 @@ export function confinedTo(places: AdmittedPlaces, means?: "looks"): Confinement
   };
 }
 
-/** Steps may be made anywhere; trees are removed without following links all the same. */
+/** Allows steps anywhere. Removing a tree still follows no links. */
 export const UNCONFINED: Confinement = confinedTo(ANYWHERE);
 
 /**
- * Makes sure that a directory may be worked in. One that is not there may be: it holds nothing.
+ * Checks that the engine may work in a directory. A missing directory passes, because it holds nothing.
  * @throws PermissionDeniedError
  */
 export async function confirmDirectory(confinement: Confinement, directory: string): Promise<void> {
@@ -85,13 +85,13 @@ export async function confirmDirectory(confinement: Confinement, directory: stri
   }
 }
 
-/** What tells a directory from another one under the same path. */
+/** Members that distinguish a directory from a later one under the same path. */
 type Seen = Pick<FileStat, "inode" | "birthNs">;
 
-/** Directories that are recognised by their identity once they were confirmed. */
+/** Checks directories, and skips the check while a directory keeps its identity. */
 export class ConfirmedDirectories {
   readonly #confinement: Confinement;
-  /** What each directory looked like when it was confirmed. */
+  /** Identity of each directory at its last check. */
   readonly #seen = new LruCache<Seen>(MAX_CONFIRMED);
 
   constructor(confinement: Confinement) {
@@ -99,9 +99,9 @@ export class ConfirmedDirectories {
   }
 
   /**
-   * Makes sure that a directory may be worked in.
-   * @param stat of the directory, from a moment ago
-   * @returns undefined if there is nothing to wait for
+   * Checks that the engine may work in a directory.
+   * @param stat current stat of the directory
+   * @returns undefined if the check is complete
    * @throws PermissionDeniedError
    */
   confirm(directory: string, { inode, birthNs }: Seen): Promise<void> | undefined {
@@ -113,17 +113,17 @@ export class ConfirmedDirectories {
   }
 }
 
-// --------------------------------------------------------------------------------------------- by descriptors
+// -------------------------------------------------------------------------------------------- by descriptors
 
 const DESCRIPTORS = "/proc/self/fd/";
 /**
- * Opens a directory for use in paths only: that takes no more rights than a path through it. All of Linux has
- * this number.
+ * Linux flag that opens a directory for use in paths only. It needs no more rights than a path through the
+ * directory. The number is the same on all architectures.
  */
 const O_PATH = 0o10000000;
 const DIRECTORY_FLAGS = O_PATH | (fs.constants.O_DIRECTORY ?? 0);
 
-/** Found out once: whether open directories have paths. */
+/** True if open directories have paths; null before the first check. */
 let hasDescriptorPaths: boolean | null = null;
 
 function canUseDescriptors(): boolean {
@@ -131,10 +131,10 @@ function canUseDescriptors(): boolean {
   return hasDescriptorPaths;
 }
 
-/** @throws the platform's error while no descriptor is left: that says nothing */
+/** @throws the platform's error if no descriptor is free, because that answers nothing */
 function findDescriptorPaths(): boolean {
   if (process.platform !== "linux" && process.platform !== "android") return false;
-  // Node running with permissions taken away knows of no path below /proc.
+  // Under Node's permission model, paths below /proc are unreadable.
   if ((process as { readonly permission?: unknown }).permission !== undefined) return false;
   try {
     const fd = fs.openSync("/", DIRECTORY_FLAGS);
@@ -151,10 +151,13 @@ function findDescriptorPaths(): boolean {
 }
 
 function confinedByDescriptor(places: AdmittedPlaces): Confinement {
-  /** Fails for a directory that is not there as the platform does, unless it would have to lie elsewhere. */
+  /**
+   * Throws the platform's error for a missing directory, or a PermissionDeniedError if it would lie
+   * elsewhere.
+   */
   const failNow = (directory: string, error: unknown): never => {
     const home = isMissing(error) ? places.homeOf(directory) : directory;
-    // The caller must not learn whether there is something outside.
+    // The error must not reveal what exists outside.
     if (home === null) throw outside(directory);
     if (home !== directory) confinement.withinNow(path.dirname(directory), () => undefined);
     throw error;
@@ -196,7 +199,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
       }
       const alias = DESCRIPTORS + fd;
       try {
-        // Neither this call nor the closing reaches a device.
+        // Neither this call nor `closeSync` reaches a device.
         const real = fs.readlinkSync(alias);
         const isRight = expected === undefined ? await places.admits(real) : real === expected;
         if (!isRight) throw isGone(fd, real) ? missing(directory) : outside(directory);
@@ -211,24 +214,24 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
   return confinement;
 }
 
-/** True if an open directory was removed: the system then tells a path that leads nowhere. */
+/** Returns true if an open directory was removed: the system then appends " (deleted)" to its path. */
 const isGone = (fd: number, real: string): boolean =>
   real.endsWith(" (deleted)") && fs.fstatSync(fd).nlink === 0;
 
-/** An error of the platform with the path of a directory in place of that of its descriptor. */
+/** Replaces the path of a descriptor by the path of its directory in an error of the platform. */
 function withoutAlias(error: unknown, alias: string, directory: string): unknown {
   if (typeof error !== "object" || error === null) return error;
   const failure = error as { message?: unknown; stack?: unknown; path?: unknown; dest?: unknown };
   for (const member of ["message", "stack", "path", "dest"] as const) {
     const text = failure[member];
     if (typeof text !== "string" || !text.includes(alias)) continue;
-    // Not that of a descriptor whose number goes on.
+    // The lookahead spares descriptors whose number starts with the same digits.
     failure[member] = text.replaceAll(new RegExp(`${alias}(?!\\d)`, "g"), () => directory);
   }
   return error;
 }
 
-// --------------------------------------------------------------------------------------------------- by looks
+// -------------------------------------------------------------------------------------------------- by looks
 
 function confinedByLook(places: AdmittedPlaces): Confinement {
   const check = (directory: string, real: string, isAdmitted: boolean, expected?: string): string => {
@@ -236,8 +239,8 @@ function confinedByLook(places: AdmittedPlaces): Confinement {
     throw outside(directory);
   };
   /**
-   * The directory around one that is not there, which must be right: nobody must learn that it is not there
-   * outside.
+   * Returns the parent of a missing directory, or null at a home. The caller checks the parent too, so that
+   * errors do not reveal what exists outside.
    */
   const around = (directory: string): string | null => {
     const home = places.homeOf(directory);
@@ -281,7 +284,7 @@ const missing = (directory: string): Error =>
     path: directory,
   });
 
-/** The directories below the host's one down to `directory`, itself included; null if it is not below one. */
+/** Returns the directories from below the home down to `directory`, or null if it lies below no home. */
 function wayTo(directory: string, places: AdmittedPlaces): string[] | null {
   const home = places.homeOf(directory);
   if (home === null) return null;

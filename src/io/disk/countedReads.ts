@@ -1,8 +1,6 @@
-/** Counts what is read from files. */
-
 import type { Disk, ReadHandle, ReadPieces } from "./disk.js";
 
-/** Opens files as the disk does, and counts the reads of them; `count` is called at each. */
+/** Wraps `open` of a disk: the handles call `count` at each read. */
 export const countedReads = (
   disk: Pick<Disk, "open">,
   count: (byteLength: number) => void,

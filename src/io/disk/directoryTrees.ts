@@ -1,4 +1,4 @@
-/** Making and removing whole trees of directories, while others may do the same. */
+/** Makes and removes trees of directories while other processes may do the same. */
 
 import fs from "node:fs";
 import path from "node:path";
@@ -11,32 +11,30 @@ import { codeOf, isMissing } from "./errno.js";
 import { makeOneDirectory, onEntryNow, statOrNull } from "./fileCalls.js";
 import { outlastShortage } from "./shortage.js";
 
-/** Attempts to make a directory that others make and remove at the same time. */
+/** Maximum number of attempts to make a directory that other processes make and remove at the same time. */
 const MAX_MAKE_ATTEMPTS = 10;
 
-/** Attempts to remove a tree that others add to, or whose entries they have open for a moment. */
+/** Maximum number of attempts to remove a tree that other processes add to or have open. */
 const MAX_REMOVE_ATTEMPTS = 6;
-/** Milliseconds before the second attempt; each further one is later by as much. */
+/** Milliseconds before the second attempt; the pause grows by as much with each further attempt. */
 const REMOVE_PAUSE_MS = 20;
-/** Number of a directory's entries that are removed together, all at the same time. */
+/** Number of a directory's entries that are removed concurrently. */
 const REMOVED_AT_ONCE = 64;
-/**
- * A tree of some entries is removed as if by one call, as long as that takes no longer than a short one may.
- */
+/** Milliseconds for removing a small tree in line, as one call. */
 const MAX_RUN_MS = 0.4;
 
 /**
- * Removes a directory and all below it, or the file in its place; quiet where there is none. A link is
- * removed, in its place or anywhere below: its target stays.
+ * Removes a directory and all below it, or a file. Does nothing if the path does not exist. Removes a link
+ * itself and never its target.
  *
- * Others may put a link in place of a directory at any time. So each directory below must have the path
- * without links that it has by its name, when its entries are removed (confinement.ts).
+ * Somebody may replace a directory by a link at any time. Before its entries are removed, each directory must
+ * therefore have the path without links that its name implies (confinement.ts).
  */
 export async function removeTree(confinement: Confinement, directory: string): Promise<void> {
   try {
     if (await removeTreeAsOne(confinement, directory)) return;
   } catch {
-    // Entries that others add or keep in use meanwhile take longer.
+    // A tree whose entries are in use, or grow in number, needs the slow route.
   }
   for (let attempt = 1; ; attempt++) {
     try {
@@ -49,8 +47,8 @@ export async function removeTree(confinement: Confinement, directory: string): P
 }
 
 /**
- * Codes of failures because of other processes: one added an entry, has one open, or put an entry of another
- * kind in its place.
+ * Codes of failures that another process causes: it added an entry, has one open, or replaced it by another
+ * kind.
  */
 const MAY_PASS: ReadonlySet<string | undefined> = new Set([
   "EBUSY",
@@ -60,15 +58,15 @@ const MAY_PASS: ReadonlySet<string | undefined> = new Set([
   "EPERM",
 ]);
 
-/** Removes a tree as {@link removeTree} does, in calls of this thread. */
+/** Removes a tree like {@link removeTree}, with synchronous calls. */
 export function removeTreeNow(confinement: Confinement, directory: string): void {
   removeEntryUntil(confinement, directory, Number.POSITIVE_INFINITY);
 }
 
 /**
- * Most trees that go hold a handful of files, and each call by itself would take longer to arrange than to
- * make.
- * @returns false where something is left, because calls go to the pool or because these took too long
+ * Removes a small tree in line. Most trees hold a handful of files, which cost less to remove than to
+ * schedule.
+ * @returns false if entries are left, because calls go to the pool or the time is over
  * @throws the error of the first call that fails
  */
 const removeTreeAsOne = (confinement: Confinement, directory: string): Promise<boolean> =>
@@ -77,7 +75,7 @@ const removeTreeAsOne = (confinement: Confinement, directory: string): Promise<b
     () => Promise.resolve(false),
   );
 
-/** @returns false where the time was over before all was removed */
+/** @returns false if the time was over before all was removed */
 function removeEntryUntil(confinement: Confinement, entryPath: string, endMs: number): boolean {
   const name = path.basename(entryPath);
   const inner = confinement.withinNow(path.dirname(entryPath), (alias, parent) => {
@@ -89,7 +87,7 @@ function removeEntryUntil(confinement: Confinement, entryPath: string, endMs: nu
   return inner === null || removeTreeUntil(confinement, entryPath, inner, endMs);
 }
 
-/** @param real path without links of the directory */
+/** @param real path of the directory without links */
 function removeTreeUntil(confinement: Confinement, directory: string, real: string, endMs: number): boolean {
   const isOver = () => performance.now() >= endMs;
   const directories = confinement.withinNow(
@@ -118,7 +116,7 @@ function removeTreeUntil(confinement: Confinement, directory: string, real: stri
   return true;
 }
 
-/** What is not there any more was removed by somebody else. */
+/** Removes an entry on the thread pool. An entry that another process removed first does not fail it. */
 async function removeTreeOnPool(confinement: Confinement, entryPath: string): Promise<void> {
   const name = path.basename(entryPath);
   const step = async (alias: string, parent: string): Promise<string | null> => {
@@ -132,7 +130,7 @@ async function removeTreeOnPool(confinement: Confinement, entryPath: string): Pr
   if (real !== null) await removeDirectoryOnPool(confinement, entryPath, real);
 }
 
-/** @param real path without links of the directory */
+/** @param real path of the directory without links */
 async function removeDirectoryOnPool(
   confinement: Confinement,
   directory: string,
@@ -167,8 +165,9 @@ function nullIfMissing(error: unknown): null {
 }
 
 /**
- * Makes a directory and its parents; true where it was not there.
- * @param within a directory on the way that must be there: it is not made
+ * Makes a directory and its missing parents.
+ * @param within existing directory on the way, which is never made
+ * @returns true if the directory did not exist
  */
 export async function makeDirectories(
   confinement: Confinement,
@@ -178,7 +177,7 @@ export async function makeDirectories(
   if (confinement.places.isOnTheWay(directory)) confinement = UNCONFINED;
   const isMade = await makeDirectoriesAsOne(confinement, directory, within);
   if (isMade !== null) return isMade;
-  // What was in the way may be gone again by the time it is looked at; then another attempt is made.
+  // An obstacle may disappear before the look at it; then the next attempt succeeds.
   for (let attempt = 1; ; attempt++) {
     try {
       return await tryMakeDirectories(confinement, directory, within);
@@ -189,7 +188,7 @@ export async function makeDirectories(
   }
 }
 
-/** @returns null where that has to be found out call by call: calls go to the pool, or one of them failed */
+/** @returns null if the slow route must decide, because calls go to the pool or one failed */
 const makeDirectoriesAsOne = (
   confinement: Confinement,
   directory: string,
@@ -221,7 +220,7 @@ function makeDirectoriesNow(
 
 function isThereNow(confinement: Confinement, directory: string): boolean {
   try {
-    // Only a directory is opened.
+    // A descriptor of `directory` proves that it is a directory.
     return confinement.withinNow(
       directory,
       (alias) => !confinement.mayFollow || fs.statSync(alias).isDirectory(),
@@ -247,10 +246,10 @@ async function tryMakeDirectories(
   directory: string,
   within: string | undefined,
 ): Promise<boolean> {
-  // Most directories are there: a look costs less than a failed attempt to make one.
+  // Most directories exist: a look costs less than a failed attempt to make one.
   if (await isThere(confinement, directory)) return false;
   const parent = path.dirname(directory);
-  // Deep below a directory that is there, those in between are often missing, too.
+  // If a deep directory is missing, its parents are often missing, too.
   if (within !== undefined && parent !== within && (await statOrNull(parent)) === null) {
     await makeDirectories(confinement, parent, within);
   }
@@ -264,7 +263,7 @@ async function tryMakeDirectories(
     }
     return true;
   } catch (error) {
-    // Besides EEXIST: some platforms answer EPERM, EISDIR or EROFS for a root or a mount point.
+    // Some platforms report EPERM, EISDIR or EROFS for a root or a mount point, in place of EEXIST.
     const stats = codeOf(error) === "ENOENT" ? null : await statOrNull(directory);
     if (stats === null || !stats.isDirectory()) throw error;
     return false;

@@ -1,4 +1,4 @@
-/** The errors that callers see for calls that the disk refused. */
+/** Translates failures of the disk to the errors that callers see. */
 
 import {
   InternalError,
@@ -10,7 +10,7 @@ import {
 } from "../../errors.js";
 import { codeOf, hasTooManyOpen, isDiskFull, isUnwritable } from "./errno.js";
 
-/** Failures that may pass, besides a full disk and too many open files. */
+/** Passing failures, besides a full disk and too many open files. */
 const PASSING: ReadonlyMap<string, string> = new Map([
   ["EIO", "reading or writing failed"],
   ["ENXIO", "the device is missing"],
@@ -22,7 +22,7 @@ const PASSING: ReadonlyMap<string, string> = new Map([
   ["ENOMEM", "the system lacks memory for the call"],
 ]);
 
-/** Failures that last until somebody changes what lies on the disk. */
+/** Failures that last until somebody changes the disk. */
 const LASTING: ReadonlyMap<string, string> = new Map([
   ["ENOTDIR", "a file lies where a directory belongs"],
   ["EISDIR", "a directory lies where a file belongs"],
@@ -33,9 +33,9 @@ const LASTING: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The error to report for a call that the platform refused, by its code; null for any other failure. The
- * message names no more of a path than its end, because messages of these classes reach a server's clients.
- * The cause tells the rest.
+ * Returns the error to report for a call that the platform refused; null for any other failure. Messages of
+ * these classes reach a server's clients, so the message shows only the end of a path. The cause holds the
+ * rest.
  */
 export function platformError(error: unknown, what = "the disk"): NamespaceError | null {
   if (error instanceof NamespaceError) return null;
@@ -57,9 +57,9 @@ export function platformError(error: unknown, what = "the disk"): NamespaceError
   if (passing !== undefined) return new ServiceUnavailableError(told(passing), options);
   const lasting = LASTING.get(code);
   if (lasting !== undefined) return new InvalidTableStateError(told(lasting), options);
-  // Texts of the platform have whole paths.
+  // The platform's messages contain whole paths.
   return typeof syscall === "string" ? new InternalError(told("a call failed"), options) : null;
 }
 
-/** What is told of an error inside the text of another one: no paths of the platform's. */
+/** Formats an error for the message of another error, without the platform's paths. */
 export const tellFailure = (error: unknown): string => platformError(error)?.message ?? messageOf(error);

@@ -1,9 +1,9 @@
-/** The platform's error codes, and what they mean. */
+/** Classifies the platform's error codes. */
 
 /**
- * The code of an error, e.g. "ENOENT"; undefined for anything but a failed system call. The error's class is
- * not checked: where the engine runs in a realm of its own (a test runner, `node:vm`), errors of the file
- * system belong to another one.
+ * Returns the code of an error, e.g. "ENOENT"; undefined if the error comes from no system call. Does not use
+ * `instanceof`: in a realm of its own (a test runner, `node:vm`), the engine sees file-system errors of
+ * another class.
  */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
@@ -11,7 +11,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** A name that is too long, and a symbolic link that leads back to itself, lead nowhere either. */
+/** Codes that mean that a path leads nowhere, such as a name that is too long or a link to itself. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
   "ENOENT",
   "ENOTDIR",
@@ -19,19 +19,16 @@ const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
   "ELOOP",
 ]);
 
-/** There is nothing under the path: it, or a directory on the way to it, does not exist. */
+/** Returns true if the path does not exist, or a directory on the way does not. */
 export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(error));
 
 const UNWRITABLE_CODES: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
 
-/**
- * The user of the process may not write: the file system is read-only, or its owner does not let others
- * write.
- */
+/** Returns true if the file system is read-only, or its owner denies this user to write. */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE_CODES.has(codeOf(error));
 
-/** There is no room for what was to be written; removing and renaming may still work. */
+/** Returns true if there is no room for more bytes. Removing and renaming may still work. */
 export const isDiskFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");
 
-/** The process, or the system, has as many files open as it may. */
+/** Returns true if the process, or the system, has its maximum number of files open. */
 export const hasTooManyOpen = (error: unknown): boolean => ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");

@@ -1,11 +1,11 @@
 /**
- * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the
- * thread pool. callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of
- * descriptors. Calls that open an entry of a directory, or change it, are confined (confinement.ts).
+ * Declares each file-system call of Node.js once in its two forms: synchronous on this thread, and on the
+ * thread pool. callRoute.ts chooses. Each call fails as the platform does, but waits during a shortage of
+ * descriptors. Calls that open or change an entry of a directory are confined (confinement.ts).
  */
 
-// Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be
-// closed to make room (shortage.ts).
+// fs-extra's versions would wait for descriptors themselves, and close no idle files to make room
+// (shortage.ts).
 import fs, { open, promises, readdir } from "node:fs";
 import path from "node:path";
 import { lazyModule } from "../../async/lazy.js";
@@ -14,19 +14,15 @@ import type { Confinement } from "./confinement.js";
 import { isMissing } from "./errno.js";
 import { outlastShortage } from "./shortage.js";
 
-/**
- * A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool
- * thread.
- */
+/** Bytes up to which a cached read or write is a short call: it costs less than the trip to a pool thread. */
 export const MAX_INLINE_BYTES = 128 * 1024;
 /**
- * The removal of a file up to this size is a short call. One of 300 MiB was seen to take a quarter of a
- * second.
+ * Bytes up to which removing a file is a short call. Removing 300 MiB was seen to take a quarter of a second.
  */
 const MAX_INLINE_REMOVED_BYTES = 4 * 1024 * 1024;
 
 /**
- * Makes a call on an entry of a directory, which is confined.
+ * Makes a confined call on an entry of a directory.
  * @param route default: that of short calls
  */
 export const onEntry = <T>(
@@ -41,21 +37,21 @@ export const onEntry = <T>(
     () => onEntryOfPool(confinement, entryPath, (entry) => onPool<T>((done) => pooled(entry, done))),
   );
 
-/** Like {@link onEntry}, with any calls of this thread. */
+/** Like {@link onEntry}, with several synchronous calls. */
 export const onEntryNow = <T>(confinement: Confinement, entryPath: string, calls: (entry: string) => T): T =>
   confinement.withinNow(path.dirname(entryPath), (alias) => calls(entryIn(alias, entryPath)));
 
-/** Like {@link onEntry}, with any calls on the thread pool. */
+/** Like {@link onEntry}, with several calls on the thread pool. */
 export const onEntryOfPool = <T>(
   confinement: Confinement,
   entryPath: string,
   calls: (entry: string) => Promise<T>,
 ): Promise<T> => confinement.within(path.dirname(entryPath), (alias) => calls(entryIn(alias, entryPath)));
 
-/** The path of an entry through another path of its directory. */
+/** Returns the path of an entry below an alias of its directory. */
 const entryIn = (alias: string, entryPath: string): string => path.join(alias, path.basename(entryPath));
 
-/** Makes a call on two entries, as a rule of one directory. */
+/** Makes a confined call on two entries, usually of one directory. */
 export const onTwoEntries = (
   confinement: Confinement,
   [first, second]: readonly [string, string],
@@ -81,7 +77,8 @@ export const onTwoEntries = (
 };
 
 /**
- * @param mode of a file that is made: who may do what with it
+ * Opens a file.
+ * @param mode access rights of a file that this call makes
  * @returns the descriptor
  */
 export const openFile = (
@@ -109,7 +106,10 @@ export const statDescriptor = (fd: number): Promise<fs.Stats> =>
     (done) => fs.fstat(fd, done),
   );
 
-/** Reads at most `length` bytes, as one call. @returns bytes that were read; 0 at the end of the file */
+/**
+ * Reads at most `length` bytes in one call.
+ * @returns number of bytes read; 0 at the end of the file
+ */
 export function readDescriptor(
   fd: number,
   target: Uint8Array,
@@ -123,7 +123,7 @@ export function readDescriptor(
   return shortCalls.run(() => fs.readSync(fd, target, position, length, byteOffset), pooled);
 }
 
-/** @returns bytes that were written: all, or as many as the file system took */
+/** @returns number of bytes written: all, or as many as the file system took */
 export function writeVectors(
   fd: number,
   vectors: Uint8Array[],
@@ -136,7 +136,7 @@ export function writeVectors(
   return shortCalls.run(() => fs.writevSync(fd, vectors, position), pooled);
 }
 
-/** Syncs data and size only: what a later read needs, without a journal write for the times. */
+/** Syncs data and size only. A later read needs no more, and this saves a journal write for the times. */
 export const syncData = (fd: number, filePath: string): Promise<void> =>
   onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined))).catch((refusal) =>
     syncByHandle(fd, filePath, refusal),
@@ -148,8 +148,8 @@ export const syncAll = (fd: number, filePath: string): Promise<void> =>
   );
 
 /**
- * Where Node runs with permissions taken away, it syncs no descriptors, but files that it opened as an
- * object. What is synced is the file, whichever way it was opened, as long as it is the same one.
+ * Syncs a file that Node's permission model refuses to sync by descriptor. Opens it again as a `FileHandle`,
+ * which may be synced, and checks that it is the same file.
  */
 async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoException): Promise<void> {
   if (refusal.code !== "ERR_ACCESS_DENIED") throw refusal;
@@ -164,7 +164,7 @@ async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoE
   }
 }
 
-/** @param opening of the file, to its descriptor */
+/** @param opening resolves to the file's descriptor */
 export async function withDescriptor(
   opening: Promise<number>,
   filePath: string,
@@ -178,7 +178,10 @@ export async function withDescriptor(
   }
 }
 
-/** Opens a directory itself. @returns the descriptor */
+/**
+ * Opens a directory.
+ * @returns the descriptor
+ */
 export const openDirectory = (confinement: Confinement, directory: string, flags: number): Promise<number> =>
   shortCalls.runTogether(
     () => confinement.withinNow(directory, (alias) => fs.openSync(alias, flags)),
@@ -190,7 +193,10 @@ export const linkFile = (confinement: Confinement, existingPath: string, newPath
     fs.link(existing, entry, (error) => done(error, undefined)),
   );
 
-/** Its renames wait, on Windows, until other programs have closed the file. Loaded with the first of them. */
+/**
+ * Package whose renames wait, on Windows, until other programs have closed the file. The first rename loads
+ * it.
+ */
 const patient = lazyModule(() => import("fs-extra"));
 
 export const renamePath = (confinement: Confinement, fromPath: string, toPath: string): Promise<void> =>
@@ -206,7 +212,7 @@ export const renamePath = (confinement: Confinement, fromPath: string, toPath: s
   );
 
 /**
- * @param byteLength of the file, as far as it is known: the system gives back the room of its bytes before it
+ * @param byteLength length of the file, as far as the caller knows it: the system frees its blocks before it
  *   returns
  */
 export function unlink(confinement: Confinement, filePath: string, byteLength = 0): Promise<void> {
@@ -218,7 +224,7 @@ export function unlink(confinement: Confinement, filePath: string, byteLength = 
     : onEntry(confinement, filePath, (entry) => fs.unlinkSync(entry), pooled);
 }
 
-/** Looks at the path itself, not at what a link leads to. */
+/** Returns true if the path itself is a link. */
 export const isSymbolicLink = (filePath: string): Promise<boolean> =>
   shortCalls.run<boolean>(
     () => fs.lstatSync(filePath).isSymbolicLink(),
@@ -250,13 +256,13 @@ export const removeOneDirectory = (confinement: Confinement, directory: string):
     (entry, done) => fs.rmdir(entry, (error) => done(error, undefined)),
   );
 
-/** Null where there is nothing under that path. */
+/** Returns the stats of a path; null if it does not exist. */
 export const statOrNull = (filePath: string): Promise<fs.BigIntStats | null> =>
   statAs(filePath, (stats) => stats);
 
 /**
- * Like {@link statOrNull}, with the stats converted. This is the commonest of all calls: an await in it would
- * cost as much as the call.
+ * Like {@link statOrNull}, and converts the stats. It has no `await`, which would double the cost of this
+ * most frequent call.
  */
 export function statAs<T>(filePath: string, convert: (stats: fs.BigIntStats) => T): Promise<T | null> {
   return shortCalls.run<T | null>(

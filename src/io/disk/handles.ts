@@ -1,13 +1,13 @@
 /**
- * Keeps files open between reads, a bounded number of them. What always holds:
+ * Keeps a bounded number of files open between reads. Invariants:
  *
- * - A handle in use is never closed; eviction takes the one idle for longest. While more callers than the
- *   bound read different files at once, that many are open.
- * - Each path is open once: concurrent callers share the handle, and the opening of it.
+ * - The pool never closes a handle in use; it evicts the one that was idle for longest. More handles than the
+ *   bound are open while that many callers read different files.
+ * - Each path is open once: concurrent callers share the handle and its opening.
  *
- * A handle is kept by path. So the pool may only read files that are never changed in place and whose names
- * are never used again (data files carry a UUID). An unlinked file stays readable through its handle until
- * the handle is evicted; the caller must know whether the table still exists. `evict` frees the handle.
+ * The path is the key. The pool may therefore only read files that never change and whose names are never
+ * reused (data files carry a UUID). A removed file stays readable through its handle until `evict`, so the
+ * caller must check that the table still exists.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -17,7 +17,7 @@ import { type IdleFiles, releaseInShortage } from "./shortage.js";
 interface PooledFile {
   readonly opening: Promise<ReadHandle>;
   users: number;
-  /** No longer in the pool: its last user closes it. */
+  /** True once the file has left the pool; its last user closes it. */
   evicted: boolean;
 }
 
@@ -26,7 +26,7 @@ const DEFAULT_MAX_OPEN = 64;
 export class HandlePool implements IdleFiles {
   readonly #disk: Pick<Disk, "open">;
   readonly #maxOpen: number;
-  /** In order of use, longest ago first. */
+  /** In order of use, the least recent first. */
   readonly #files = new Map<string, PooledFile>();
   #closed = false;
 
@@ -36,15 +36,16 @@ export class HandlePool implements IdleFiles {
     releaseInShortage(this);
   }
 
-  /** Files held open by the pool, those in use included. */
+  /** Number of files that the pool has open, those in use included. */
   get size(): number {
     return this.#files.size;
   }
 
   /**
-   * Calls `fn` with the open file and keeps it open until `fn` is done. A missing file is a
-   * `CorruptFileError`, because only files that a manifest lists are read this way.
-   * @param tailBytes number of bytes at its end that are wanted first, see `Disk.open`; so is `allocate`
+   * Calls `fn` with the open file, and keeps it open until `fn` settles. A missing file is a
+   * `CorruptFileError`, because a manifest lists every file that is read this way.
+   * @param tailBytes number of bytes at the end that the caller reads first, see `Disk.open`
+   * @param allocate see `Disk.open`
    */
   async withHandle<T>(
     path: string,
@@ -74,21 +75,21 @@ export class HandlePool implements IdleFiles {
     }
   }
 
-  /** Lets go of every file whose path starts with the prefix; those in use close after their last read. */
+  /** Closes every file whose path starts with the prefix; those in use close after their last read. */
   evict(pathPrefix: string): void {
     for (const [path, file] of this.#files) {
       if (path.startsWith(pathPrefix)) this.#drop(path, file);
     }
   }
 
-  /** Lets go of every file that nobody is reading. */
+  /** Closes every idle file. */
   release(): void {
     for (const [path, file] of this.#files) if (file.users === 0) this.#drop(path, file);
   }
 
   /**
-   * Lets go of all files; resolves when the idle ones are closed. Reads of a running scan may go on: each
-   * then opens its file for itself.
+   * Closes all files, and resolves when the idle ones are closed. Reads of a running scan may continue: each
+   * opens its file for itself.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -120,8 +121,8 @@ export class HandlePool implements IdleFiles {
 }
 
 /**
- * A file that was only read has nothing to lose in a failing close, and one that failed to open (its callers
- * were told) has nothing to close.
+ * Closes a file without users. A failing close loses nothing, because the file was only read. A file that
+ * failed to open was reported to its callers and needs no close.
  */
 async function closeIfIdle(file: PooledFile): Promise<void> {
   if (file.users > 0) return;

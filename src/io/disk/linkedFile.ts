@@ -1,13 +1,12 @@
-/** Files that are symbolic links. */
+/** Handles files that are symbolic links. */
 
 import { PermissionDeniedError } from "../../errors.js";
 import type { Confinement } from "./confinement.js";
 import { outside } from "./places.js";
 import { realPathOrNull } from "./realPath.js";
 
-/** The file that was to be opened is a symbolic link: its target has to be looked at first. */
+/** Thrown when the file to open is a symbolic link, whose target must be checked first. */
 export class LinkedFileError extends PermissionDeniedError {
-  /** Of the link. */
   readonly path: string;
 
   constructor(filePath: string, options?: { cause: unknown }) {
@@ -18,8 +17,8 @@ export class LinkedFileError extends PermissionDeniedError {
 }
 
 /**
- * The path without links of a file that is a link; null if there is nothing.
- * @throws PermissionDeniedError if it lies where the engine may not work
+ * Returns the path without links of a file that is a link; null if it leads nowhere.
+ * @throws PermissionDeniedError if the target lies where the engine may not work
  */
 export async function followLink({ places }: Confinement, filePath: string): Promise<string | null> {
   const real = await realPathOrNull(filePath);

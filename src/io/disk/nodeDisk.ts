@@ -1,8 +1,8 @@
 /**
- * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open
- * something wait while the process is out of descriptors (shortage.ts), and short calls may run in line
- * (callRoute.ts). All but `stat`, `realPath` and `isLink` reach only what lies where the engine may work
- * (confinement.ts); `stat` is not checked below the namespace's directory and on the way to it.
+ * The disk of Node.js. With durability "none" it never syncs. Calls that open something wait while the
+ * process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts). All calls but
+ * `stat`, `realPath` and `isLink` are confined to where the engine may work (confinement.ts). `stat` is not
+ * checked in and above the namespace's directory.
  */
 
 import fs from "node:fs";
@@ -35,31 +35,31 @@ import { realPathOrNull } from "./realPath.js";
 
 export interface NodeDiskOptions {
   /**
-   * "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't.
+   * "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they do not.
    */
   readonly durability: "fsync" | "none";
   /**
-   * Where steps may be made, and files that are links be followed. Default: anywhere, and no such file is
-   * followed.
+   * Confinement of all steps; with one, links to files that it admits are followed. Default: steps anywhere,
+   * and no followed links.
    */
   readonly confinement?: Confinement;
 }
 
-/** Directories whose own name is known to be durable; the set starts over when it is full. */
+/** Maximum number of directories whose own name is recorded as durable; a full record starts over. */
 const MAX_DURABLE_DIRECTORIES = 4096;
 
-/** A whole file up to this size is read by the call that opens it. */
+/** Bytes up to which `open` reads a whole file. */
 const READ_ALONG_BYTES = 32 * 1024;
 
-/** Platforms that lack one of these have no such constant. */
+/** // Some platforms lack some of these constants. */
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
 const SYNC_FLAGS = O_RDONLY | O_NONBLOCK;
 /** Windows flushes only through a descriptor that may write. */
 const SYNC_FILE_FLAGS = IS_WINDOWS ? O_RDWR : SYNC_FLAGS | O_NOFOLLOW;
-/** The codes of platforms for a link that is not to be followed. */
+/** Codes with which platforms refuse to follow a link. */
 const LINK_CODES: ReadonlySet<string | undefined> = new Set(["ELOOP", "EMLINK", "EFTYPE"]);
-/** Their codes for a socket, or a device that is not there. */
+/** Codes with which platforms refuse a socket, or a device that does not exist. */
 const SPECIAL_CODES: ReadonlySet<string | undefined> = new Set(["ENXIO", "ENODEV", "EOPNOTSUPP"]);
 
 export class NodeDisk implements Disk {
@@ -102,7 +102,7 @@ export class NodeDisk implements Disk {
     }
   }
 
-  /** The target of a file that is a link; null if it dangles. */
+  /** Returns the target of a file that is a link; null if it dangles. */
   async #follow(filePath: string, error: unknown): Promise<string | null> {
     if (this.#followsLinks) return followLink(this.#confinement, filePath);
     if ((await this.realPath(filePath)) === null) return null;
@@ -113,7 +113,7 @@ export class NodeDisk implements Disk {
     const fd = await openFile(this.#confinement, filePath, "wx", access === "private" ? 0o600 : undefined);
     const handle = new NodeWriteHandle(fd, filePath, this.#durable);
     try {
-      // If the file lies elsewhere, nothing is written to it.
+      // A file that lies elsewhere must not be written.
       if (this.#confinement.mayFollow) await confirmDirectory(this.#confinement, path.dirname(filePath));
       return handle;
     } catch (error) {
@@ -133,7 +133,7 @@ export class NodeDisk implements Disk {
     const handle = new NodeWriteHandle(fd, filePath, this.#durable);
     try {
       const stats = await statDescriptor(fd);
-      // The other names of a file may lie anywhere.
+      // Another name of the file may lie anywhere.
       if (!stats.isFile() || stats.nlink !== 1 || stats.size !== bytes.length) return false;
       await handle.write([bytes]);
       return true;
@@ -167,7 +167,7 @@ export class NodeDisk implements Disk {
       await removeOneDirectory(this.#confinement, directory);
       return true;
     } catch (error) {
-      // POSIX lets a system say EEXIST for a directory that is not empty; Windows may hold on to one in use.
+      // POSIX allows EEXIST for a directory that is not empty; Windows may still have one open.
       const full = ["ENOTEMPTY", "EEXIST", "EBUSY", "EPERM"].includes(codeOf(error) ?? "");
       if (full || isMissing(error)) return false;
       throw error;
@@ -254,27 +254,28 @@ export class NodeDisk implements Disk {
       const opening = openDirectory(this.#stepsOn(directory), directory, SYNC_FLAGS);
       await withDescriptor(opening, directory, syncAll);
     } catch (error) {
-      // File systems that keep directories durable by themselves refuse with one of these.
+      // File systems that keep directories durable by themselves refuse with one of these codes.
       const code = codeOf(error);
       if (code !== "EISDIR" && code !== "EPERM" && code !== "EINVAL") throw error;
     }
   }
 
-  /** The directories on the way to the root are the host's. */
+  /**
+   * Returns the confinement of a step; directories on the way to the root belong to the host and are exempt.
+   */
   #stepsOn(directory: string): Confinement {
     return this.#confinement.places.isOnTheWay(directory) ? UNCONFINED : this.#confinement;
   }
 
   /**
-   * Syncs the names of a directory and of those above it, each once. A directory that is there already may
-   * have been made a moment ago by another process, or by a call that failed half-way, and what is published
-   * in it must not be lost with it. Birth time and inode tell a directory from its successor under the same
-   * path.
+   * Syncs the names of a directory and of those above it, each once. An existing directory may be a moment
+   * old, made by another process or by a call that failed half-way. A power cut must not remove it with what
+   * is published in it. Birth time and inode distinguish a directory from its successor under the same path.
    */
   async #makeNamesDurable(directory: string): Promise<void> {
     const { places } = this.#confinement;
     for (let parent = path.dirname(directory); parent !== directory; parent = path.dirname(directory)) {
-      // Above one of the host's directories names are not the engine's to make.
+      // The engine makes no directories above the host's.
       if (places.homeOf(parent) === null && !places.isOnTheWay(parent)) return;
       const stats = await statOrNull(directory);
       if (stats === null) return;
@@ -283,7 +284,7 @@ export class NodeDisk implements Disk {
       try {
         await this.syncDirectory(parent);
       } catch (error) {
-        // In a parent that this user may not read, directories are not the engine's to make.
+        // The engine makes no directories in a parent that this user may not read.
         if (codeOf(error) !== "EACCES") throw error;
         return;
       }
@@ -294,7 +295,7 @@ export class NodeDisk implements Disk {
   }
 }
 
-/** True if an opening failed because the file is a link. */
+/** Returns true if opening failed because the file is a link. */
 const isLinkError = async (error: unknown, filePath: string): Promise<boolean> =>
   error instanceof LinkedFileError ||
   (LINK_CODES.has(codeOf(error)) && (await isSymbolicLink(filePath).catch(() => false)));

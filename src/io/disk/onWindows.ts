@@ -1,15 +1,14 @@
-/** What only Windows does to files. */
+/** Handles files that other programs have open on Windows. */
 
 import { sleep } from "../../async/sleep.js";
 import { codeOf } from "./errno.js";
 
 export const IS_WINDOWS = process.platform === "win32";
-/** Attempts at a call on a file that others may have open for a moment. */
+/** Maximum number of attempts at a call on a file that other programs may have open. */
 const WINDOWS_ATTEMPTS = 6;
 
 /**
- * Repeats a refused call: Windows does not rename or remove a file that a scanner or indexer has open for a
- * moment.
+ * Repeats a refused call: Windows does not rename or remove a file while a scanner or indexer has it open.
  */
 export async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {

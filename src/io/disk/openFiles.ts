@@ -1,13 +1,12 @@
 /**
- * Open files of Node.js. What always holds:
+ * Open files of Node.js. Invariants:
  *
- * - A read returns exactly the bytes asked for, in an ArrayBuffer of its own, never a slice of Node's shared
- *   pool: callers lay typed arrays over it and keep it.
- * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
- *   the number, and the call would read or write that file.
- * - Only regular files are opened: a file that waits for another process (a FIFO, a device) would hold a
- *   thread for good. The opening itself never waits, and the open file is checked before it is read. Links
- *   are not followed.
+ * - A read returns exactly the requested bytes in an ArrayBuffer of their own, never a slice of Node's shared
+ *   pool: callers keep typed arrays over it.
+ * - A descriptor is closed only when no call uses it. Otherwise another file could take the number, and the
+ *   call would read or write that file.
+ * - Only regular files are opened, because a FIFO or a device would hold a thread for good. The opening never
+ *   waits, and the open file is checked before it is read. Links are not followed.
  */
 
 import fs, { open } from "node:fs";
@@ -27,28 +26,30 @@ import {
 } from "./fileCalls.js";
 import { LinkedFileError } from "./linkedFile.js";
 
-/** A longer read is cut into parts of at least this size that pool threads copy side by side. */
+/** Minimum number of bytes per part, when pool threads read the parts of a long read side by side. */
 const MIN_PART_BYTES = 4 * 1024 * 1024;
 
-/** Half the pool's default four threads would do for memory bandwidth; four also keep a device queue busy. */
+/**
+ * Maximum number of parts. Two of the pool's four threads would fill the memory bandwidth; four also fill a
+ * device queue.
+ */
 const MAX_PARTS = 4;
 
-/** Linux moves at most 0x7ffff000 bytes per call; Node refuses above 2^31 - 1. */
+/** Maximum number of bytes per call. Linux moves at most 0x7ffff000, and Node refuses above 2^31 - 1. */
 const MAX_CALL_BYTES = 1 << 30;
 
-/** POSIX guarantees 16, every platform Node runs on has 1024. */
+/** Maximum number of vectors per call. POSIX guarantees 16; every platform of Node allows 1,024. */
 const MAX_VECTORS = 512;
 
-/** Platforms that lack one of these have no such constant. */
+/** // Some platforms lack some of these constants. */
 const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
 
 /**
  * Opens a regular file for reading.
- * @param tailBytes number of bytes at its end that are read along; fewer may be read
- * @param allocate makes the memory for them where they are the whole file. Default: memory of their own
- * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but
- *   a regular file
+ * @param tailBytes maximum number of bytes at the end of the file that this call reads as well
+ * @param allocate makes the memory for them if they are the whole file. Default: memory of its own
+ * @throws LinkedFileError for a link, on platforms that cannot refuse links; CorruptFileError for other kinds
  */
 export function openForReading(
   confinement: Confinement,
@@ -63,7 +64,7 @@ export function openForReading(
   );
 }
 
-/** Makes the calls of an opening one after the other on this thread: together they are still a short call. */
+/** Opens a file with synchronous calls, which together are still a short call. */
 const openInLine = (
   confinement: Confinement,
   filePath: string,
@@ -74,7 +75,7 @@ const openInLine = (
     if (O_NOFOLLOW === 0 && fs.lstatSync(entry).isSymbolicLink()) throw new LinkedFileError(filePath);
     const fd = fs.openSync(entry, READ_FLAGS);
     try {
-      // What was opened may lie elsewhere: then it is not read.
+      // A file that lies elsewhere must not be read.
       if (confinement.mayFollow) onEntryNow(confinement, filePath, () => undefined);
       const stats = fs.fstatSync(fd, { bigint: true });
       if (!stats.isFile()) throw notRegular(filePath);
@@ -125,7 +126,7 @@ const openOnPool = (
     }
   });
 
-/** Not zero-filled: every byte is read, or the memory is dropped. */
+/** Allocates without zeroing: a read fills every byte, or the memory is dropped. */
 function tailMemory(
   stats: fs.BigIntStats,
   tailBytes: number,
@@ -137,7 +138,7 @@ function tailMemory(
     : Buffer.allocUnsafeSlow(Math.min(size, tailBytes));
 }
 
-/** An open descriptor that outlives every call made on it. */
+/** An open descriptor that stays open until every call on it has ended. */
 class OpenFile {
   readonly path: string;
   readonly #fd: number;
@@ -154,7 +155,7 @@ class OpenFile {
     return this.useAtOnce(call);
   }
 
-  /** Like `use`, for calls that may finish at once; such a call throws instead of rejecting. */
+  /** Like `use`, for calls that may finish synchronously; a closed file makes it throw instead of reject. */
   protected useAtOnce<Result>(call: (fd: number) => Result): Result {
     if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
     this.#callsUnderWay++;
@@ -172,7 +173,7 @@ class OpenFile {
     }
   }
 
-  /** Closes once the calls under way are done; closing twice is the same as once. */
+  /** Closes the descriptor once the current calls are done; a second call returns the same promise. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -189,7 +190,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
   readonly identity: string;
   #tail: Uint8Array | null;
 
-  /** @param tail the file's last bytes */
+  /** @param tail last bytes of the file */
   constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Uint8Array) {
     super(fd, filePath);
     this.size = Number(stats.size);
@@ -213,7 +214,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       if (memory !== undefined && memory.length !== length) {
         throw new InternalError(`${length} bytes into ${memory.length} bytes of memory`);
       }
-      // Not zero-filled: every byte is written below or the memory is dropped.
+      // Not zeroed: a read fills every byte, or the memory is dropped.
       const target = memory ?? Buffer.allocUnsafeSlow(length);
       if (length < 2 * MIN_PART_BYTES) {
         await this.#readPart(fd, target, byteOffset, 0, length);
@@ -224,7 +225,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
         for (let start = 0; start < length; start += partBytes) {
           parts.push(this.#readPart(fd, target, byteOffset, start, Math.min(length, start + partBytes)));
         }
-        // Waits for all parts: none may write into memory, or use the descriptor, after this call has failed.
+        // After this call has failed, no part may still write into memory or use the descriptor.
         for (const outcome of await Promise.allSettled(parts)) {
           if (outcome.status === "rejected") throw outcome.reason;
         }
@@ -270,9 +271,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     });
   }
 
-  /**
-   * Checks, before anything is read, that every piece lies within the file, and its bytes within the target.
-   */
+  /** Checks that every piece lies within the file, and its bytes within the target. */
   #checkPieces(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): void {
     for (let index = 0; index < byteOffsets.length; index++) {
       const byteOffset = byteOffsets[index];
@@ -287,7 +286,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     }
   }
 
-  /** Fills `target[start, end)`; `byteOffset` is where `target[0]` lies in the file. */
+  /** Fills `target[start, end)`; `byteOffset` is the file offset of `target[0]`. */
   async #readPart(
     fd: number,
     target: Uint8Array,
@@ -319,7 +318,7 @@ function isRange(start: number, length: number): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;
 }
 
-/** The same bytes in pieces that may be read in line. */
+/** Cuts pieces so that each may be read in line. */
 function cutPieces(pieces: ReadPieces): ReadPieces {
   const { lengths } = pieces;
   let count = 0;
@@ -358,7 +357,7 @@ export class NodeWriteHandle extends OpenFile implements WriteHandle {
       let chunkIndex = 0;
       let chunkStart = 0;
       for (;;) {
-        // One call's worth: bounded in vectors and in bytes, never an empty one.
+        // Bounded in vectors and in bytes, and never empty.
         const vectors: Uint8Array[] = [];
         let byteCount = 0;
         let nextIndex = chunkIndex;
@@ -404,7 +403,7 @@ export class NodeWriteHandle extends OpenFile implements WriteHandle {
   }
 }
 
-/** Inode, size and times in one string: equal strings, same bytes. */
+/** Joins inode, size and times to one string; equal strings mean equal bytes. */
 export function fileIdentity(stats: fs.BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }

@@ -1,32 +1,30 @@
 /**
- * Says where an engine may work: below the namespace's directory and below the further ones that its host
- * allows, with links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere
- * else. The paths of the host's directories themselves may be links: those above them are trusted.
+ * Defines where an engine may work: below the namespace's directory, and below the further directories that
+ * its host allows, with links resolved. A manifest, or a link inside a directory, may lead anywhere else. The
+ * host's own directories may be links, and directories above them are trusted.
  *
- * What is asked here is the text of a path, or a path without links. confinement.ts finds out, at each step,
- * whether a path leads where its text says.
+ * This module compares paths as texts. confinement.ts checks, at each step, that a path leads where its text
+ * says.
  */
 
 import path from "node:path";
 import { PermissionDeniedError } from "../../errors.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 
-/** Where steps may be made. */
+/** Directories where the engine may work. */
 export interface AdmittedPlaces {
-  /** The directory chosen by the host that a path is or lies below, by its text; null if there is none. */
+  /** Returns the host's directory that contains a path, by its text; null if none does. */
   homeOf(entryPath: string): string | null;
   /**
-   * True if the engine may work in a directory.
-   * @param realPath its path without links
+   * Returns true if the engine may work in a directory.
+   * @param realPath path of the directory without links
    */
   admits(realPath: string): Promise<boolean>;
-  /** Like {@link admits}, at once. */
+  /** Like {@link admits}, synchronously. */
   admitsNow(realPath: string): boolean;
-  /**
-   * True if a path is one that the engine makes by itself, by its text: below the root, or on the way there.
-   */
+  /** Returns true if the text of a path lies below the root, or on the way there. */
   isOwn(entryPath: string): boolean;
-  /** True if a path is the root, or on the way there, by its text. */
+  /** Returns true if the text of a path is the root, or on the way there. */
   isOnTheWay(entryPath: string): boolean;
 }
 
@@ -42,12 +40,12 @@ export const ANYWHERE: AdmittedPlaces = {
 export class Places implements AdmittedPlaces {
   readonly #root: string;
   readonly #bases: readonly string[];
-  /** Paths without links of the root and the bases, as far as these were there. */
+  /** Paths without links of the root and the bases that existed at the last check. */
   #realHomes: readonly string[] = [];
 
   /**
-   * @param root directory of the namespace; it may be a link
-   * @param bases further directories whose content may be used
+   * @param root directory of the namespace, or a link to it
+   * @param bases further directories whose content the engine may use
    */
   constructor(root: string, bases: readonly string[] = []) {
     this.#root = root;
@@ -60,7 +58,7 @@ export class Places implements AdmittedPlaces {
 
   async admits(realPath: string): Promise<boolean> {
     if (this.#isInHome(realPath)) return true;
-    // They may be there only now, or have been replaced.
+    // The homes may have appeared or changed since the last check.
     const homes = await Promise.all([this.#root, ...this.#bases].map((home) => realPathOrNull(home)));
     this.#realHomes = homes.filter((home) => home !== null);
     return this.#isInHome(realPath);
@@ -80,7 +78,7 @@ export class Places implements AdmittedPlaces {
     return isBelow(this.#root, entryPath);
   }
 
-  /** True if the host allows a directory outside the root, with the links as they are now. */
+  /** Returns true if the host allows a directory outside the root, with links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
     if (!path.isAbsolute(directory)) return false;
     const real = await realPathOrNull(directory);
@@ -94,7 +92,7 @@ export class Places implements AdmittedPlaces {
   }
 }
 
-/** True if a path is that of a directory or lies below it, by their texts. */
+/** Returns true if a path is a directory or lies below it, by their texts. */
 function isBelow(entryPath: string, directory: string): boolean {
   if (!entryPath.startsWith(directory)) return false;
   const next = entryPath.charAt(directory.length);

@@ -1,11 +1,11 @@
 /**
- * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, and a bounded number
- * of reads is under way at once. What always holds:
+ * Reads many byte ranges of a file in few calls. It reads neighbouring ranges together, and bounds the number
+ * of concurrent reads. Invariants:
  *
- * - The answer has one view per range, in the order asked, over memory shared with its neighbours; holding
- *   one view keeps its whole read alive.
- * - A read starts at a multiple of 64 in the file, so a view keeps its file offset's alignment: a range at a
- *   multiple of 8 can be laid under any typed array.
+ * - The answer has one view per range, in the order of the request. Ranges that were read together share
+ *   memory, so one view keeps the whole read alive.
+ * - A read starts at a multiple of 64 in the file, so a view has the alignment of its file offset. Any typed
+ *   array fits over a range at a multiple of 8.
  */
 
 import { mapParallel, runParallel } from "../../async/parallel.js";
@@ -13,31 +13,37 @@ import { CorruptFileError } from "../../errors.js";
 import type { ScratchMemory } from "../memory/scratch.js";
 import type { ReadHandle, ReadPieces } from "./disk.js";
 
-/** A run of bytes of a file. */
+/** A range of a file's bytes. */
 export interface ByteRange {
   readonly byteOffset: number;
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number;
 }
 
 export interface ReadPlanOptions {
-  /** Ranges at most this far apart are read together: about what one call costs, in bytes. Default 64 KiB. */
+  /**
+   * Maximum gap in bytes between two ranges that are read together. Default 64 KiB, about the cost of one
+   * call.
+   */
   readonly gapBytes?: number;
-  /** No read grows beyond this by joining ranges; one longer range is still read whole. Default 64 MiB. */
+  /**
+   * Maximum number of bytes of a read that joins ranges; a longer single range is still one read. Default 64
+   * MiB.
+   */
   readonly maxReadBytes?: number;
 }
 
 export interface ReadRangesOptions extends ReadPlanOptions {
-  /** Reads under way at once. Default 4. */
+  /** Maximum number of concurrent reads. Default 4. */
   readonly parallelism?: number;
-  /** Makes memory for what is read, 8-byte aligned. Default: memory of its own for each read. */
+  /** Allocates memory for a read, 8-byte aligned. Default: separate memory for each read. */
   readonly allocate?: (byteLength: number) => Uint8Array;
 }
 
 export interface ReadPlan {
   /** In file order. */
   readonly reads: readonly ByteRange[];
-  /** Per range asked for: which read holds it, and where in it; `readIndex` -1 for an empty range. */
+  /** Index of the read that holds each requested range, and the start in it; -1 for an empty range. */
   readonly placements: readonly { readonly readIndex: number; readonly start: number }[];
 }
 
@@ -46,7 +52,7 @@ const DEFAULT_GAP_BYTES = 64 * 1024;
 const DEFAULT_MAX_READ_BYTES = 64 * 1024 * 1024;
 const DEFAULT_PARALLELISM = 4;
 
-/** Decides which reads serve the ranges. Ranges may overlap and come in any order. */
+/** Plans the reads that serve the ranges. Ranges may overlap and come in any order. */
 export function planReads(ranges: readonly ByteRange[], options: ReadPlanOptions = {}): ReadPlan {
   const gapBytes = options.gapBytes ?? DEFAULT_GAP_BYTES;
   const maxReadBytes = options.maxReadBytes ?? DEFAULT_MAX_READ_BYTES;
@@ -79,8 +85,8 @@ export function planReads(ranges: readonly ByteRange[], options: ReadPlanOptions
 }
 
 /**
- * The bytes of each range, in the order asked. A range that does not lie within the file is a
- * `CorruptFileError`, before anything is read.
+ * Reads the bytes of each range, in the order of the request.
+ * @throws CorruptFileError before any read, if a range does not lie within the file
  */
 export async function readRanges(
   handle: ReadHandle,
@@ -110,9 +116,8 @@ function checkRange(handle: ReadHandle, byteOffset: number, length: number): voi
 }
 
 /**
- * Like {@link readRanges}, for few bytes that the system mostly has in memory: these are read without the
- * trip to a pool thread.
- * @param allocate makes the memory for all of them, 8-byte aligned
+ * Like {@link readRanges}, for few bytes that the system's cache mostly holds: these are read in line.
+ * @param allocate allocates the memory for all of them, 8-byte aligned
  */
 export async function readAtOnce(
   handle: ReadHandle,
@@ -144,21 +149,21 @@ export async function readAtOnce(
 /** Many ranges of a file, as two lists of one length. */
 export interface RangeList {
   readonly byteOffsets: Float64Array;
-  /** Bytes. */
+  /** Length of each range in bytes. */
   readonly lengths: Float64Array;
 }
 
-/** Ranges at most this far apart are gathered by one read: a page of the system's cache. */
+/** Maximum gap between ranges that one read gathers: a page of the system's cache. */
 const GATHER_GAP_BYTES = 4096;
 
-/** Bytes of all ranges. */
+/** Sums the bytes of all ranges. */
 export function countBytes({ lengths }: RangeList): number {
   let sum = 0;
   for (let index = 0; index < lengths.length; index++) sum += lengths[index];
   return sum;
 }
 
-/** Bytes that {@link gatherRanges} reads. */
+/** Sums the bytes that {@link gatherRanges} reads. */
 export function gatheredBytes({ byteOffsets, lengths }: RangeList): number {
   let byteLength = 0;
   for (let index = 0, end = 0; index < lengths.length; index++) {
@@ -170,15 +175,15 @@ export function gatheredBytes({ byteOffsets, lengths }: RangeList): number {
   return byteLength;
 }
 
-/** True if a gap between two ranges is read with them. */
+/** Returns true if the gap between two ranges is read as well. */
 const isReadAlong = (gap: number): boolean => gap >= 0 && gap <= GATHER_GAP_BYTES;
 
 /**
- * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no
- * range costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for.
- * A range that does not lie within the file is a `CorruptFileError`, before anything is read.
+ * Reads all ranges into one memory, one range after the other. It serves many small ranges: no range costs a
+ * promise or an object, and if the disk has all bytes at once, the caller need not wait.
  * @param scratch lends the memory for reads that include gaps
  * @param allocate makes the memory that is returned; default: fresh memory
+ * @throws CorruptFileError before any read, if a range does not lie within the file
  */
 export function gatherRanges(
   handle: ReadHandle,
@@ -208,15 +213,15 @@ export function gatherRanges(
 }
 
 interface GatherPlan {
-  /** In the order of the ranges, one behind the other in memory. */
+  /** Reads in the order of the ranges; they follow one another in memory. */
   readonly reads: ReadPieces;
-  /** Where each range lies in what was read. */
+  /** Start of each range in the memory of the reads. */
   readonly places: Float64Array;
-  /** Of all reads. */
+  /** Sum of the reads in bytes. */
   readonly byteLength: number;
 }
 
-/** Joins each range to the one before it where no more than a small gap is between them. */
+/** Joins each range to the previous one if the gap between them is small. */
 function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   const starts = new Float64Array(lengths.length);
   const readLengths = new Float64Array(lengths.length);
@@ -248,7 +253,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   return { reads, places, byteLength };
 }
 
-/** Reads the pieces with one `read` each, a bounded number of them at once. */
+/** Reads each piece with one `read`, with a bounded number of concurrent reads. */
 function readEach(
   handle: ReadHandle,
   target: Uint8Array,

@@ -1,10 +1,10 @@
-/** Paths without links. */
+/** Resolves symbolic links in paths. */
 
 import fs from "node:fs";
 import { onPool } from "./callRoute.js";
 import { isMissing } from "./errno.js";
 
-/** A path without links; null if there is nothing under it. */
+/** Returns the path without links; null if it does not exist. */
 export async function realPathOrNull(entryPath: string): Promise<string | null> {
   try {
     return await onPool<string>((done) => fs.realpath.native(entryPath, done));
@@ -14,7 +14,7 @@ export async function realPathOrNull(entryPath: string): Promise<string | null> 
   }
 }
 
-/** Like {@link realPathOrNull}, at once. */
+/** Like {@link realPathOrNull}, synchronously. */
 export function realPathNow(entryPath: string): string | null {
   try {
     return fs.realpathSync.native(entryPath);

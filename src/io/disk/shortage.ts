@@ -1,7 +1,6 @@
 /**
- * Waiting for file descriptors. The number of files that a process may have open is limited; where more are
- * wanted at once, the calls that open files wait for others to close theirs. Open files that nobody is
- * reading are closed first.
+ * Waits for file descriptors, whose number per process is limited. During a shortage, calls that open files
+ * wait for others to close theirs. Idle open files are closed first.
  */
 
 import { sleep } from "../../async/sleep.js";
@@ -9,18 +8,18 @@ import { performance } from "../../async/timers.js";
 import { relieveImports } from "../../platform/native.js";
 import { codeOf } from "./errno.js";
 
-/** A shortage that lasts longer is reported: nobody is about to close anything. */
+/** Milliseconds after which a shortage is reported. */
 const MAX_WAITED_MS = 60_000;
 const FIRST_PAUSE_MS = 1;
 const MAX_PAUSE_MS = 20;
 
-/** A holder of open files that nobody is reading at the moment. */
+/** A holder of open files that may be idle. */
 export interface IdleFiles {
-  /** Closes them. */
+  /** Closes the idle files. */
   release(): void;
 }
 
-/** Held weakly: a pool that nobody closes can still be collected. */
+/** Weak references, so that the garbage collector can collect a pool that nobody closes. */
 const holders = new Set<WeakRef<IdleFiles>>();
 
 /** Registers `files` to be released when descriptors run short. */
@@ -28,16 +27,16 @@ export function releaseInShortage(files: IdleFiles): void {
   holders.add(new WeakRef(files));
 }
 
-/** True if a call failed because this process (EMFILE), or the machine (ENFILE), has too many files open. */
+/**
+ * Returns true if a call failed because this process (EMFILE) or the machine (ENFILE) has too many files
+ * open.
+ */
 export function isShortage(error: unknown): boolean {
   const code = codeOf(error);
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/**
- * Repeats a call until there are descriptors for it; fails as the call does where there are none for a
- * minute.
- */
+/** Repeats a call until it gets a descriptor. Fails as the call does after a shortage of one minute. */
 export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
   const startMs = performance.now();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
@@ -47,7 +46,7 @@ export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
       if (!isShortage(error) || performance.now() - startMs >= MAX_WAITED_MS) throw error;
     }
     releaseIdleFiles();
-    // The waiting calls must not all come back at once.
+    // A random pause spreads the waiting calls.
     await sleep(pauseMs * (0.5 + Math.random()));
   }
 }

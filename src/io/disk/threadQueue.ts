@@ -1,21 +1,22 @@
 /**
- * How long this thread was ready to run and had no processor. Linux tells, in /proc/thread-self/schedstat:
+ * Measures how long this thread was ready to run and had no processor. Linux reports it in
+ * /proc/thread-self/schedstat:
  *
  *     "<ns on a processor> <ns in the queue for one> <times on a processor>\n"
  *
- * A call that took long by the clock was slow by itself only as far as the thread was not in that queue.
+ * A call was slow by itself only for the time that the thread did not spend in that queue.
  */
 
 import { Buffer } from "node:buffer";
 import fs from "node:fs";
 
 const PATH = "/proc/thread-self/schedstat";
-/** Three numbers of 20 digits at most. */
+/** Length of three numbers with at most 20 digits. */
 const LINE_BYTES = 64;
 
 /**
- * What reads the milliseconds that the calling thread has waited for a processor so far; null where the
- * platform does not tell. The file stays open as long as the thread lives: a reading takes 2 µs.
+ * Opens a reader of the milliseconds that the calling thread has waited for a processor; null if the platform
+ * does not report them. The file stays open as long as the thread lives, and a reading takes 2 µs.
  */
 export function openThreadQueue(): (() => number | null) | null {
   if (process.platform !== "linux") return null;
@@ -24,7 +25,7 @@ export function openThreadQueue(): (() => number | null) | null {
   try {
     fd = fs.openSync(PATH, "r");
   } catch {
-    // Node runs with permissions taken away, or there is no /proc.
+    // Node's permission model hides /proc, or there is none.
     return null;
   }
   const read = (): number | null => {
@@ -36,8 +37,8 @@ export function openThreadQueue(): (() => number | null) | null {
       return null;
     }
   };
-  // Kernels that keep no such figures have no file, or zeros: of a thread that has run, the first number is
-  // not 0.
+  // Kernels without these figures have no file, or zeros; a thread that has run has a first number above
+  // 0.
   if (read() !== null && Number(line.toString("latin1", 0, LINE_BYTES).split(" ")[0]) > 0) return read;
   fs.closeSync(fd);
   return null;

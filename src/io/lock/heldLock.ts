@@ -1,28 +1,28 @@
 /**
- * One hold of a lock, from the attempt to take it to its release. The lock is a directory, and an entry in it
- * names the owner that holds it (see lockOwner.ts):
+ * Holds a lock once, from the attempt to take it to its release. The lock is a directory, and an entry in it
+ * names the owner (see lockOwner.ts):
  *
- *   .tiltyard.lock/                 mkdir takes it
- *     owner-…/                      made right after; the lock is held as long as this very entry is there. A file on
- *                                   a full disk. What its holder takes away is moved into it (publish.ts)
- *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
+ *     .tiltyard.lock/               mkdir takes the lock
+ *       owner-…/                    made right after; the lock is held as long as this entry exists. A file
+ *                                   on a full disk. Its holder moves entries to remove into it (publish.ts)
+ *       fencing-…/                  the entry of an overruled holder, while another process fences it off
  *                                   (staleLocks.ts)
  *
- * Single steps on the owner's entry decide everything. A release removes the entry, so that nobody releases a
- * lock that is another's by then. A takeover renames it, so that only one of several waiters takes over, and
- * a holder that wakes up later finds its entry gone.
+ * Single steps on the owner's entry decide everything. A release removes the entry, so nobody can release a
+ * lock that another process holds. A takeover renames it, so only one of several waiters takes over, and a
+ * former holder that wakes up finds its entry gone.
  *
- * A process that changes a table again and again need not make and remove directories each time, which cost
- * many file systems more than the change: it may keep the lock when it releases it (`keep`). That renames its
- * entry to one that names nobody. Such a lock is free. Another process removes it; the one that kept it
- * renames the entry again (`retake`), and whoever of them is first has it.
+ * Making and removing directories often costs more than a change of the table. A process that changes a table
+ * repeatedly may therefore keep the lock when it releases it (`keep`), by renaming its entry to one that
+ * names nobody. Such a lock is free: another process may remove it, and the process that kept it may rename
+ * the entry again (`retake`). The first of them gets the lock.
  *
- * Nobody holds a directory without an owner's entry: its maker died, or was about to make the entry. A waiter
- * may remove it; the maker then fails to make the entry, and tries again.
+ * A directory without an owner's entry is unlocked: its maker died, or is about to make the entry. A waiter
+ * may remove it. Its maker then fails to make the entry, and tries again.
  *
- * proper-lockfile drives it: it makes the directory, renews the entry's time every half `staleMs`, and its
- * signal-exit handler releases the held locks when the process exits or a signal ends it. It works on the
- * file system that this class provides, by the short route of callRoute.ts.
+ * proper-lockfile makes the directory and renews the entry's time every half `staleMs`. Its signal-exit
+ * handler releases the held locks when the process exits or a signal ends it. This class provides its file
+ * system, by the short route of callRoute.ts.
  */
 
 import path from "node:path";
@@ -38,32 +38,29 @@ import { LeaseLostError, type LockLease } from "./lease.js";
 import lockfile from "./lockfile.js";
 import { newKeptName, newOwnerName } from "./lockOwner.js";
 
-/** Name of the lock within a table's directory. */
+/** Name of the lock's directory within a table's directory. */
 export const LOCK_NAME = ".tiltyard.lock";
 
 type NodeDone = (error: Error | null) => void;
 
-/**
- * One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works
- * on.
- */
+/** An attempt to take a table's lock, and then its hold. It is also the file system of proper-lockfile. */
 export class HeldLock implements LockLease {
   readonly #confinement: Confinement;
   readonly #staleMs: number;
   #directory: string;
   #lockPath: string;
-  /** The name of the entry. */
+  /** Name of the owner's entry. */
   #owner: string;
   #ownerPath: string;
   #wasMoved = false;
-  /** The change of the entry's name that is under way, or was the last. */
+  /** Latest renaming of the entry; true if it succeeded. */
   #renaming: Promise<boolean> = Promise.resolve(true);
   #release: (() => Promise<void>) | null = null;
   #isHeld = false;
   #lost = false;
   #renewedMs = 0;
   #renewedTickMs = 0;
-  /** The time of the entry, as proper-lockfile set it last. */
+  /** Time of the entry that proper-lockfile set last. */
   #setTo = new Date();
 
   constructor(confinement: Confinement, directory: string, staleMs: number) {
@@ -80,7 +77,7 @@ export class HeldLock implements LockLease {
   }
 
   get compromised(): boolean {
-    // One of the two clocks stands still while the machine sleeps, the other may be set back.
+    // One of the two clocks stops while the machine sleeps; the other may be set back.
     const elapsedMs = Math.max(Date.now() - this.#renewedMs, performance.now() - this.#renewedTickMs);
     return this.#lost || elapsedMs >= this.#staleMs;
   }
@@ -94,8 +91,8 @@ export class HeldLock implements LockLease {
   }
 
   /**
-   * The owner's entry; a file on a full disk. None on Windows, where it has to stay while a file in it is
-   * open.
+   * Path of the owner's entry; a file on a full disk. Undefined on Windows, where an open file in it would
+   * keep it there.
    */
   get hold(): string | undefined {
     return process.platform === "win32" ? undefined : this.#ownerPath;
@@ -108,7 +105,7 @@ export class HeldLock implements LockLease {
     this.#wasMoved = true;
   }
 
-  /** False where another holds it. */
+  /** Takes the lock; returns false if another process holds it. */
   async tryAcquire(): Promise<boolean> {
     try {
       this.#release = await lockfile.lock(this.#directory, {
@@ -117,7 +114,7 @@ export class HeldLock implements LockLease {
         retries: 0,
         stale: this.#staleMs,
         fs: this.#fileSystem(),
-        // The default throws out of a timer, which would end the process.
+        // The default handler throws in a timer, which would end the process.
         onCompromised: () => {
           this.#lost = true;
         },
@@ -131,7 +128,7 @@ export class HeldLock implements LockLease {
 
   /**
    * Releases the lock so that it can be retaken.
-   * @returns false where it must be released in full
+   * @returns false if the caller must release it in full
    */
   async keep(): Promise<boolean> {
     if (this.#release === null || this.#wasMoved || this.compromised) return false;
@@ -139,14 +136,12 @@ export class HeldLock implements LockLease {
   }
 
   /**
-   * Takes a lock again that was kept.
-   * @returns false where another process was first, or the lock must be taken as any other: it must be
-   *   released then
+   * Takes a kept lock again.
+   * @returns false if another process was first or the settings differ; the caller must then release it
    */
   async retake(staleMs: number): Promise<boolean> {
     if (staleMs !== this.#staleMs || this.compromised || !(await this.#rename(newOwnerName()))) return false;
-    // As after making it: who was about to make an entry in a directory of this name gives way, as this one
-    // does.
+    // As in `#make`, two owners in one directory both give way.
     return this.#isAlone().catch(() => false);
   }
 
@@ -155,20 +150,20 @@ export class HeldLock implements LockLease {
     try {
       await this.#release();
     } catch {
-      // The work under the lock is decided by now. A lock that was lost (ERELEASED, ENOTACQUIRED) is
-      // another's to release, and one that could not be removed is no longer renewed and goes stale.
+      // The work under the lock is already decided. Another process releases a lost lock (ERELEASED,
+      // ENOTACQUIRED). A lock that could not be removed is not renewed any more and goes stale.
       this.#lost = true;
     }
   }
 
-  /** Gives the entry another name; false where it is not there any more, or can't be renamed. */
+  /** Renames the entry; returns false if it is gone or cannot be renamed. */
   #rename(name: string): Promise<boolean> {
     const target = path.join(this.#lockPath, name);
     const rename = async (): Promise<boolean> => {
       try {
         await renameEntry(this.#confinement, this.#ownerPath, target);
       } catch {
-        // The answer to the first of two requests may have been lost.
+        // The request may have been repeated after its first answer was lost.
         if ((await statOrUndefined(target).catch(() => undefined)) === undefined) return false;
       }
       this.#owner = name;
@@ -179,7 +174,7 @@ export class HeldLock implements LockLease {
     return this.#renaming;
   }
 
-  /** Makes a call on the entry, whose name may change meanwhile. */
+  /** Makes a call on the entry, whose name may change during the call. */
   async #onEntry<T>(call: (entry: string) => Promise<T>): Promise<T> {
     const entry = this.#ownerPath;
     try {
@@ -191,7 +186,7 @@ export class HeldLock implements LockLease {
     }
   }
 
-  /** True if the owner's entry is there, and no other one. */
+  /** Returns true if the owner's entry is the only entry. */
   async #isAlone(): Promise<boolean> {
     try {
       const entries = await entriesOfLock(this.#lockPath);
@@ -206,7 +201,7 @@ export class HeldLock implements LockLease {
     return (await statOrUndefined(this.#ownerPath)) !== undefined;
   }
 
-  /** Renews the lock; false where it is gone. */
+  /** Renews the lock; returns false if it is gone. */
   async #touch(): Promise<boolean> {
     const now = new Date();
     try {
@@ -225,20 +220,20 @@ export class HeldLock implements LockLease {
     this.#renewedTickMs = performance.now();
   }
 
-  /** Makes the lock's directory and the owner's entry in it; fails with EEXIST where another was first. */
+  /** Makes the lock's directory and the owner's entry; fails with EEXIST if another process was first. */
   async #make(): Promise<void> {
     const madeAt = new Date();
     await makeDirectory(this.#confinement, this.#lockPath);
     try {
       await makeEntry(this.#confinement, this.#ownerPath);
     } catch (error) {
-      // A waiter removed the directory because it took it for an abandoned one.
+      // A waiter took the directory for an abandoned one and removed it.
       if (isMissing(error)) throw heldByAnother();
       await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
       throw error;
     }
-    // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where
-    // this process was suspended for long, others took it for dead, and its entry is gone.
+    // If the directory was removed and made again meanwhile, it may hold two entries, and both owners give
+    // way. If this process was suspended for long, others took it for dead and removed its entry.
     if (!(await this.#isAlone())) {
       await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(ignoreMissing);
       throw heldByAnother();
@@ -248,7 +243,8 @@ export class HeldLock implements LockLease {
   }
 
   /**
-   * Removes the owner's entry, which decides the release, then the directory unless it holds another entry.
+   * Removes the owner's entry, which decides the release. Then removes the directory unless it holds another
+   * entry.
    */
   async #unmake(): Promise<void> {
     await removeEntry(this.#confinement, this.#lockPath, this.#owner);
@@ -260,12 +256,12 @@ export class HeldLock implements LockLease {
     onEntryNow(this.#confinement, this.#lockPath, (lock) => fs.rmdirSync(lock));
   }
 
-  /** The calls proper-lockfile makes, all of them for the lock's directory. */
+  /** Returns the calls that proper-lockfile makes, all on the lock's directory. */
   #fileSystem() {
     return {
       mkdir: (_: string, done: NodeDone) => answer(this.#make(), done),
-      // While the lock is being taken there is nothing to find out: the caller has already looked for another
-      // holder, and the time of an entry just made is known.
+      // An attempt needs no stat: the caller has looked for another holder, and the new entry's time is
+      // known.
       stat: (_: string, done: (error: Error | null, stats?: { mtime: Date }) => void) => {
         if (!this.#isHeld) return answer(Promise.resolve({ mtime: new Date() }), done);
         if (this.#release === null) return answer(Promise.resolve({ mtime: this.#setTo }), done);
@@ -293,12 +289,13 @@ export class HeldLock implements LockLease {
   }
 }
 
-/** The error that proper-lockfile expects from an attempt to make a directory that is already there. */
+/** Returns the error that proper-lockfile expects if the directory already exists. */
 const heldByAnother = (): Error =>
   Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
 
 /**
- * Answers a callback from a promise; what the callback throws must not come back as the call's own failure.
+ * Passes the outcome of a promise to a callback. An error of the callback is not reported as the call's
+ * failure.
  */
 function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
   call.then(
@@ -307,13 +304,13 @@ function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => v
   );
 }
 
-// ------------------------------------------------------------------------- calls of locks, by the short route
+// ------------------------------------------------------------------------ calls of locks, by the short route
 
 export function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
 
-/** Names of the entries of a directory; fails where there is no directory. */
+/** Lists the entries of a lock; fails if the directory does not exist. */
 export const entriesOfLock = (directory: string): Promise<string[]> =>
   lockCalls.run<string[]>(
     () => fs.readdirSync(directory),
@@ -329,7 +326,7 @@ const makeDirectory = (confinement: Confinement, directory: string): Promise<voi
     lockCalls,
   );
 
-/** Makes the entry of an owner. On a full disk it is an empty file, which needs no room of its own. */
+/** Makes an owner's entry. On a full disk it is an empty file, which needs no block. */
 async function makeEntry(confinement: Confinement, entryPath: string): Promise<void> {
   try {
     await makeDirectory(confinement, entryPath);
@@ -349,9 +346,9 @@ export const removeDirectory = (confinement: Confinement, directory: string): Pr
   );
 
 /**
- * Removes an entry of a lock: an empty directory, unless it holds what its owner took away, or is of another
- * kind. Fails with ENOENT where there is none. What can't be removed, because it is another user's or open on
- * a network file system, must not keep the lock: the entry is moved beside it, as a temporary directory.
+ * Removes an entry of a lock, with what its owner moved into it. Fails with ENOENT if there is none. An entry
+ * that cannot be removed (another user's, or open on a network file system) must not block the lock: it is
+ * moved beside the lock, as a temporary directory.
  */
 export async function removeEntry(confinement: Confinement, lockPath: string, name: string): Promise<void> {
   const entry = path.join(lockPath, name);
@@ -389,7 +386,7 @@ const statEntry = (entry: string): Promise<fs.Stats> =>
     (done) => fs.stat(entry, done),
   );
 
-/** The stats of a path itself, even where it is a link; undefined where there is nothing. */
+/** Returns the stats of the path itself, also of a link; undefined if it does not exist. */
 export function statOrUndefined(entry: string): Promise<fs.Stats | undefined> {
   return lockCalls.run<fs.Stats | undefined>(
     () => fs.lstatSync(entry, { throwIfNoEntry: false }),

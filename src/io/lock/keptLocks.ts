@@ -1,13 +1,13 @@
 /**
- * Locks that this thread has released but keeps for a moment (heldLock.ts), because the next change of the
- * same table mostly follows soon. They are free for every other process meanwhile.
+ * Keeps released locks for a moment (heldLock.ts), because a change of a table is often followed by another
+ * one. Kept locks are free for all other processes.
  */
 
 import path from "node:path";
 import { performance, setTimeout } from "../../async/timers.js";
 import type { HeldLock } from "./heldLock.js";
 
-/** Milliseconds after which a lock that was not taken again is removed. */
+/** Milliseconds after which a kept lock is removed. */
 const KEPT_MS = 100;
 
 interface KeptLock {
@@ -15,18 +15,18 @@ interface KeptLock {
   readonly sinceMs: number;
 }
 
-/** By the directory that is locked, kept for longest first. */
+/** Kept locks by their locked directory, the oldest first. */
 const keptLocks = new Map<string, KeptLock>();
 let isSweepDue = false;
 
-/** Releases a lock, and keeps it where that can be. */
+/** Releases a lock, and keeps it if possible. */
 export async function keepLock(directory: string, lock: HeldLock): Promise<void> {
   if (!(await lock.keep())) return lock.release();
   keptLocks.set(directory, { lock, sinceMs: performance.now() });
   sweepIn(KEPT_MS);
 }
 
-/** Takes the lock that is kept of a directory; null where none is kept, or another process took it. */
+/** Takes the kept lock of a directory again; null if none is kept, or another process took it. */
 export async function retakeLock(directory: string, staleMs: number): Promise<HeldLock | null> {
   const lock = keptLocks.get(directory)?.lock;
   if (lock === undefined) return null;
@@ -36,7 +36,7 @@ export async function retakeLock(directory: string, staleMs: number): Promise<He
   return null;
 }
 
-/** Removes the locks that are kept in and below a directory. */
+/** Removes the kept locks in and below a directory. */
 export async function releaseKeptLocks(directory: string): Promise<void> {
   const resolved = path.resolve(directory);
   const isBelow = (locked: string) => locked === resolved || locked.startsWith(resolved + path.sep);
@@ -51,7 +51,7 @@ function sweepIn(milliseconds: number): void {
     const nowMs = performance.now();
     for (const [directory, { sinceMs }] of keptLocks) {
       const leftMs = sinceMs + KEPT_MS - nowMs;
-      // The others were kept later.
+      // All further locks were kept later.
       if (leftMs > 0) return sweepIn(leftMs);
       void releaseKept(directory);
     }

@@ -1,14 +1,14 @@
 /**
- * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came,
+ * Admits one writer per table at a time. `withLock` queues the callers of this thread in their order, and
  * then takes a lock that other threads, processes and machines see. Every writer of a table takes it. The
- * lock does not decide which of two commits gets a version; exclusive creation does (publish.ts). It saves
- * writers from preparing commits that would lose, and protects changes that exclusive creation can't decide:
- * changes of refs, removals of versions, moves of tables.
+ * lock does not decide which of two commits gets a version: exclusive creation does (publish.ts). The lock
+ * saves writers from preparing commits that would lose. It also protects changes that exclusive creation
+ * cannot decide: changes of refs, removals of versions and moves of tables.
  *
- * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
- * proper-lockfile. Taking the first lock adds that package's signal-exit handler, which releases the locks
- * still held when the process exits or a signal ends it. SIGKILL and power cuts leave them behind;
- * staleLocks.ts says when a lock's holder counts as dead, and how the lock is taken over.
+ * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts). proper-lockfile makes
+ * and renews it. The first lock of a process installs that package's signal-exit handler, which releases held
+ * locks when the process exits or a signal ends it. SIGKILL and power cuts leave locks behind. staleLocks.ts
+ * decides when a holder counts as dead, and takes its lock over.
  */
 
 import path from "node:path";
@@ -23,29 +23,26 @@ import { keepLock, retakeLock } from "./keptLocks.js";
 import type { LockLease } from "./lease.js";
 import type { Fence } from "./staleLocks.js";
 
-/** Loaded with the first lock: a program that only reads takes none. */
+/** // The first lock loads them, because programs that only read take no lock. */
 const holding = lazyModule(() => import("./heldLock.js"));
 const judging = lazyModule(() => import("./staleLocks.js"));
 
 export interface LockOptions {
   /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */
   readonly staleMs?: number;
-  /** Attempts after the first before giving up. Default: as many as fit into `waitMs`. */
+  /** Attempts after the first one. Default: as many as fit into `waitMs`. */
   readonly retries?: number;
   /** Milliseconds to wait for the lock in total. Default 60,000. */
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Where a lock may be taken. Default: anywhere. */
+  /** Confinement of the lock's directory. Default: anywhere. */
   readonly confinement?: Confinement;
-  /**
-   * Called with the directory before its lock is taken over from a holder that counts as dead. Default: no
-   * call.
-   */
+  /** Callback with the directory, before its lock is taken over from a dead holder. Default: none. */
   readonly fence?: Fence;
   /**
-   * Leaves the lock's directory in place for a moment, free for every process, so that this thread takes it
-   * sooner for its next change. Not for directories that may go when the work is done. Default false.
+   * Keeps the lock's directory in place for a moment, free for every process, so that this thread's next
+   * change takes it sooner. Not for directories that may be removed after the work. Default false.
    */
   readonly keep?: boolean;
 }
@@ -54,52 +51,57 @@ export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
 /**
- * Milliseconds between two looks at a held lock. They are the same for all waiters, regardless of their
- * deadlines, so that each has the same chance. A lock that stays held for long is not held for a commit, and
- * is looked at less often.
+ * Milliseconds between two looks at a held lock. All waiters use the same number, so that each has the same
+ * chance. A lock that is held for longer than a commit is looked at less often ({@link PATIENT_LOOK_MS}).
  */
 const LOOK_MS = 1;
 const PATIENT_LOOK_MS = 3;
 const PATIENT_AFTER_MS = 1000;
 
-/** Milliseconds for which this thread may pass the lock among its own callers before others get a chance. */
+/**
+ * Milliseconds for which this thread may pass the lock among its callers before other processes get a chance.
+ */
 const MAX_RUN_MS = 200;
 
 /**
- * Milliseconds for which calls on the lock may fail because of other processes at work there. A longer
- * failure has another cause.
+ * Milliseconds for which other processes may make calls on the lock fail. A longer failure has another cause.
  */
 const MAX_OBSTRUCTED_MS = 2000;
 
 /** The callers of this thread that want one lock; the first one holds it or is taking it. */
 interface Queue {
   readonly waiting: (() => void)[];
-  /** Since when this thread has passed the lock on without a pause. */
+  /** Time since when this thread has passed the lock on without a pause. */
   runStartMs: number;
 }
 
-/** By resolved path, while in use. Aliases of a directory have queues of their own and meet at the lock. */
+/** Queues in use, by resolved path. Aliases of a directory have separate queues and meet at the lock. */
 const queues = new Map<string, Queue>();
 
-/** True if somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
+/**
+ * Returns true if a process holds, keeps, makes or takes over the lock of a directory, or died while doing
+ * so.
+ */
 export async function hasLock(directory: string): Promise<boolean> {
   const { LOCK_NAME, statOrUndefined } = await holding.get();
   return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
 }
 
-/** Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody. */
+/**
+ * Returns the state of a lock: "held" by a living process as far as can be told, "dead" if its holder is
+ * dead, or "free".
+ */
 export async function stateOfLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const { lookAtLock } = await judging.get();
   return lookAtLock(directory, staleMs);
 }
 
 /**
- * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with
- * `ServiceUnavailableError` when the lock is not free in time, with the platform's error when it can't be
- * made, and with the error that `fn` rejects with. A lock that cannot be released goes stale; the outcome of
- * `fn` does not change.
- *
- * Not reentrant: `fn` must not take the same lock again, as it would wait for itself until `waitMs` is over.
+ * Calls `fn` while holding the lock of an existing directory. The lock is not reentrant: if `fn` takes the
+ * same lock, it waits for itself until `waitMs` is over. A lock that cannot be released goes stale, and the
+ * outcome of `fn` stands.
+ * @throws ServiceUnavailableError if the lock is not free in time; the platform's error if it cannot be made;
+ *   the error of `fn`
  */
 export async function withLock<T>(
   directory: string,
@@ -108,7 +110,7 @@ export async function withLock<T>(
 ): Promise<T> {
   const resolved = path.resolve(directory);
   const deadlineMs = performance.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
-  // What lies elsewhere may have a lock, which nobody is going to release.
+  // Nobody will release a lock that lies elsewhere.
   if (options.confinement !== undefined) await confirmDirectory(options.confinement, resolved);
   options.signal?.throwIfAborted();
   const queue = await enter(resolved, deadlineMs, options.signal);
@@ -120,7 +122,7 @@ export async function withLock<T>(
       isDone = true;
       return value;
     } finally {
-      // A lock that others want is of more use to them when it is gone.
+      // Processes that wait for a lock get it sooner if it is removed.
       await (options.keep === true && isDone && !isContended ? keepLock(resolved, lock) : lock.release());
     }
   } finally {
@@ -165,7 +167,7 @@ function leaveQueue(resolved: string, queue: Queue): void {
 
 interface AcquiredLock {
   readonly lock: HeldLock;
-  /** True if other processes had the lock, or had kept it. */
+  /** True if other processes held the lock, or had kept it. */
   readonly isContended: boolean;
 }
 
@@ -182,8 +184,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
-      // Most looks at a contended lock find it held, and an attempt costs some twenty times as much as a
-      // look.
+      // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
       const found = await freeUnlessHeld(confinement, resolved, staleMs, fence);
       if (found !== "held") {
         const lock = new HeldLock(confinement, resolved, staleMs);
@@ -202,8 +203,8 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
 }
 
 /**
- * True if a call failed because another process used the same directory at that moment. On Windows a
- * directory in use can't be renamed, and one that is being removed can't be looked at.
+ * Returns true if a call may have failed because another process used the directory at that moment. Windows
+ * does not rename a directory in use, and does not open one that is being removed.
  */
 const mayPass = (error: unknown): boolean =>
   codeOf(error) === "EBUSY" ||

@@ -1,19 +1,19 @@
 /**
- * The process that holds a lock, as the name of an entry in the lock's directory:
+ * Names the process that holds a lock. The name is that of an entry in the lock's directory:
  *
- *   owner-<host>-<boot>-<pid namespace>-<pid>-<start>-<random>
+ *     owner-<host>-<boot>-<pid namespace>-<pid>-<start>-<random>
  *
- *   host            12 hex digits of a digest of the machine's id and host name
- *   boot            12 hex digits of a digest of the kernel's boot id; 0 where the platform has none
- *   pid namespace   inode of the process's pid namespace; 0 where the platform has none
- *   pid             decimal
- *   start           when the process started, in clock ticks since the boot; 0 where the platform does not tell
- *   random          16 hex digits, so that no two holdings have one name
+ *     host            12 hex digits of a digest of the machine's id and host name
+ *     boot            12 hex digits of a digest of the kernel's boot id; 0 if the platform has none
+ *     pid namespace   inode of the process's pid namespace; 0 if the platform has none
+ *     pid             decimal
+ *     start           start of the process in clock ticks since the boot; 0 if the platform hides it
+ *     random          16 hex digits, so that no two holds have the same name
  *
- * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to
- * go stale. Where anything is unknown the owner counts as alive. A name `fencing-…` has the same parts, for
- * the process that fences off a holder that was overruled (staleLocks.ts). An owner whose pid no process can
- * have is nobody: the lock was released, and kept for the next who takes it (heldLock.ts).
+ * From these parts a waiter on the same machine can tell that the owner is dead, without waiting for the lock
+ * to go stale. If a part is unknown, the owner counts as alive. The name `fencing-…` has the same parts, for
+ * the process that fences off an overruled holder (staleLocks.ts). An owner with an impossible pid names
+ * nobody: the lock is kept and free (heldLock.ts).
  */
 
 import os from "node:os";
@@ -22,11 +22,11 @@ import { ageClockMs } from "../../async/timers.js";
 import { codeOf } from "../disk/errno.js";
 import { sha256 } from "../names/sha256.js";
 
-/** The role of the process that an entry names. */
+/** Role of the process that an entry names. */
 export type EntryKind = "owner" | "fencing";
 
 const UNKNOWN = "0";
-/** The largest pid that a process can be asked about by; no system counts as far. */
+/** Pid of no process: the largest number that the system accepts, and far above the pids that it assigns. */
 const NOBODY_PID = 2 ** 31 - 1;
 const HAS_PID_NAMESPACES = process.platform === "linux" || process.platform === "android";
 
@@ -40,35 +40,35 @@ interface NamedProcess {
   readonly start: string;
 }
 
-/** The process this code runs in; found out once. */
+/** The current process; determined once. */
 let own: Omit<NamedProcess, "kind"> | undefined;
 
-/** A name for the lock that this process is about to take; no other holding of any lock has it. */
+/** Makes a unique name for a lock that this process is about to take. */
 export const newOwnerName = (): string => newName("owner");
 
-/** A name for the entry of a holder that this process is about to fence off. */
+/** Makes a name for the entry of a holder that this process is about to fence off. */
 export const newFencingName = (): string => newName("fencing");
 
-/** A name for the entry of a lock that is kept: every process finds its owner dead. */
+/** Makes a name for the entry of a kept lock. All processes consider its owner dead. */
 export const newKeptName = (): string => newName("owner", { pid: NOBODY_PID, start: UNKNOWN });
 
-/** True if an entry is of a lock that is kept, and so free. */
+/** Returns true if an entry belongs to a kept lock, which is free. */
 export const isKeptName = (name: string): boolean => parseName(name)?.pid === NOBODY_PID;
 
 function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
   own ??= ownRecord();
   const { host, boot, pidNamespace, pid, start } = { ...own, ...instead };
-  // The runtime draws random bytes for many of them at once.
+  // `randomUUID` draws from a buffer that the runtime fills in bulk.
   const random = crypto.randomUUID().replaceAll("-", "").slice(16);
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
 }
 
-/** The role of the process that an entry of a lock's directory names; null where the entry names none. */
+/** Returns the role of the process that an entry names; null if the entry names none. */
 export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.kind ?? null;
 
 /**
- * True if the process that an entry names can no longer be running. False where that is unknown.
- * @param renewedMs when the process last showed that it runs, by its own clock
+ * Returns true if the process that an entry names has certainly ended.
+ * @param renewedMs latest time when the process showed that it runs, by its own clock
  */
 export function isDeadProcess(name: string, renewedMs: number): boolean {
   const named = parseName(name);
@@ -76,13 +76,13 @@ export function isDeadProcess(name: string, renewedMs: number): boolean {
   if (named?.pid === NOBODY_PID) return true;
   if (named === null || named.host !== own.host) return false;
   if (named.boot !== own.boot) {
-    // Another machine may have the same id and name. If its process runs, its lock is younger than this
-    // machine's boot.
+    // Another machine may have the same id and name. A lock of a running process there is younger than
+    // this machine's boot.
     const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
     return isKnown && renewedMs < ageClockMs() - os.uptime() * 1000;
   }
   if (named.pidNamespace !== own.pidNamespace) return false;
-  // In two containers whose namespaces are hidden from them, the same pid is a different process in each.
+  // If two containers hide their namespaces, the same pid is a different process in each.
   if (own.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
   return !isRunning(named.pid, named.start);
 }
@@ -110,8 +110,8 @@ function ownRecord(): Omit<NamedProcess, "kind"> {
 }
 
 /**
- * The first network interface's address: it tells machines of the same name apart where the platform keeps no
- * id.
+ * Returns the address of the first network interface. It distinguishes machines of the same name on platforms
+ * without a machine id.
  */
 function networkAddress(): string {
   const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -125,8 +125,8 @@ function networkAddress(): string {
 const digest = (text: string): string => sha256(text).slice(0, 12);
 
 /**
- * A process that ended, but that its parent has not yet waited for, does not run. Another process that was
- * given the same pid has another start time.
+ * Returns true if a process runs. A zombie does not. A later process with the same pid has another start
+ * time.
  */
 function isRunning(pid: number, start: string): boolean {
   try {
@@ -141,10 +141,10 @@ function isRunning(pid: number, start: string): boolean {
   return start === UNKNOWN || found.start === start;
 }
 
-/** What Linux tells of a process: its state, and when it started, in clock ticks since the boot. */
+/** Reads the state and the start time of a Linux process, in clock ticks since the boot. */
 function statOf(pid: number): { readonly state: string; readonly start: string } | null {
   const text = readText(`/proc/${pid}/stat`);
-  // The name of the program comes second, in parentheses, and may hold spaces and parentheses.
+  // The program's name comes second, in parentheses, and may contain spaces and parentheses.
   const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state, start] = [fields?.[0], fields?.[19]];
   return state !== undefined && start !== undefined && /^\d+$/.test(start) ? { state, start } : null;
@@ -163,7 +163,7 @@ function readText(path: string): string | null {
   try {
     return fs.readFileSync(path, "utf8").trim();
   } catch {
-    // A platform without the file tells nothing; then the owner counts as alive.
+    // Without the file the part is unknown, and the owner counts as alive.
     return null;
   }
 }

@@ -1,11 +1,8 @@
-/**
- * proper-lockfile, loaded so that a program's own handlers of signals go on to work as they did
- * (signalOrder.ts).
- */
+/** Loads proper-lockfile so that a program's own signal handlers keep working (signalOrder.ts). */
 
 import { putNewListenersFirst } from "./signalOrder.js";
 
-// After the module above, which has to see which listeners there are without it.
+// This import follows signalOrder.js, which records the earlier listeners.
 
 import lockfile from "proper-lockfile";
 

@@ -1,17 +1,16 @@
 /**
- * Puts the listeners of signals that a package adds when it is loaded before those that the program has added
- * earlier.
+ * Puts the signal listeners that a package adds on import before those that the program has added earlier.
  *
- * proper-lockfile releases the locks when a signal ends the process. It does so by signal-exit, which adds a
- * listener of every such signal as soon as it is loaded. That listener counts the listeners that are left:
- * where there are others, the program decides what becomes of the signal; where there are none, it releases
- * the locks, and sends the signal again, which ends the process.
+ * proper-lockfile releases the locks when a signal ends the process, by the package signal-exit. On import,
+ * signal-exit adds a listener for every such signal. That listener counts the remaining listeners. If others
+ * exist, the program decides about the signal. If none does, it releases the locks and sends the signal
+ * again, which ends the process.
  *
- * Node removes a listener of `process.once` before it calls it. So behind such a listener, which a program
- * has added before its first lock, signal-exit finds itself alone, and ends the process while the program is
- * still cleaning up. In front of it, signal-exit sees it.
+ * Node removes a listener of `process.once` before it calls that listener. If the program has added such a
+ * listener before its first lock, signal-exit runs after it, finds no other listener, and ends the process
+ * while the program still cleans up. Running first, signal-exit sees it.
  *
- * Importing this module notes which listeners there are. The package is imported after it.
+ * Importing this module records the existing listeners. The package must be imported after it.
  */
 
 import os from "node:os";
@@ -23,13 +22,15 @@ const before = new Map(
   ]),
 );
 
-/** Moves the listeners that were added since this module was imported to the front, in their order. */
+/**
+ * Moves the listeners that were added after the import of this module to the front, and keeps their order.
+ */
 export function putNewListenersFirst(): void {
   for (const [signal, earlier] of before) {
     if (earlier.size === 0) continue;
     const added = process.rawListeners(signal).filter((listener) => !earlier.has(listener));
     for (const listener of added.reverse() as NodeJS.SignalsListener[]) {
-      // Those from before keep the signal from ending the process meanwhile.
+      // The earlier listeners keep the signal from ending the process in between.
       process.removeListener(signal, listener);
       process.prependListener(signal, listener);
     }

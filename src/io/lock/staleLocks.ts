@@ -1,24 +1,23 @@
 /**
- * Locks whose holder is dead, and how they are taken from it.
+ * Recognises locks whose holder is dead, and takes them over.
  *
- * - A holder on this machine whose process is gone is dead at once (lockOwner.ts).
- * - A lock directory without a holder's entry is just being made or removed, or its process died while doing
- *   so. It is removed once it has been seen like that for a moment; a process that is still making it
- *   notices, and tries again.
- * - A lock that its last holder released, and kept for its next change, has nobody as its holder, and may be
- *   taken.
- * - Any other holder counts as dead when its entry has not changed for `staleMs` of this process's own time.
- *   Two clocks are never compared, so a lock that is dated in the future goes stale like any other. Only a
- *   lock that is old by any clock counts as dead without being watched first.
+ * - A holder on this machine whose process has ended is dead at once (lockOwner.ts).
+ * - A lock directory without a holder's entry is being made or removed, or its process died in between. It is
+ *   removed after a moment without a change. If its process is still making it, that process notices and
+ *   tries again.
+ * - A lock that its last holder kept for its next change names nobody, and may be taken.
+ * - Any other holder counts as dead if its entry has not changed for `staleMs` of this process's own time.
+ *   Clocks of two machines are never compared, so a lock with a time in the future goes stale, too. Only a
+ *   lock that is old by any clock counts as dead at first sight.
  *
- * A holder that counts as dead may merely be suspended, right before its next step. The process that takes
- * the lock over fences the holder off first, so that this step fails whenever it comes:
+ * A holder that counts as dead may only be suspended, right before its next step. The process that takes the
+ * lock over therefore fences the holder off first, so that this step fails:
  *
- *   rename owner-… to fencing-…        decides who does it; the holder's own looks now tell it that the lock is lost
- *   fence(directory)                   the caller removes the files that the holder's next step would use
- *   remove fencing-…                   and the lock's directory; now anybody may take the lock
+ *     rename owner-… to fencing-…      decides who fences; the holder now sees that the lock is lost
+ *     fence(directory)                 removes the files that the holder's next step would use
+ *     remove fencing-…                 and the lock's directory; now anybody may take the lock
  *
- * One process fences at a time, and nobody holds the lock meanwhile; otherwise a fence would remove what the
+ * One process fences at a time, and nobody holds the lock meanwhile. Otherwise a fence could remove what the
  * next holder is about to publish. If the fencing process dies, another one renames its entry and starts
  * again.
  */
@@ -40,72 +39,68 @@ import {
 } from "./heldLock.js";
 import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
-/** Removes from a locked directory what a holder that was overruled could still publish. */
+/**
+ * Removes the files of an overruled holder from the locked directory, so that the holder cannot publish them.
+ */
 export type Fence = (directory: string) => Promise<void>;
 
 /**
- * A lock older than this many times `staleMs`, and than this age, is not watched: clocks do not differ by as
- * much.
+ * Age, in multiples of `staleMs`, from which a lock is dead at first sight (if it is also older than
+ * {@link OLD_MS}): clocks do not differ by as much.
  */
 const OLD_FACTOR = 6;
 const OLD_MS = 60_000;
 /** Milliseconds for which a lock may have no holder. */
 const EMPTY_MS = 30;
 /**
- * Of the time between two looks at most this much counts as watched: the watching process may have been
- * suspended.
+ * Maximum milliseconds between two looks that count as watched: this process may have been suspended in
+ * between.
  */
 const MAX_WATCHED_STEP_MS = 1000;
-/**
- * Milliseconds between two looks at the holder of a lock; in between it is enough to know that the lock is
- * there.
- */
+/** Milliseconds between two looks at the holder. In between, a waiter only checks that the lock exists. */
 const LOOK_MS = 20;
-/**
- * Maximum number of watched locks; the one looked at longest ago is forgotten first, and then watched anew.
- */
+/** Maximum number of watched locks; the one with the oldest look is forgotten first. */
 const MAX_WATCHED = 1024;
 
-/** What was seen of a lock since it last changed. */
+/** Observation of a lock since it last changed. */
 interface Watch {
   readonly signature: string;
-  /** The path of its first entry, or of the lock where it has none. */
+  /** Path of its first entry, or of the lock if it has none. */
   readonly entryPath: string;
   readonly quietMs: number;
   readonly lookedMs: number;
 }
 
-/** By the path of the lock. */
+/** Watched locks, by path. */
 const watches = new LruCache<Watch>(MAX_WATCHED);
 
 /**
- * An entry of a lock that names a process: one that holds the lock, is about to hold it, or fences its holder
+ * An entry of a lock that names the holder, a process that is about to hold it, or one that fences the holder
  * off.
  */
 interface FoundEntry {
   readonly name: string;
   readonly kind: EntryKind;
-  /** Milliseconds since the epoch, by the clock of the process: when it last showed that it runs. */
+  /** Milliseconds since the epoch when the process last showed that it runs, by its own clock. */
   readonly renewedMs: number;
 }
 
-/** A lock as it lies on the disk. */
+/** A lock as the disk shows it. */
 interface FoundLock {
   readonly path: string;
-  /** False where somebody has put a file or a link in its place. */
+  /** False if somebody has put a file or a link in its place. */
   readonly isDirectory: boolean;
   readonly entries: readonly FoundEntry[];
-  /** Names of the other entries in it, for example an operating system's file. */
+  /** Names of all other entries, such as an operating system's file. */
   readonly foreignEntries: readonly string[];
-  /** Milliseconds since the epoch: when the lock or one of its entries was last renewed. */
+  /** Milliseconds since the epoch when the lock or one of its entries was last renewed. */
   readonly renewedMs: number;
 }
 
 /**
- * True if a living process holds the lock of a directory, as far as can be told; takes the lock from a dead
- * one.
- * @returns "free" where there is no lock, or was none a moment ago; "freed" where it was taken from a dead
- *   process, or one that kept it
+ * Takes the lock of a directory from a dead process.
+ * @returns "held" if a living process holds it, as far as can be told; "free" if there is no lock; "freed" if
+ *   it was taken from a dead process or one that kept it
  */
 export async function freeUnlessHeld(
   confinement: Confinement,
@@ -123,7 +118,7 @@ export async function freeUnlessHeld(
   try {
     if (found !== null) await takeOver(confinement, directory, found, fence);
   } catch (error) {
-    // A kept lock of another user: only who keeps it can remove it, and does so in a moment.
+    // Another user keeps this lock. Only that process can remove it, and does so in a moment.
     if (found !== null && isKept(found) && isForbidden(error)) return "held";
     throw error;
   }
@@ -132,8 +127,8 @@ export async function freeUnlessHeld(
 }
 
 /**
- * Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody.
- * Changes nothing on the disk.
+ * Returns the state of a lock: "held" by a living process as far as can be told, "dead" if its holder is
+ * dead, or "free". Changes nothing on the disk.
  */
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const found = await findLock(path.join(directory, LOCK_NAME));
@@ -142,7 +137,7 @@ export async function lookAtLock(directory: string, staleMs: number): Promise<"h
 }
 
 async function findLock(lockPath: string): Promise<FoundLock | null> {
-  // Mostly there is no lock, which a stat tells far more cheaply than a failed listing.
+  // Mostly there is no lock, and a stat costs far less than a failed listing.
   const stats = await statOrUndefined(lockPath);
   if (stats === undefined) return null;
   const isDirectory = stats.isDirectory();
@@ -162,9 +157,10 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
       continue;
     }
     const entry = await statOrUndefined(path.join(lockPath, name));
-    // Released, or taken over, since it was listed.
+    // The lock was released or taken over after the listing.
     if (entry === undefined) return null;
-    // A fencing entry was made by another process and then renamed; only the time of its change tells when.
+    // Another process made the entry before its renaming; only its change time shows when the fencing
+    // began.
     entries.push({ name, kind, renewedMs: kind === "fencing" ? entry.ctimeMs : entry.mtimeMs });
   }
   const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
@@ -173,13 +169,13 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
 
 const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
 
-/** True if the last holder of a lock has released it. */
+/** Returns true if the last holder of a lock has released it. */
 const isKept = ({ entries }: FoundLock): boolean =>
   entries.length > 0 && entries.every(({ name }) => isKeptName(name));
 
 /**
- * True if all processes that a lock names are dead: known to be, or silent for as long as this process has
- * watched them. This look counts as one of the watch. One that was about to hold the lock may have died
+ * Returns true if all processes that a lock names are dead, or have been silent for as long as this process
+ * has watched them. This look is part of the watch. A process that was about to hold the lock may have died
  * beside the holder.
  */
 function seemsDead(
@@ -215,25 +211,25 @@ async function takeOver(
       await renameEntry(confinement, from, to);
       taken.push({ from, to });
     } catch (error) {
-      // The lock was released, or another waiter was first, unless the answer to the first of two requests
-      // was lost.
+      // The lock was released, another waiter was first, or the answer to the first of two requests was
+      // lost.
       if (!isMissing(error)) throw error;
       if ((await statOrUndefined(to)) !== undefined) taken.push({ from, to });
     }
   }
   try {
-    // Who kept the lock had done its work by then.
+    // A process that kept the lock had finished its work.
     if (taken.some(({ from }) => !isKeptName(path.basename(from)))) await fence(directory);
   } catch (error) {
-    // Others, or the next call, must find the lock as it was, and not a process that seems to be fencing.
+    // This process does not fence any more, so it restores the names for the next attempt.
     for (const { from, to } of taken) await renameEntry(confinement, to, from).catch(() => undefined);
     throw error;
   }
-  // The entry is gone where another process took this one for dead, and fences in its place.
+  // If an entry is gone, another process took this one for dead and fences instead.
   for (const { to } of taken)
     await removeEntry(confinement, lockPath, path.basename(to)).catch(ignoreMissing);
-  // The other entries belong to nobody. Owners that come meanwhile are not among them.
+  // The foreign entries belong to nobody. Owners that arrive meanwhile are not among them.
   for (const name of foreignEntries) await removeTree(confinement, path.join(lockPath, name));
-  // Somebody else may have made an entry by now.
+  // Another process may have made an entry meanwhile.
   await removeDirectory(confinement, lockPath).catch(() => undefined);
 }

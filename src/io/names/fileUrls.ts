@@ -1,8 +1,8 @@
-/** Paths as `file:` URLs and back. */
+/** Converts between paths and `file:` URLs. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** @throws TypeError for a URL that names nothing on this machine */
+/** @throws TypeError if the URL does not name a path on this machine */
 export const pathOfFileUrl = (url: string): string => fileURLToPath(url);
 
 /** @param path absolute */

@@ -1,19 +1,19 @@
 /**
- * How names are spelled on disk. File systems that ignore case, and those that normalise, find an entry by
- * other names than the one it was made with. Only a list of the directory tells the entry's own name.
+ * Checks how names are spelled on disk. A file system that ignores case, or normalises, finds an entry by
+ * several names. Only a listing of the directory shows the entry's real name.
  */
 
 import { join } from "node:path";
 import type { Disk } from "../disk/disk.js";
 
-/** Names of the direct entries of a directory; empty where there is no such directory. */
+/** Lists the names in a directory; empty if it does not exist. */
 export const namesIn = async (disk: Disk, directory: string): Promise<ReadonlySet<string>> =>
   new Set((await disk.list(directory))?.map((entry) => entry.name));
 
-/** Tells whether an entry that was found by a name has exactly that name. */
+/** Checks the spelling of names that the disk has found. */
 export class Spelling {
   readonly #disk: Disk;
-  /** True if the disk finds nothing by another name; null until it is known. */
+  /** True if the disk finds each entry by one name only; null before the first check. */
   #isExact: boolean | null = null;
 
   constructor(disk: Disk) {
@@ -21,9 +21,9 @@ export class Spelling {
   }
 
   /**
-   * True if an entry that was found in a directory has exactly this spelling, case included. On a
-   * case-sensitive disk, which is found out once, this costs nothing.
-   * @param names the names in the directory, where they can be had more cheaply than by listing it
+   * Returns true if an existing entry of a directory has exactly this spelling, case included. On a
+   * case-sensitive disk, which is detected once, this costs nothing.
+   * @param names names in the directory, if the caller has them already
    */
   async isExact(
     directory: string,
@@ -34,7 +34,7 @@ export class Spelling {
     const other = swapCase(name);
     if (this.#isExact === null && other !== name) {
       if ((await this.#disk.stat(join(directory, other))) === null) {
-        // If the entry is gone by now, that tells nothing about the disk.
+        // An entry that disappeared meanwhile shows nothing about the disk.
         if ((await this.#disk.stat(join(directory, name))) !== null) this.#isExact = true;
         return true;
       }
@@ -50,9 +50,8 @@ const swapCase = (name: string): string =>
   name.replace(/[A-Za-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 0x20));
 
 /**
- * True if two paths lead to separate places, neither of them the same as the other or inside it. The paths
- * are relative, with `/`, and some file systems treat them, or one and the beginning of the other, as the
- * same.
+ * Returns true if two paths lead to separate entries, neither of them equal to the other or inside it. The
+ * paths are relative, with `/`, and some file systems treat one as the same as the other or as its beginning.
  */
 export async function areApart(disk: Disk, directory: string, path: string, other: string): Promise<boolean> {
   const names = path.split("/");

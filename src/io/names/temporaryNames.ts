@@ -1,9 +1,9 @@
-/** Names of files and directories that are being written, or are on their way out: nobody looks at them. */
+/** Makes names of files and directories that are being written or removed. Readers ignore them. */
 
-/** Start of these names. */
+/** Prefix of these names. */
 export const TEMPORARY_PREFIX = ".tmp-";
 
-/** A fresh name; never taken for a manifest. */
+/** Makes a unique name, which is never taken for a manifest. */
 export function temporaryName(): string {
   return TEMPORARY_PREFIX + crypto.randomUUID();
 }

@@ -1,9 +1,9 @@
 /**
- * Cleans up after commits, as a table's config asks for it:
+ * Cleans up after commits, if a table's config asks for it:
  *
- *   lance.auto_cleanup.interval          clean up at every n-th version; 0 and 1 mean every version. Absent: never
- *   lance.auto_cleanup.older_than        remove only versions of at least that age, as in `14d`, `1h 30m`, `0s`
- *   lance.auto_cleanup.retain_versions   keep that many of the newest versions
+ *     lance.auto_cleanup.interval         clean up at every n-th version (0, 1: every). Absent: never
+ *     lance.auto_cleanup.older_than       remove only versions of this age or older: `14d`, `1h 30m`, `0s`
+ *     lance.auto_cleanup.retain_versions  keep that many of the newest versions
  *
  * A version is removed only if both of the last two allow it. The version before the new one always stays.
  */
@@ -20,14 +20,14 @@ const OLDER_THAN = `${PREFIX}older_than`;
 const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 
 /**
- * Milliseconds to wait for the lock. Short, because the commit is acknowledged only after the cleanup, and
- * later commits can clean up as well.
+ * Milliseconds to wait for the lock. The wait is short because the commit is acknowledged after the cleanup,
+ * and later commits can clean up as well.
  */
 const LOCK_WAIT_MS = 1000;
 
 /**
- * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup
- * finds what is left to remove. Tagged versions stay, and do not keep others from being removed.
+ * Cleans up if the config asks for it. Errors are not reported: the commit stands, and the next cleanup
+ * removes the rest. Tagged versions stay, and other versions are removed nevertheless.
  */
 export async function cleanUpAfterCommit({ table, version, file }: OpenVersion): Promise<void> {
   const { manifest } = file;
@@ -35,17 +35,17 @@ export async function cleanUpAfterCommit({ table, version, file }: OpenVersion):
   try {
     const policy = autoCleanupPolicy(manifest.config, version);
     if (policy === null) return;
-    // The branch named in the manifest is not relied on: its writer could choose whose versions are removed.
+    // Do not trust the branch name in the manifest: its writer could choose whose versions are removed.
     const line = await findLine(table.environment, table.root);
     await cleanUpVersions(line, { ...policy, keptVersion: version - 1, waitMs: LOCK_WAIT_MS });
   } catch {
-    // See above.
+    // The next cleanup removes the rest.
   }
 }
 
 /**
- * The policy that the config asks for after the commit of a version; null where it asks for no cleanup.
- * @throws InvalidInputError for settings that can't be interpreted
+ * Returns the policy that the config asks for after the commit of a version; null if it asks for no cleanup.
+ * @throws InvalidInputError for settings that cannot be parsed
  */
 export function autoCleanupPolicy(
   config: ReadonlyMap<string, string>,
@@ -66,8 +66,9 @@ export function autoCleanupPolicy(
 }
 
 /**
- * @param before settings that the table has already, which are not refused
- * @throws InvalidInputError for settings that can't be interpreted
+ * Checks the cleanup settings of a config.
+ * @param before settings that the table has already; these are not refused
+ * @throws InvalidInputError for settings that cannot be parsed
  */
 export function checkAutoCleanup(
   config: ReadonlyMap<string, string>,
@@ -75,7 +76,7 @@ export function checkAutoCleanup(
 ): void {
   const keys = [INTERVAL, OLDER_THAN, RETAIN_VERSIONS];
   if (keys.every((key) => config.get(key) === before?.get(key))) return;
-  // A cleanup follows version 0 at any interval, so all settings are parsed.
+  // At version 0 every interval is due, so all settings are parsed.
   autoCleanupPolicy(config, 0);
 }
 
@@ -102,7 +103,7 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * A span of time in words: numbers, each with its unit, with or without spaces; or a bare 0.
+ * Parses a duration: numbers, each with its unit, with or without spaces; or a bare 0.
  * @throws InvalidInputError
  */
 export function parseDurationMs(text: string, key: string): number {

@@ -1,27 +1,29 @@
 /**
- * Removes old versions of a table or branch, and the files that nothing refers to any more.
+ * Removes old versions of a table or branch, and the files that no version refers to.
  *
- * A cleanup keeps the latest version, the versions that the policy keeps, those that tags name or that
- * branches were made from, and every file that one of these or any version of any branch refers to: a branch
- * reads inherited files in its source's directory. Tables cloned elsewhere are not known here, and lose the
- * files that they share with a removed version.
+ * A cleanup keeps the latest version, the versions that the policy keeps, and those that tags or branches
+ * need. It keeps every file that one of these, or any version of any branch, refers to: a branch reads
+ * inherited files in its source's directory. A cleanup does not know tables that were cloned elsewhere. They
+ * lose the files that they share with a removed version.
  *
- * There are three kinds of garbage. Files that a removed version referred to and no remaining one does belong
- * to nobody. Files that no version refers to may belong to a commit that is being written. They stay until
- * they are a week old or the caller vouches that there is no writer, and are removed only under the lock:
- * under it, our own writers make sure that their files still exist before they commit. Files left behind by
- * writers that died have names of their own (orphans.ts).
+ * There are three kinds of garbage:
  *
- *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock
- *        ─ remove their files
+ * - Files to which only removed versions referred. Nobody needs them.
+ * - Files to which no version refers. A commit may be writing them, so they stay until they are a week old or
+ *   the caller vouches that there is no writer. They are removed only under the lock: under it, our writers
+ *   check that their files still exist before they commit.
+ * - Files of dead writers, which have names of their own (orphans.ts).
  *
- * Most of the work is reading manifests, which is done before the lock is taken. Under the lock, unreferenced
- * files are removed first, so that a full disk has room for what must be written before versions are removed.
- * Engines that don't take the lock cannot make a version refer to the files of a removed one, and only
- * versions below the latest are ever removed.
+ *     read manifests ─ lock ─ read new manifests ─ remove unreferenced files ─ set versions aside ─ unlock
+ *          ─ remove their files
  *
- * A lock may be lost while its holder is suspended. So it is checked before each step that can't be undone,
- * and a step that can be undone is checked again afterwards (retiredVersions.ts).
+ * Most of the work is reading manifests, which happens before the lock is taken. Under the lock, unreferenced
+ * files go first, so that a full disk has room for the writes that precede the removal of versions. A version
+ * that another engine commits without the lock cannot refer to the files of a removed one. Only versions
+ * below the latest are ever removed.
+ *
+ * A holder may lose its lock while it is suspended. So each step that cannot be undone checks the lock first,
+ * and each step that can be undone checks it again afterwards (retiredVersions.ts).
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -58,58 +60,55 @@ import {
 } from "./retiredVersions.js";
 
 export interface CleanupOptions extends RetentionPolicy {
-  /** A version that stays, regardless of the policy. */
+  /** Number of a version that stays, regardless of the policy. */
   readonly keptVersion?: number;
-  /** Removes files that no version refers to, of any age: nobody is writing to the table. */
+  /** Removes unreferenced files of any age: the caller vouches that nobody writes to the table. */
   readonly deleteUnverified?: boolean;
-  /**
-   * Makes tags on versions that the policy would remove an error, rather than a reason to keep these
-   * versions.
-   */
+  /** Fails if the policy would remove a tagged version. Default: tagged versions stay. */
   readonly errorIfTagged?: boolean;
   /** Removes only the files of versions that were removed before. */
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
   /**
-   * Rejects where the caller may not remove anything any more; called before each step that can't be undone.
+   * Rejects if the caller may not remove anything any more; called before each step that cannot be undone.
    */
   readonly hold?: () => Promise<void>;
-  /** Told how many versions were read so far, and of how many. */
+  /** Receives the number of versions read so far, and their total. */
   readonly progress?: (done: number, total: number) => void;
-  /** Checked until the first version is removed; from then on the cleanup is completed. */
+  /** Aborts the cleanup until it removes the first version; after that, the cleanup is completed. */
   readonly signal?: AbortSignal;
 }
 
 export interface CleanupResult {
-  /** Of all files removed, manifests included. */
+  /** Bytes of all removed files, manifests included. */
   readonly bytesRemoved: number;
   readonly versionsRemoved: number;
-  /** Data files, and files of blobs beside them. */
+  /** Data files and the blob files beside them. */
   readonly dataFilesRemoved: number;
   readonly deletionFilesRemoved: number;
   readonly transactionFilesRemoved: number;
   readonly indexFilesRemoved: number;
-  /** Temporary files, staged manifests and the like, left by writers that died. */
+  /** Temporary files, staged manifests and the like of dead writers. */
   readonly orphansRemoved: number;
 }
 
-/** Age from which a file that no version refers to counts as abandoned. */
+/** Age from which an unreferenced file counts as abandoned. */
 const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
- *   `errorIfTagged` is set
- * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown which files
- *   it needs
- * @throws ConcurrentModificationError where another writer took the lock over
+ * Removes the versions and files that the options and refs do not keep.
+ * @throws TableGoneError if there are no versions; InvalidTableStateError if `errorIfTagged` is set and a tag
+ *   is in the way
+ * @throws UnsupportedError or CorruptFileError if a version cannot be read, because it may need any file
+ * @throws ConcurrentModificationError if another writer took the lock over
  */
 export async function cleanUpVersions(table: TableAt, options: CleanupOptions): Promise<CleanupResult> {
   const removed = new RemovedFiles();
   let postponed = await cleanUpOnce(table, options, removed);
   for (let before = 0; postponed > 0 && removed.bytes > before; ) {
     before = removed.bytes;
-    // Versions were removed, and the disk has room for removing more. The rest is left to the next cleanup.
+    // The first pass made room for removing more. If this fails, the next cleanup removes the rest.
     const rest = { ...options, signal: undefined };
     postponed = await cleanUpOnce(table, rest, removed).catch(() => 0);
   }
@@ -124,7 +123,7 @@ export async function cleanUpVersions(table: TableAt, options: CleanupOptions): 
   };
 }
 
-/** @returns how many versions stay only because the disk was full */
+/** @returns number of versions that stay only because the disk was full */
 async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: RemovedFiles): Promise<number> {
   const main = branchAt(table, null);
   const lock = lockOptions(table.environment, options);
@@ -140,7 +139,7 @@ async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: Rem
       hold === undefined ? leases : [...leases, { ...UNSHARED_LEASE, confirm: hold }],
     );
   };
-  // The main branch's lock is taken first, as for all changes of what refs point at.
+  // Changes of versions that refs may name take the main branch's lock first.
   const remove = () =>
     withTableLock(main, options, (lease) =>
       table.branch === null
@@ -150,14 +149,14 @@ async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: Rem
   try {
     postponed = await remove().catch(async (error: unknown) => {
       if (isLocked || !isDiskFull(error)) throw error;
-      // On a disk that is full to the last block not even a lock can be made.
+      // On a disk that is full to the last block, not even a lock can be made.
       for (const each of [main, table]) await forgetHint(each);
       return remove();
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     if ((await table.disk.stat(table.root)) === null) throw new TableGoneError(table.root, { cause: error });
-    // The temporary files are gone: a writer that takes a lock over removes them.
+    // The temporary files are gone: a writer that took the lock over removed them.
     throw new ConcurrentModificationError(
       `${table.root}: another writer took over during a cleanup; please retry`,
       { cause: error },
@@ -176,19 +175,18 @@ export const clearRetired = (
   options: Pick<CleanupOptions, "waitMs" | "signal"> = {},
 ): Promise<CleanupResult> => cleanUpVersions(table, { ...options, retiredOnly: true });
 
-/** What a cleanup works on, and how. */
+/** The table, options and counters of one cleanup. */
 interface CleanupTask {
   readonly table: TableAt;
   readonly options: CleanupOptions;
   readonly lock: LockOptions;
-  /** Counts what is removed. */
+  /** Counters of removed files and bytes. */
   readonly removed: RemovedFiles;
 }
 
 /**
- * Removes versions. Unlike other work under a lock, this does not start over where the lock was lost: the
- * survey means nothing then.
- * @throws ConcurrentModificationError where a lock was lost
+ * Removes versions. Does not start over if a lock was lost, because the survey is outdated then.
+ * @throws ConcurrentModificationError if a lock was lost
  */
 async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promise<number> {
   try {
@@ -199,28 +197,28 @@ async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promi
   }
 }
 
-/** One cleanup; its steps are called in their order. */
+/** One cleanup; its methods are called in their order. */
 class Cleanup {
   readonly #table: TableAt;
   readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
-  /** For the policy, which is about the times that versions record. */
+  /** Current time for the policy, which compares it with the times in manifests. */
   readonly #nowMs = Date.now();
-  /** For files that nobody has committed yet: a clock that is set ahead does not make them old. */
+  /** Current time for the age of uncommitted files; a clock that runs ahead does not make them old. */
   readonly #ageNowMs = ageClockMs();
   readonly #manifests: ManifestReader;
   readonly #files: VersionFiles;
-  /** Manifests whose files count as needed, by path and identity. */
+  /** Keys (path and identity) of manifests whose files count as needed. */
   readonly #noted = new Set<string>();
-  /** The same by path. */
+  /** Paths of these manifests. */
   readonly #notedPaths = new Set<string>();
   /** Versions that may be removed, by path and identity of their manifests. */
   readonly #outdated = new Map<string, VersionEntry>();
-  /** Unneeded versions that were retired by a cleanup that did not live to release them. */
+  /** Unneeded versions that an interrupted cleanup retired and did not release. */
   readonly #retired: SetAsideVersion[] = [];
   /** Versions whose files are to be removed. */
   readonly #released: SetAsideVersion[] = [];
-  /** When the oldest version was committed that the policy or an option keeps. */
+  /** Commit time of the oldest version that the policy or an option keeps. */
   #earliestKeptMs = Number.POSITIVE_INFINITY;
 
   constructor(task: CleanupTask) {
@@ -237,7 +235,7 @@ class Cleanup {
     const pinned = await this.#pinned();
     const tagged: number[] = [];
     const latest = entries[entries.length - 1];
-    // The latest has no successor yet.
+    // The latest version has no successor yet.
     let followedMs = Number.POSITIVE_INFINITY;
     let newerCount = entries.length;
     let readCount = 0;
@@ -272,8 +270,8 @@ class Cleanup {
   }
 
   /**
-   * Removes the versions, and the files that belong to nobody. The locks are held.
-   * @returns how many versions stay only because the disk is full
+   * Removes the versions and the unreferenced files. The caller holds the locks.
+   * @returns number of versions that stay only because the disk is full
    */
   async removeVersions(leases: readonly LockLease[]): Promise<number> {
     const confirm = async (): Promise<void> => {
@@ -290,7 +288,7 @@ class Cleanup {
       confirm,
       readPinned: async () => {
         const needed = await this.#pinned();
-        // Engines that don't take the lock may have committed versions meanwhile.
+        // Engines that ignore the lock may have committed versions meanwhile.
         await this.#noteNewcomers(going);
         return needed;
       },
@@ -304,9 +302,7 @@ class Cleanup {
     return postponed;
   }
 
-  /**
-   * Removes the files that only removed versions referred to. No version can come to refer to them any more.
-   */
+  /** Removes the files to which only removed versions referred. No later version can refer to them. */
   async removeReleased(): Promise<void> {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
@@ -316,7 +312,7 @@ class Cleanup {
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
       await removeFound(this.#table.disk, found, removed, () => true);
     }
-    // Once their manifests are gone, nobody would know of files that come back.
+    // Without this, files could come back after a power cut, when their manifests are already gone.
     await syncRemovals(this.#table);
     await forgetReleased(this.#table, this.#released, removed);
   }
@@ -340,7 +336,7 @@ class Cleanup {
     this.#notedPaths.add(path);
   }
 
-  /** Counts as needed the files that the versions refer to. */
+  /** Counts the files of the versions as needed. */
   async #noteAll(entries: readonly VersionEntry[]): Promise<void> {
     await this.#manifests.forEach(entries, async (image, entry) => {
       checkReaderFlags(image.file.head, entry.path);
@@ -348,7 +344,7 @@ class Cleanup {
     });
   }
 
-  /** The same for versions whose manifests were not seen before. */
+  /** Counts the files of the versions as needed, unless their manifests were counted before. */
   async #noteUnseen(entries: readonly VersionEntry[]): Promise<void> {
     const unseen: VersionEntry[] = [];
     for (const entry of entries) {
@@ -358,7 +354,7 @@ class Cleanup {
     await this.#noteAll(unseen);
   }
 
-  /** Counts as needed the files that the versions of all other branches refer to. */
+  /** Counts the files of all other branches' versions as needed. */
   async #noteOthers(): Promise<void> {
     for (const root of await this.#otherRoots()) {
       await this.#noteUnseen(await listVersions({ disk: this.#table.disk, root }));
@@ -372,8 +368,8 @@ class Cleanup {
   }
 
   /**
-   * The outdated versions that are removed; one whose manifest was replaced since stays. Counts as needed the
-   * files that all other versions refer to.
+   * Picks the outdated versions to remove, and counts the files of all others as needed. A version whose
+   * manifest was replaced after the survey stays.
    */
   async #pickGoing(entries: readonly VersionEntry[], pinned: PinnedVersions): Promise<Set<VersionEntry>> {
     const latest = entries[entries.length - 1];
@@ -390,7 +386,7 @@ class Cleanup {
     return going;
   }
 
-  /** Counts as needed the files of versions that appeared after the others were listed. */
+  /** Counts the files of versions as needed that appeared after the others were listed. */
   async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
     const known = new Set(Array.from(going, ({ path }) => path));
     for (const root of [this.#table.root, ...(await this.#otherRoots())]) {
@@ -400,8 +396,8 @@ class Cleanup {
   }
 
   /**
-   * Takes over versions that were set aside by a cleanup that did not live to remove their files. A version
-   * that is needed after all is put back, as long as it was not released.
+   * Takes over versions that an interrupted cleanup set aside. Puts a needed version back, unless it was
+   * released.
    */
   async #takeUpSetAside(
     entries: readonly VersionEntry[],
@@ -438,15 +434,15 @@ class Cleanup {
   }
 
   /**
-   * An outdated version that was not released here may still exist: it was put back, or retired by another
-   * process, which may put it back. Then its files are needed.
+   * Counts the files of outdated versions as needed that this cleanup did not release. Such a version may
+   * still exist: it was put back, or another process retired it and may put it back.
    */
   async #noteUnreleased(): Promise<void> {
     const released = new Set(this.#released.map(({ version }) => version));
     const missing = Array.from(this.#outdated.values()).filter(({ version }) => !released.has(version));
     for (const entry of missing) {
       const aside = retiredOf(this.#table.root, entry);
-      // It may be put back between two looks, but not retired again.
+      // Between two looks it may be put back, but not retired again.
       let found = false;
       for (const place of [aside, entry, aside, entry]) {
         await this.#manifests.forEach([place], async (image) => {
@@ -465,7 +461,7 @@ class Cleanup {
 
   // ------------------------------------------------------------------------------------------------- files
 
-  /** Removes files that no version refers to, and orphans of dead writers. */
+  /** Removes unreferenced files and orphans of dead writers. */
   async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
     const { lock, removed } = this.#task;
     const versions = new Set(entries.map(({ version }) => version));
@@ -492,7 +488,7 @@ class Cleanup {
     }
   }
 
-  /** True if nobody will commit the file any more. */
+  /** Returns true if no writer will commit the file. */
   #isOld(stat: FileStat): boolean {
     return this.#options.deleteUnverified === true || this.#isForgotten(stat);
   }

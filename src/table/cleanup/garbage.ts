@@ -1,7 +1,4 @@
-/**
- * Finds the files in the directory of a table or branch that versions refer to by name, and removes those
- * that no version needs.
- */
+/** Finds the named files in the directory of a table or branch, and removes those that no version needs. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
@@ -15,19 +12,22 @@ import {
 import type { VersionsAt } from "../versions/versions.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
 
-/** Names of data files without their ending, as engines draw them: 3 bytes in binary and 13 in hexadecimal, or a UUID. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Generated names of data files, without suffix: 3 bytes in binary and 13 in hexadecimal, or a UUID. */
 const DATA_FILE_STEM = new RegExp(`^[01]{24}[0-9a-f]{26}$|${UUID.source}`);
 
 /**
- * A part of a table's directory that is searched for garbage. Files that the reference is writing have a `#`
- * and a number after their names.
+ * A part of a table's directory that may contain garbage. While the reference writes a file, the file's name
+ * ends in `#` and a number.
  */
 interface Area {
   readonly directoryOf: (tableRoot: string) => string;
   readonly names: keyof ReferencedFiles & ("data" | "deletions" | "transactions" | "indices");
   readonly files: RegExp | null;
-  /** Directories that belong to a file, or are referred to like one; null where there are none. */
+  /**
+   * Names and content of directories that belong to a file, or that manifests name like one; null if there
+   * are none.
+   */
   readonly directories: { readonly name: RegExp; readonly content: RegExp; readonly suffix: string } | null;
 }
 
@@ -36,7 +36,7 @@ const AREAS: readonly Area[] = [
     directoryOf: dataDirectory,
     names: "data",
     files: /\.lance(#\d+)?$/,
-    // Blobs beside a data file, in a directory of its name. Directories of other names belong to other programs.
+    // A data file's blobs lie in a directory of its name. Other directories belong to other programs.
     directories: { name: DATA_FILE_STEM, content: /\.blob(#\d+)?$/, suffix: ".lance" },
   },
   { directoryOf: deletionsDirectory, names: "deletions", files: /\.(arrow|bin)(#\d+)?$/, directories: null },
@@ -49,26 +49,26 @@ const AREAS: readonly Area[] = [
   },
 ];
 
-/** A file, or a directory of files that go together. */
+/** A file that manifests name, or a directory of files that belong together. */
 export interface FoundFile {
   readonly area: Area;
   readonly path: string;
-  /** The name by which versions refer to it. */
+  /** Name by which versions refer to it. */
   readonly name: string;
   readonly isDirectory: boolean;
 }
 
-/** Counts of what was removed. */
+/** Counters of removed files. */
 export class RemovedFiles {
-  /** Data files, and files of blobs beside them. */
+  /** Data files and the blob files beside them. */
   data = 0;
   deletions = 0;
   transactions = 0;
   indices = 0;
-  /** Temporary files, staged manifests and the like, left behind by writers that died. */
+  /** Temporary files, staged manifests and the like of dead writers. */
   orphans = 0;
   versions = 0;
-  /** Of all of them, manifests included. */
+  /** Bytes of all removed files, manifests included. */
   bytes = 0;
 }
 
@@ -86,7 +86,7 @@ export async function* findFiles(table: VersionsAt): AsyncGenerator<FoundFile, v
   }
 }
 
-/** Makes sure that removed files stay removed after a power cut. */
+/** Makes the removal of files survive a power cut. */
 export async function syncRemovals(table: VersionsAt): Promise<void> {
   for (const { directoryOf } of AREAS) {
     const directory = directoryOf(table.root);
@@ -95,8 +95,8 @@ export async function syncRemovals(table: VersionsAt): Promise<void> {
 }
 
 /**
- * Removes a file, or a directory that holds nothing but files of the expected kind.
- * @param mayGo asked right before the removal, with the state of the files
+ * Removes a file, or a directory that contains only files of the expected kind.
+ * @param mayGo called right before the removal, with the state of the files
  */
 export async function removeFound(
   disk: Disk,
@@ -116,7 +116,7 @@ export async function removeFound(
   const statsOf = async (paths: readonly string[]): Promise<FileStat[]> =>
     (await Promise.all(paths.map((each) => disk.stat(each)))).filter((stat) => stat !== null);
   const stats = await statsOf(files);
-  // A writer may have just made an empty directory, so its own age decides.
+  // A writer may have just made an empty directory, so the directory's age decides.
   if (!(await mayGo(stats.length === 0 ? await statsOf([path]) : stats))) return;
   const byteLength = stats.reduce((sum, { size }) => sum + size, 0);
   if (isDirectory) await disk.removeTree(path);

@@ -1,20 +1,19 @@
 /**
- * Removes what writers leave in a table's directory when they die, or give up and can't clear up after
- * themselves:
+ * Removes orphans: files that writers leave in a table's directory when they die or fail to clean up.
  *
- *   .tmp-<uuid>                           files that were being written, see publish.ts
- *   _versions/<name>.manifest-<uuid>      manifests that were staged and never published; also below _staging
- *   <name>#<n>                            files that the reference was writing
- *   _tiltyard/versions/<version>.json     records of versions that are not there
- *   _tiltyard/checkpoints/<name>          values of backfills that nobody finished
- *   tree/<branch>                         directories of branches that are not registered
+ *     .tmp-<uuid>                           files that were being written, see publish.ts
+ *     _versions/<name>.manifest-<uuid>      manifests that were staged, never published; also below _staging
+ *     <name>#<n>                            files that the reference was writing
+ *     _tiltyard/versions/<version>.json     records of versions that do not exist
+ *     _tiltyard/checkpoints/<name>          values of unfinished backfills
+ *     tree/<branch>                         directories of branches that are not registered
  *
  * Files of other programs stay, such as Geneva's functions in `_udfs`, in the table's directory or in a
  * branch's.
  *
- * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that
- * the caller holds, so no living writer has one. Everything else stays until it is so old that nobody can be
- * about to use it.
+ * Writers use temporary files beside manifests and refs, and records of versions, only under the locks that
+ * the caller of a cleanup holds. So no living writer needs one. Everything else stays until it is too old to
+ * be in use.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -45,36 +44,36 @@ import type { TableAt } from "../versions/tableAt.js";
 import type { RemovedFiles } from "./garbage.js";
 
 export interface OrphanSweep {
-  /** The table or branch that is cleaned up. Its lock and that of the table's refs are held. */
+  /** Table or branch to clean up. The caller holds its lock and that of the table's refs. */
   readonly table: TableAt;
   readonly lock: LockOptions;
   /** Numbers of the existing versions. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
-  /** True if a file that was last changed when `stat` says is too old for anybody to be about to use it. */
+  /** Returns true if the file's last change is so long ago that no writer can still use the file. */
   isOld(stat: FileStat): boolean;
-  /** The same for a file that may belong to a commit under way by an engine that does not take the lock. */
+  /** Like {@link isOld}, for a file that an engine without the lock may be about to commit. */
   isForgotten(stat: FileStat): boolean;
   /**
    * Called before each step.
-   * @throws LeaseLostError where a lock is not held any more
+   * @throws LeaseLostError if a lock is lost
    */
   confirm(): Promise<void>;
 }
 
-/** A name that nobody reads. */
+/** Names of temporary files. */
 const TEMPORARY = new RegExp(`^\\${TEMPORARY_PREFIX}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
-/** A manifest of a version that was not published under that name. */
+/** Names of staged manifests. */
 const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
 const RECORD = /^(\d+)\.json$/;
-/** A marker that the reference was writing. */
+/** Names of markers that the reference is writing. */
 const FOREIGN_MARKER = /^\.lance-[a-z]+#\d+$/;
 /**
- * Directories of other programs, such as Geneva's `_udfs`: branches have such names too, but are seldom
- * called so.
+ * Names of other programs' directories, such as Geneva's `_udfs`. Branches may have such names too, but
+ * seldom do.
  */
 const OF_OTHERS = /^[._]/;
-/** Names of the files in the parts of a branch; files of any name lie in other parts. */
+/** Names of files in some parts of a branch; the other parts contain files of any name. */
 const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {
   data: /\.(lance|blob)(#\d+)?$/,
   _transactions: /\.txn(#\d+)?$/,
@@ -82,12 +81,12 @@ const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {
   _versions: /\.manifest|^latest_version_hint\.json(#\d+)?$/,
 };
 
-/** Deeper than branch names, which are bounded in length, can go. */
+/** Depth that no branch can reach, because the length of branch names is bounded. */
 const MAX_DEPTH = 128;
-/** Levels of directories below a part of a branch's directory. */
+/** Maximum number of directory levels below a part of a branch's directory. */
 const MAX_PART_DEPTH = 4;
 
-/** Decides by the state of a file or directory whether it is removed; null: never. */
+/** Condition on the state of a file or directory under which it is removed; null: never. */
 type Condition = ((stat: FileStat) => boolean) | null;
 
 export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
@@ -96,7 +95,7 @@ export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
   const always = () => true;
   const ifOld = (stat: FileStat) => sweep.isOld(stat);
   const ifForgotten = (stat: FileStat) => sweep.isForgotten(stat);
-  /** For directories where temporary files are made under the locks that are held. */
+  /** Returns the condition for directories in which temporary files are made under the caller's locks. */
   const underLock = (name: string): Condition => {
     if (TEMPORARY.test(name)) return always;
     return FOREIGN_TEMPORARY.test(name) ? ifForgotten : null;
@@ -111,7 +110,7 @@ export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
     const version = RECORD.exec(name)?.[1];
     return version !== undefined && !versions.has(Number(version)) ? always : underLock(name);
   });
-  // A backfill that still needs one computes its values again.
+  // A backfill that still needs a checkpoint computes the values again.
   const checkpoints = checkpointsDirectory(root);
   const checkpointsStat = await disk.stat(checkpoints);
   await sweepDirectory(sweep, checkpoints, () => ifOld);
@@ -128,7 +127,7 @@ export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
   if (root === mainRoot) await sweepTree(sweep, await listBranches(table));
 }
 
-/** Removes files and temporary directories from a directory. */
+/** Removes orphaned files and temporary directories from a directory. */
 async function sweepDirectory(
   sweep: OrphanSweep,
   directory: string,
@@ -144,7 +143,7 @@ async function sweepDirectory(
     const stat = await disk.stat(path);
     if (stat === null || !condition(stat)) continue;
     if (directory === versionRecordsDirectory(root) && RECORD.test(name)) {
-      // As soon as the lock is lost, the version may be published with a record of that name.
+      // Once the lock is lost, another writer may publish the version with a record of that name.
       await removeLeased(disk, path, sideDirectory(root), root, sweep);
     } else {
       await sweep.confirm();
@@ -156,8 +155,8 @@ async function sweepDirectory(
 }
 
 /**
- * Removes an empty directory that nothing was put into for long.
- * @param stat of the directory, before anything was removed from it
+ * Removes an empty directory that has not changed for long.
+ * @param stat stat of the directory, from before anything was removed
  */
 async function removeIfEmpty(
   { table: { disk }, isOld, confirm }: OrphanSweep,
@@ -202,7 +201,7 @@ async function sweepBelow(
   }
 }
 
-/** @param parts names of the entries in the directory that would be the branch's own */
+/** @param parts names in the directory that would be the branch's own */
 async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly string[]): Promise<void> {
   const { disk, mainRoot } = sweep.table;
   const inside = (await disk.list(root)) ?? [];
@@ -212,13 +211,13 @@ async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly str
     if (!(await isOldTree(sweep, join(root, name), FILES_OF_PARTS[name] ?? /^/))) return;
   }
   try {
-    // A process that opened the branch before it was deleted may still be using it.
+    // A process that opened the branch before its deletion may still use it.
     await withLock(root, { ...sweep.lock, waitMs: 0 }, async (lease) => {
       const confirm = async () => {
         await sweep.confirm();
         await lease.confirm();
       };
-      // A new branch of that name would lie in the same directories.
+      // A new branch of that name would use the same directories.
       const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
       try {
         for (const { name } of own) {
@@ -231,7 +230,7 @@ async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly str
       }
     });
   } catch (error) {
-    // It is in use or gone, or there is no room for a lock. Another cleanup will remove it.
+    // The directory is in use or gone, or there is no room for a lock. Another cleanup will remove it.
     if (error instanceof ServiceUnavailableError || isMissing(error) || isDiskFull(error)) return;
     throw error;
   }
@@ -239,8 +238,8 @@ async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly str
 }
 
 /**
- * True if everything below a directory is old, and of the kind that engines put there; false where it goes
- * deeper than a branch's files do.
+ * Returns true if everything below a directory is old and of the kind that engines put there. False if the
+ * directory is deeper than a branch's.
  * @param files names of files that engines put there
  */
 async function isOldTree(sweep: OrphanSweep, directory: string, files: RegExp, depth = 0): Promise<boolean> {

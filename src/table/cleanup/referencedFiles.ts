@@ -1,7 +1,6 @@
 /**
- * Names of the files that versions refer to. Names are random, so a name is enough to tell one file of a
- * table and its branches from all others, even where the directory was moved since a manifest noted its
- * place.
+ * Collects the names of files that versions refer to. Names are random, so a name identifies one file of a
+ * table and its branches, even if the directory has moved since a manifest recorded its location.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -12,14 +11,14 @@ import type { ManifestImage } from "../versions/manifestImages.js";
 import { deletionFileName, indexDirectoryName } from "../versions/paths.js";
 
 export class ReferencedFiles {
-  /** Data files, by their names below `data/`. */
+  /** Names of data files below `data/`. */
   readonly data = new Set<string>();
   readonly deletions = new Set<string>();
   readonly transactions = new Set<string>();
-  /** Directories of index segments. */
+  /** Names of the directories of index segments. */
   readonly indices = new Set<string>();
 
-  /** @throws CorruptFileError for a damaged manifest */
+  /** @throws CorruptFileError if the manifest is damaged */
   add(file: ManifestFile): void {
     for (const fragment of file.manifest.fragments) this.addFragment(fragment);
     this.addTransaction(file);
@@ -44,17 +43,17 @@ export class ReferencedFiles {
 }
 
 /**
- * The files that remaining versions refer to, and the files that removed versions refer to. Versions are best
- * added in their order, because only what the one before lacks is decoded of each.
+ * Files of the remaining and of the removed versions. Add versions in their order: of each one, only the
+ * difference to the one before is decoded.
  */
 export class VersionFiles {
   /** Files that remaining versions refer to. */
   readonly needed = new ReferencedFiles();
-  /** Files that removed versions refer to; files found to be needed before may be left out. */
+  /** Files of removed versions; may omit files that were already recorded as needed. */
   readonly released = new ReferencedFiles();
-  /** The remaining version that was added last. */
+  /** Remaining version that was added last. */
   #lastNeeded: ManifestImage | null = null;
-  /** The version that was added last. */
+  /** Version that was added last. */
   #lastAdded: ManifestImage | null = null;
 
   /** @throws CorruptFileError */

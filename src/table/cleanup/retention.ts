@@ -1,32 +1,31 @@
 /**
- * Decides by age and number which versions a cleanup may remove. Pure. Tags and branches keep further
- * versions.
+ * Decides by age and number which versions a cleanup may remove. Tags and branches keep further versions.
  *
- * What counts is how long ago a version stopped being the latest, not when it was committed: a reader may
- * have begun to read it just before it was superseded, and has that long to go on.
+ * The age of a version counts from the commit of its successor. A reader may have opened it just before, and
+ * needs that long to finish.
  */
 
 export interface RetentionPolicy {
-  /** Removes only versions that were superseded at least this many milliseconds ago. Absent: of any age. */
+  /** Minimum milliseconds since a version was superseded before it may be removed. Absent: any age. */
   readonly olderThanMs?: number;
-  /** Keeps this many of the newest versions, the latest included. Absent: the latest alone. */
+  /** Number of the newest versions to keep, the latest included. Absent: the latest alone. */
   readonly retainVersions?: number;
 }
 
 export interface VersionAge {
-  /** When the next version was committed, in milliseconds since the epoch; any value for the latest. */
+  /** Commit time of the next version in milliseconds since the epoch; any value for the latest. */
   readonly followedMs: number;
   /** Number of newer versions. */
   readonly newerCount: number;
 }
 
-/** True if the policy lets a version be removed; never the latest. */
+/** Returns true if the policy lets a version be removed; never the latest. */
 export function isOutdated(
   { followedMs, newerCount }: VersionAge,
   { olderThanMs = 0, retainVersions = 1 }: RetentionPolicy,
   nowMs: number,
 ): boolean {
-  // Any age is enough, also of a version from before the clock was set back.
+  // With age 0, versions from before the clock was set back are old enough, too.
   const isOldEnough = olderThanMs <= 0 || followedMs <= nowMs - olderThanMs;
   return newerCount >= Math.max(retainVersions, 1) && isOldEnough;
 }

@@ -2,19 +2,17 @@
  * Removes versions without losing track of their files. The manifest of a version goes through these names,
  * each step a rename within `_versions`:
  *
- *   <name>.manifest ─ <name>.retired ─ <name>.released ─ removed
+ *     <name>.manifest ─ <name>.retired ─ <name>.released ─ removed
  *
- * - Retired: it is no version any more, and all its files still exist. The process that retired it checks
- *   once more whether it is needed, and puts it back if it is, or if the lock was lost meanwhile. If that
- *   process died, the next cleanup releases the version or puts it back.
- * - Released: that check found that nobody needs it. It never comes back: its files are removed, then its
- *   manifest.
+ * - Retired: the version does not exist any more, and all its files do. The process that retired it checks
+ *   again if it is needed. If it is, or if the lock was lost, the process puts it back. If that process died,
+ *   the next cleanup releases the version or puts it back.
+ * - Released: nobody needs the version, and it never comes back. Its files are removed, then its manifest.
  *
- * So at any moment a version either exists with all its files, or is no version and its manifest says what is
- * still to be removed. A tag or branch is published before its maker looks for the version, and a version is
- * retired before its remover looks for refs. So if both happen at once, at least one of the two sees the
- * other. A process that was suspended while another did its work finds that the name it is about to change is
- * gone.
+ * So at any moment, either a version exists with all its files, or its manifest lists the files that remain
+ * to be removed. A ref is published before its maker looks for the version, and a version is retired before
+ * its remover looks for refs. If both happen at once, at least one of the two sees the other. A process that
+ * was suspended while another did its work finds that the old name is gone.
  *
  * Renaming needs no room, so a full disk can be cleaned up.
  */
@@ -48,9 +46,9 @@ export interface SetAsideVersion extends VersionEntry {
 
 /** Checks before and after versions are retired. */
 export interface RetirementGuard {
-  /** @throws LeaseLostError where a lock is not held any more */
+  /** @throws LeaseLostError if a lock is lost */
   confirm(): Promise<void>;
-  /** The versions that refs need now; null where that is unknown, so that any version may be needed. */
+  /** Reads the versions that refs need; null if that is unknown, so that any version may be needed. */
   readPinned(): Promise<PinnedVersions | null>;
   /** Called with each version right before it is set aside, which may still fail. */
   onRetiring?(version: SetAsideVersion): void;
@@ -58,17 +56,16 @@ export interface RetirementGuard {
 
 export interface Retirement {
   readonly retired: readonly SetAsideVersion[];
-  /** Versions that have to stay for now because the disk is full. */
+  /** Number of versions that stay for now because the disk is full. */
   readonly postponed: number;
 }
 
 /**
- * Retires versions; durable on return. If it throws, all of them are versions again, unless the disk fails
- * while they are put back. The caller holds the locks of the table and of its refs.
+ * Retires versions; durable on return. If it throws, all of them exist again, unless the disk fails while
+ * they are put back. The caller holds the locks of the table and of its refs.
  * @param entries all versions, ascending
- * @param going those of them to be retired; never the latest
- * @param options `partially`: where the disk is full, retires only versions for which nothing has to be
- *   written
+ * @param going the versions to retire; never the latest
+ * @param options `partially`: on a full disk, retires only versions that need no write
  */
 export async function retireVersions(
   table: VersionsAt,
@@ -92,13 +89,13 @@ export async function retireVersions(
       if (!moving.has(entry)) continue;
       await guard.confirm();
       const aside = retiredOf(table.root, entry);
-      // Recorded before the rename, because a failure may be reported for a rename that has happened.
+      // Recorded before the rename, because a rename that succeeded may report a failure.
       moved.push(aside);
       guard.onRetiring?.(aside);
       try {
         if (!(await tryRename(table.disk, entry.path, aside.path))) moved.pop();
       } catch (error) {
-        // A directory may have to grow for another name.
+        // Another name may need more room for the directory.
         if (!options.partially || !isDiskFull(error)) throw error;
         moved.pop();
         postponed++;
@@ -113,7 +110,7 @@ export async function retireVersions(
     await writeHint(table, latest.version);
     return { retired: moved.filter((each) => !needed.has(each)), postponed };
   } catch (error) {
-    // What can't be put back here is put back or released by the next cleanup.
+    // The next cleanup puts back, or releases, what cannot be put back here.
     for (const each of moved.reverse()) await putBackVersion(table, each).catch(() => undefined);
     await table.disk.syncDirectory(directory).catch(() => undefined);
     throw error;
@@ -121,8 +118,8 @@ export async function retireVersions(
 }
 
 /**
- * Records, before versions are removed, that the latest version is not found by counting up from any other.
- * @returns the error where the disk is too full for that, else null
+ * Records, before versions are removed, that counting up from an older version does not find the latest.
+ * @returns the error if the disk is too full for the record, else null
  */
 async function noteRemoval(
   table: VersionsAt,
@@ -137,16 +134,16 @@ async function noteRemoval(
   }
 }
 
-/** Removes the hint, so that no reader counts up from it. The room that it took up is free on return. */
+/** Removes the hint, so that no reader counts up from it and its room is free. */
 export async function forgetHint(table: VersionsAt): Promise<void> {
   await table.disk.remove(hintPath(table.root));
   await table.disk.syncDirectory(versionsDirectory(table.root));
 }
 
 /**
- * The versions that can be removed without leaving a remaining one without its successor. Otherwise a hint to
- * it, which a stalled writer has yet to write, would be taken as right. Below the start of the last recorded
- * jump no hint is taken as right, so gaps there do no harm.
+ * Returns the versions whose removal leaves each remaining version its successor. Otherwise a stalled writer
+ * could still write a hint to the version without a successor, and readers would trust that hint. Below the
+ * start of the last recorded gap readers trust no hint, so gaps there are harmless.
  */
 function withoutNewGaps(
   entries: readonly VersionEntry[],
@@ -154,7 +151,7 @@ function withoutNewGaps(
   noted: VersionGap | null,
 ): Set<VersionEntry> {
   const first = new Set<VersionEntry>();
-  /** The highest version so far that stays. */
+  /** Highest version so far that stays. */
   let before: number | null = null;
   for (const entry of entries) {
     const { version } = entry;
@@ -165,7 +162,7 @@ function withoutNewGaps(
   return first;
 }
 
-/** The retired versions that have to be put back. */
+/** Returns the retired versions that must be put back. */
 function neededOf(
   moved: readonly SetAsideVersion[],
   pinned: PinnedVersions | null,
@@ -174,11 +171,11 @@ function neededOf(
   if (pinned === null) return new Set(moved);
   const needed = moved.filter(({ version }) => isPinned(pinned, version));
   if (isNoted || needed.length === 0) return new Set(needed);
-  // One that is put back alone would lack its successor.
+  // A version that is put back alone would lack its successor.
   return new Set(moved.filter(({ version }) => version >= needed[0].version));
 }
 
-/** A version in its retired state. */
+/** Returns a version in its retired state. */
 export const retiredOf = (tableRoot: string, entry: VersionEntry): SetAsideVersion =>
   setAside(tableRoot, entry, "retired");
 
@@ -193,7 +190,7 @@ const setAside = (
   path: join(versionsDirectory(tableRoot), setAsideName(version, scheme, state)),
 });
 
-/** False where there is no such file (any more). */
+/** Renames a file; returns false if it does not exist (any more). */
 async function tryRename(disk: Disk, from: string, to: string): Promise<boolean> {
   try {
     await disk.rename(from, to);
@@ -204,10 +201,7 @@ async function tryRename(disk: Disk, from: string, to: string): Promise<boolean>
   }
 }
 
-/**
- * Makes a retired version a version of the table again. Does nothing where another process has put it back or
- * released it.
- */
+/** Puts a retired version back. Does nothing if another process has put it back or released it. */
 export async function putBackVersion(
   table: VersionsAt,
   { version, scheme, path }: SetAsideVersion,
@@ -217,8 +211,8 @@ export async function putBackVersion(
 }
 
 /**
- * Releases retired versions, no matter who retired them; durable on return. From then on they don't come
- * back. Returns those that were released here: others were put back, or released by another process.
+ * Releases retired versions for good, no matter who retired them; durable on return.
+ * @returns the versions released by this call; others were put back, or another process released them
  */
 export async function releaseVersions(
   table: VersionsAt,
@@ -233,7 +227,7 @@ export async function releaseVersions(
   return released;
 }
 
-/** The versions that were set aside and are not removed yet. For some of them the version may exist again. */
+/** Lists the versions that are set aside and not yet removed. Some of them may exist again. */
 export async function listSetAside(table: VersionsAt): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
   const directory = versionsDirectory(table.root);
@@ -250,7 +244,7 @@ export async function listSetAside(table: VersionsAt): Promise<SetAsideVersion[]
   return found;
 }
 
-/** Removes the manifests and records of released versions whose files are gone. */
+/** Removes the manifests and records of released versions, once their files are gone. */
 export async function forgetReleased(
   table: VersionsAt,
   released: readonly SetAsideVersion[],

@@ -1,6 +1,6 @@
 /**
- * Removes versions from a table's history by their numbers, at any age. Their manifests are set aside, so
- * that a cleanup finds the files that only they referred to.
+ * Removes versions of any age by their numbers. Their manifests are set aside, so that a cleanup finds the
+ * files that only they need.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -11,19 +11,18 @@ import type { TableAt } from "../versions/tableAt.js";
 import { listVersions, type VersionsAt } from "../versions/versions.js";
 import { listSetAside, putBackVersion, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 
-/** Consecutive versions. */
+/** A range of consecutive versions. */
 export interface VersionInterval {
   readonly start: number;
-  /** Exclusive; null: through the latest. */
+  /** Exclusive end; null: through the latest. */
   readonly end: number | null;
 }
 
 /**
- * The existing versions in the ranges, ascending. The caller holds the locks of the table's refs and of the
- * branch.
- * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was
- *   made from
- * @throws CorruptFileError where a ref that can't be read leaves this open
+ * Returns the existing versions in the ranges, ascending. The caller holds the locks of the table's refs and
+ * of the branch.
+ * @throws InvalidInputError if one of them is the latest, has a tag, or is the source of a branch
+ * @throws CorruptFileError if a ref that cannot be read may need one
  */
 export async function planVersionRemoval(
   table: TableAt,
@@ -53,7 +52,7 @@ export async function planVersionRemoval(
 function within(versions: readonly number[], ranges: readonly VersionInterval[]): number[] {
   const ascending = [...ranges].sort((a, b) => a.start - b.start);
   let next = 0;
-  /** The highest end of the ranges that have begun. */
+  /** Highest end of the ranges that have begun. */
   let end = 0;
   return versions.filter((version) => {
     for (; next < ascending.length && ascending[next].start <= version; next++) {
@@ -64,10 +63,9 @@ function within(versions: readonly number[], ranges: readonly VersionInterval[])
 }
 
 /**
- * Removes versions that were found to be unneeded; durable on return. Versions that are gone count as
- * removed, and versions that have come to be needed meanwhile stay. The caller holds the locks of the table's
- * refs and of the branch.
- * @param watch its `confirm` throws where one of the locks is not held any more; then no version is removed
+ * Removes unneeded versions; durable on return. Versions that are gone count as removed, and versions that a
+ * ref needs meanwhile stay. The caller holds the locks of the table's refs and of the branch.
+ * @param watch its `confirm` throws if one of the locks is lost; then no version is removed
  * @returns the versions that stay
  */
 export async function deleteVersionsUnderLock(
@@ -80,7 +78,7 @@ export async function deleteVersionsUnderLock(
   if (latest === undefined) return [];
   const guard: RetirementGuard = {
     ...watch,
-    // If a ref can't be read, any version may be needed. A version that stays does no harm.
+    // If a ref cannot be read, any version may be needed. A version that stays does no harm.
     readPinned: () =>
       readPinnedVersions(table).catch((error: unknown) => {
         if (error instanceof CorruptFileError) return null;
@@ -98,9 +96,9 @@ export async function deleteVersionsUnderLock(
 }
 
 /**
- * Puts back versions that {@link deleteVersionsUnderLock} removed, as long as no cleanup has released them;
+ * Puts back versions that {@link deleteVersionsUnderLock} removed, unless a cleanup has released them;
  * durable on return. The caller holds the locks of the table's refs and of the branch.
- * @param confirm throws where one of the locks is not held any more
+ * @param confirm throws if one of the locks is lost
  */
 export async function returnVersionsUnderLock(
   table: VersionsAt,

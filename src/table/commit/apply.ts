@@ -1,10 +1,9 @@
 /**
- * Applies a transaction to a version, which gives the manifest of the next version. Pure: the same
- * transaction can be applied to a newer base when a commit has lost its race.
+ * Applies a transaction to a version, and returns the manifest of the next version. After a lost race, the
+ * same transaction can be applied to a newer version.
  *
- * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned, also on
- * overwrite. With stable row ids, new rows get the next unused ids and the number of the version that adds
- * them.
+ * A new fragment comes with id 0 and gets the next number above the highest ever assigned, also on overwrite.
+ * With stable row ids, new rows get the next unused ids, and the number of the version that adds them.
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -34,42 +33,43 @@ import { refuseLongMetadata } from "./metadataSize.js";
 import { fileNameOf, type Operation, operationOf } from "./transaction.js";
 
 export interface ApplyContext {
-  /** Number of the version to make. */
+  /** Number of the new version. */
   readonly version: number;
-  /** Nanoseconds since the epoch. */
+  /** Current time in nanoseconds since the epoch. */
   readonly nowNs: bigint;
-  /** Schema metadata of an overwrite, which its transaction does not carry. */
+  /** Schema metadata of an overwrite, which its transaction does not contain. */
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
-  /** Data format of a table that is being created, e.g. `2.2`. */
+  /** Data format of a new table, e.g. `2.2`. */
   readonly dataFormatVersion?: string;
-  /** True if rows of a table that is being created keep their ids when they move. */
+  /** True if rows of a new table keep their ids when they move. */
   readonly stableRowIds?: boolean;
-  /** The version a restore takes its content from. */
+  /** Content that a restore brings back. */
   readonly restored?: VersionContent;
   /**
-   * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0
-   * again, and its transaction has no file.
+   * True if the overwrite replaces a table that is rewritten at every change. Its fragments are numbered from
+   * 0 again, and its transaction has no file.
    */
   readonly rewritesTable?: boolean;
 }
 
-/** The writer that committed manifests name. */
+/** Writer that committed manifests name. */
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
 
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**
- * @param base the latest version, or null where the transaction creates the table; for a clone the version
- *   cloned
+ * Applies a transaction.
+ * @param base the latest version, or null if the transaction creates the table; for a clone, the cloned
+ *   version
  * @throws UnsupportedError for operations that this build does not commit
- * @throws TransactionConflictError where the base no longer has what the transaction changes
+ * @throws TransactionConflictError if the base no longer has what the transaction changes
  */
 export function applyTransaction(
   base: VersionContent | null,
   transaction: Transaction,
   context: ApplyContext,
 ): VersionContent {
-  // Plain objects from here on: a manifest file decodes its parts by getters, which a spread would lose.
+  // A plain object: a manifest file decodes its parts by getters, which a spread would lose.
   const plain = base && { manifest: base.manifest, indexSectionBytes: base.indexSectionBytes };
   const content = contentAfter(plain, operationOf(transaction), context);
   refuseLongMetadata(base?.manifest ?? null, content.manifest);
@@ -150,7 +150,10 @@ function newTable(context: ApplyContext): Manifest {
   });
 }
 
-/** The content of an old version with the counters of the current one, so that no id is given out twice. */
+/**
+ * Combines the content of an old version with the counters of the current one, so that no id is assigned
+ * twice.
+ */
 function restoreOver(current: Manifest, restored: VersionContent): VersionContent {
   const old = restored.manifest;
   if (hasStableRowIds(current) !== hasStableRowIds(old)) {
@@ -169,8 +172,8 @@ function restoreOver(current: Manifest, restored: VersionContent): VersionConten
 }
 
 /**
- * The current time, but always later than the version before, even where clocks disagree: versions are also
- * found by time. Never before 1970, which other readers of manifests have no numbers for.
+ * Returns the current time, but always a time after the previous version, even if clocks disagree: versions
+ * are also found by time. Never returns a time before 1970, which other readers cannot represent.
  */
 function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
   const earliest =
@@ -180,7 +183,7 @@ function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timesta
   return Timestamp.create({ seconds: Number(ns / NS_PER_SECOND), nanos: Number(ns % NS_PER_SECOND) });
 }
 
-/** The time of a version, in milliseconds since the epoch; 0 where its manifest has none. */
+/** Returns the time of a version in milliseconds since the epoch; 0 if its manifest has none. */
 export function timestampMillis({ timestamp }: Pick<Manifest, "timestamp">): number {
   return timestamp === undefined ? 0 : timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
 }

@@ -1,7 +1,7 @@
 /**
  * Makes the first version of a branch: a copy of another branch's version, under the same number. The files
- * stay where they are. Those in the source's own directory are found by a new base path; those that the
- * source has inherited itself keep the base path they have.
+ * stay in their directories. A new base path names the source's own directory. Files that the source has
+ * inherited keep their base path.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -10,7 +10,7 @@ import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/
 
 const MAX_BASE_ID = 0xffff_ffff;
 
-/** @param source the version that is cloned */
+/** @param source content of the cloned version */
 export function cloneVersion(source: VersionContent, clone: Clone): VersionContent {
   const { manifest } = source;
   const id = manifest.basePaths.reduce((next, base) => Math.max(next, base.id + 1), 0);

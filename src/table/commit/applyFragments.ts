@@ -1,10 +1,10 @@
 /**
- * Changes of a table's rows: how appends, deletions, updates, compactions and replaced files change the list
- * of fragments. A change is applied to the fragment as it is now, which may have newer columns than when the
- * change was planned.
+ * Applies changes of rows: appends, deletions, updates, compactions and replaced files change the list of
+ * fragments. A change applies to the current fragment, which may have newer columns than when the change was
+ * planned.
  *
- * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned. The fragments
- * of a compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids and
+ * A new fragment comes with id 0 and gets the next number above the highest ever assigned. The fragments of a
+ * compaction bring the numbers that they reserved. With stable row ids, new rows get the next unused ids, and
  * the number of the version that adds them.
  */
 
@@ -39,12 +39,13 @@ import { TransactionConflictError } from "./conflict.js";
 import { coverMovedRows, remapIndices, uncoverFields } from "./indexEntries.js";
 
 const MAX_FRAGMENT_ID = 0xffff_ffff;
-/** Stands for the place of row ids in messages. */
+/** File name in messages about row ids of a transaction. */
 const TRANSACTION = "transaction";
 
 /**
- * @param version the version that adds the rows
- * @param origins of rows that were moved, which bring their ids; without it, all rows are new
+ * Appends fragments.
+ * @param version number of the version that adds the rows
+ * @param origins of rows that were moved and bring their ids; without it, all rows are new
  */
 export function appendFragments(
   base: VersionContent,
@@ -66,7 +67,7 @@ export function appendFragments(
   return { manifest, indexSectionBytes: base.indexSectionBytes };
 }
 
-/** -1 where there never was a fragment. */
+/** Returns the highest fragment id ever assigned; -1 if there never was a fragment. */
 export function highestFragmentId(manifest: Manifest): number {
   let highest = manifest.maxFragmentId ?? -1;
   for (const fragment of manifest.fragments) if (fragment.id > highest) highest = fragment.id;
@@ -80,9 +81,9 @@ function checkedFragmentId(highestId: number): number | undefined {
 }
 
 /**
- * Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. Rows that were
- * moved come first; they keep their ids and the versions that created them.
- * @returns the number of new rows
+ * Gives rows of a new fragment ids from `firstRowId` on, created and last updated by `version`. Moved rows
+ * come first and keep their ids and the versions that created them.
+ * @returns number of new rows
  */
 function assignRowIds(
   fragment: DataFragment,
@@ -109,7 +110,7 @@ function assignRowIds(
   return newRows;
 }
 
-/** The same version for all rows of a fragment. */
+/** Encodes one version for all rows of a fragment. */
 function versionOfAll(rowCount: number, version: number): Uint8Array {
   const runs = [{ span: rangeSegment(0, rowCount), version }];
   return RowDatasetVersionSequence.encode(RowDatasetVersionSequence.create({ runs }));
@@ -119,8 +120,8 @@ const rangeSegment = (start: number, count: number): U64Segment =>
   U64Segment.create({ range: U64Range.create({ start, end: start + count }) });
 
 /**
- * The fragments of a column change. With stable row ids, the rows of a fragment whose files changed count as
- * updated by `version`.
+ * Changes the fragments of a column change. With stable row ids, the rows of a fragment whose files changed
+ * count as updated by `version`.
  */
 export function withUpdatedRows(
   base: Manifest,
@@ -143,7 +144,7 @@ export function reserveFragmentIds(base: VersionContent, count: number): Version
   return { ...base, manifest: { ...base.manifest, maxFragmentId } };
 }
 
-/** @throws TransactionConflictError where a fragment is gone */
+/** @throws TransactionConflictError if a fragment is gone */
 export function deleteRows(
   base: VersionContent,
   { updatedFragments, deletedFragmentIds }: Delete,
@@ -156,10 +157,10 @@ export function deleteRows(
 }
 
 /**
- * Rows that are moved to new fragments keep their stable ids, which the update brings, and the versions that
- * created them, which are looked up in the fragments that they are moved from.
- * @throws TransactionConflictError where a fragment is gone
- * @throws InvalidInputError where new rows have the id of a row that does not move
+ * Moves rows to new fragments. With stable row ids, the update brings their ids, and this function looks up
+ * the versions that created them in the fragments that they come from.
+ * @throws TransactionConflictError if a fragment is gone
+ * @throws InvalidInputError if a new row has the id of a row that does not move
  */
 export function updateRows(base: VersionContent, update: Update, version: number): VersionContent {
   const { updatedFragments, removedFragmentIds, newFragments } = update;
@@ -187,14 +188,13 @@ export function updateRows(base: VersionContent, update: Update, version: number
   );
 }
 
-/** True if all rows of a new fragment bring their ids. */
+/** Returns true if all rows of a new fragment bring their ids. */
 const holdsMovedRowsOnly = ({ inlineRowIds, physicalRows }: DataFragment): boolean =>
   inlineRowIds !== undefined &&
   rowsOfRuns(decodeLeadingRowIds(inlineRowIds, physicalRows, TRANSACTION)) === physicalRows;
 
 /**
- * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of
- * `removedIds` left out.
+ * Returns the fragments in their order, without those of `removedIds`. `change` replaces those of `changed`.
  */
 function changeFragments(
   { manifest }: VersionContent,
@@ -224,12 +224,10 @@ function requireFragments(manifest: Manifest, ids: readonly number[]): void {
 }
 
 /**
- * Replaces fragments by others that hold the same rows. All fragments are sorted by id afterwards, because
+ * Replaces fragments by new ones that hold the same rows. Sorts all fragments by id afterwards, because
  * readers that look fragments up by id rely on it.
- * @throws TransactionConflictError where a fragment is gone or had rows deleted since, or the id of a new one
- *   is taken
- * @throws InvalidInputError where an index covers only a part of what is merged, or is not rewritten along
- *   with it
+ * @throws TransactionConflictError if a fragment is gone, has rows deleted since, or a new one's id exists
+ * @throws InvalidInputError if an index covers only a part of a group, or is not rewritten along with it
  */
 export function rewriteFragments(base: VersionContent, rewrite: Rewrite): VersionContent {
   const { manifest } = base;
@@ -271,8 +269,8 @@ export function rewriteFragments(base: VersionContent, rewrite: Rewrite): Versio
 }
 
 /**
- * Refuses ids that another fragment has. Reserved ids can be taken nevertheless: a version that is published
- * ready-made may have been written before the reservation and have such ids.
+ * Refuses ids that another fragment has. Reserved ids can exist nevertheless: a staged version may have been
+ * written before the reservation and have such ids.
  */
 function requireFreeIds(
   manifest: Manifest,
@@ -289,9 +287,9 @@ function requireFreeIds(
 }
 
 /**
- * Replaces files by others for the same fields of the same rows.
- * @throws TransactionConflictError where a fragment is gone
- * @throws InvalidInputError where a file holds other fields than the one it replaces
+ * Replaces files by new ones for the same fields of the same rows.
+ * @throws TransactionConflictError if a fragment is gone
+ * @throws InvalidInputError if a file holds other fields than the one that it replaces
  */
 export function replaceFiles(base: VersionContent, { replacements }: DataReplacement): VersionContent {
   requireFragments(
@@ -313,7 +311,7 @@ export function replaceFiles(base: VersionContent, { replacements }: DataReplace
 function withFile(fragment: DataFragment, newFile: DataFile): DataFile[] {
   const fields = new Set(newFile.fields);
   const touched = fragment.files.filter((file) => file.fields.some((id) => fields.has(id)));
-  // Columns without a file were all null so far.
+  // Columns without a file have only been null so far.
   if (touched.length === 0) return [...fragment.files, newFile];
   const [old] = touched;
   const isSame =

@@ -1,7 +1,6 @@
 /**
- * Changes of a table's schema and metadata: columns added, altered and dropped, and the four text maps
- * (config, table metadata, schema metadata, field metadata). An index whose field is dropped is dropped with
- * it.
+ * Applies changes of the schema and metadata: columns that are added, altered and dropped, and the four text
+ * maps (config, table metadata, schema metadata, field metadata). Drops an index together with its field.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -14,14 +13,14 @@ import { TransactionConflictError } from "./conflict.js";
 import { retainIndices } from "./indexEntries.js";
 
 /**
- * Replaces the schema, and all fragments by those that go with it.
- * @param version the version that the change makes
+ * Replaces the schema, and all fragments by those that match it.
+ * @param version number of the version that the change makes
  */
 export function changeColumns(base: VersionContent, merge: Merge, version: number): VersionContent {
   const { manifest } = base;
   const { schema } = merge;
   const fragments = withUpdatedRows(manifest, merge.fragments, version).map(withoutDeadFiles(schema));
-  // A merge that says nothing about schema metadata leaves it as it is.
+  // A merge without schema metadata leaves it as it is.
   const schemaMetadata = merge.schemaMetadata.size > 0 ? merge.schemaMetadata : manifest.schemaMetadata;
   return retainIndices({
     ...base,
@@ -36,8 +35,8 @@ export function changeColumns(base: VersionContent, merge: Merge, version: numbe
 
 /**
  * Replaces the schema over the same files.
- * @throws TransactionConflictError where rows added after the change was planned would be left without files,
- *   which the reference cannot read
+ * @throws TransactionConflictError if rows added since the plan would lose all their files, which the
+ *   reference cannot read
  */
 export function projectSchema(base: VersionContent, { schema }: Project): VersionContent {
   const fragments = base.manifest.fragments.map(withoutDeadFiles(schema));
@@ -51,7 +50,7 @@ export function projectSchema(base: VersionContent, { schema }: Project): Versio
   return retainIndices({ ...base, manifest: { ...base.manifest, fields: schema, fragments } });
 }
 
-/** Drops files none of whose fields is left. A file that still has one keeps naming the others. */
+/** Drops files without any remaining field. A file with one keeps naming its dropped fields. */
 function withoutDeadFiles(schema: readonly Field[]): (fragment: DataFragment) => DataFragment {
   const ids = new Set(schema.map((field) => field.id));
   return (fragment) => {
@@ -61,7 +60,8 @@ function withoutDeadFiles(schema: readonly Field[]): (fragment: DataFragment) =>
 }
 
 /**
- * @throws TransactionConflictError where a field is gone
+ * Changes the text maps.
+ * @throws TransactionConflictError if a field is gone
  * @throws UnsupportedError for the forms that very old writers used
  */
 export function changeMetadata(base: VersionContent, update: UpdateConfig): VersionContent {

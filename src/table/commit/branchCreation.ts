@@ -1,12 +1,12 @@
 /**
  * Creates a branch. Under the lock of the table's refs:
  *
- *   clear what lies in tree/<branch> ─ transaction file ─ first manifest ─ hint ─ createExclusive(ref)
+ *     clear the orphans in tree/<branch> ─ transaction file ─ first manifest ─ hint ─ createExclusive(ref)
  *
- * The ref decides: until it exists there is no branch, even if there are files in the directory. Such files
- * were left by a crash of this or another engine, or by a deletion that a nested branch stood in the way of.
- * They belong to nobody, and the next creation clears them. An engine that doesn't take the lock may be
- * creating the same branch; one of the two gets the ref.
+ * The ref decides: until it exists, there is no branch, even if files are in its directory. Such files come
+ * from a crash of any engine, or from a deletion that a nested branch prevented. They belong to nobody, and
+ * the next creation clears them. An engine that ignores the lock may create the same branch; only one of the
+ * two gets the ref.
  */
 
 import { ageOfChangeMs, performance } from "../../async/timers.js";
@@ -58,37 +58,38 @@ import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction.js";
 
-/** Longer than another engine takes from writing the first manifest of a branch to writing its ref. */
+/** Milliseconds in which another engine certainly gets from a branch's first manifest to its ref. */
 const FOREIGN_CREATION_MS = 5_000;
 const MAX_WATCHED = 256;
 
 /**
- * When manifests were first seen that are dated in the future, by this process's own count: the clock was set
- * back.
+ * Time when this process first saw a manifest with a time in the future, by its own clock: the system clock
+ * was set back.
  */
 const firstSeenMs = new LruCache<number>(MAX_WATCHED);
 
-/** What a branch is made from. */
+/** Source of a new branch. */
 export interface BranchSource {
-  /** Null is the main branch. */
+  /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
-  /** Absent: the latest. */
+  /** Number of the version; absent: the latest. */
   readonly version?: number;
 }
 
-/** What a branch was made from, opened. */
+/** Opened source of a new branch. */
 interface OpenSource extends OpenVersion {
   readonly lineage: Lineage;
 }
 
 /**
+ * Creates a branch.
  * @param table any branch of the table
- * @returns the id of the transaction that made its first version
- * @throws InvalidInputError for an illegal name and for one whose directory would collide with another
- *   branch's, TableBranchAlreadyExistsError, and where the source does not exist TableBranchNotFoundError or
- *   TableVersionNotFoundError
- * @throws ConcurrentModificationError where another engine seems to be creating the same branch
- * @throws PublishUncertainError where the branch may or may not exist
+ * @returns id of the transaction that made the first version
+ * @throws InvalidInputError for an illegal name, or one whose directory would collide with another branch's
+ * @throws TableBranchAlreadyExistsError; TableBranchNotFoundError or TableVersionNotFoundError if the source
+ *   does not exist
+ * @throws ConcurrentModificationError if another engine seems to be creating the same branch
+ * @throws PublishUncertainError if the branch may exist
  */
 export function createBranch(
   table: TableAt,
@@ -117,14 +118,14 @@ export function createBranch(
       await writeFirstVersion(tableDirectory, opened, transaction, lease);
       await register(table, branch, opened, lease);
     } catch (error) {
-      // A branch that may exist needs its files.
+      // The branch may exist, and then needs its files.
       const refPath = branchRefPath(mainRoot, branch);
       if (!(error instanceof PublishUncertainError && error.path === refPath)) {
         await removeFirstVersion(tableDirectory, opened, transaction, lease).catch(() => undefined);
       }
       throw error;
     }
-    // Another engine's cleanup does not take the lock, and neither does dropping the table.
+    // Another engine's cleanup ignores the lock, and so does dropping the table.
     const current = await table.environment.manifests.read(disk, opened.path);
     if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
     const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
@@ -140,9 +141,9 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
   new TableBranchAlreadyExistsError(`branch ${branch} already exists`);
 
 /**
- * Removes orphans from the place of a new branch. Their writers are gone: a writer that takes the lock does
- * not hold it now, and another engine needs only a moment from the first manifest to the ref.
- * @throws ConcurrentModificationError where another engine's manifest is younger than that moment
+ * Removes orphans from the directory of a new branch. Their writers are gone: a writer that takes the lock
+ * does not hold it now, and another engine soon publishes the ref after the first manifest.
+ * @throws ConcurrentModificationError if another engine's manifest is too young
  */
 async function clearOrphans(
   { disk, root, mainRoot }: TableAt,
@@ -171,7 +172,7 @@ async function clearOrphans(
   }
 }
 
-/** True if another engine may still be making a branch that begins with this manifest. */
+/** Returns true if another engine may still be making a branch that begins with this manifest. */
 function isYoung(path: string, { modifiedNs, identity }: FileStat): boolean {
   const ageMs = ageOfChangeMs(modifiedNs);
   if (ageMs > -FOREIGN_CREATION_MS) return ageMs < FOREIGN_CREATION_MS;
@@ -262,8 +263,8 @@ async function register(
 }
 
 /**
- * Removes the files written for a branch whose creation failed, and the directories that this leaves empty.
- * Files that another engine has put beside them stay.
+ * Removes the files of a branch whose creation failed, and the directories that this leaves empty. Files of
+ * another engine beside them stay.
  */
 async function removeFirstVersion(
   { disk, root, mainRoot }: TableAt,

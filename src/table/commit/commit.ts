@@ -1,14 +1,14 @@
 /**
  * Commits a transaction, which makes a version visible:
  *
- *   write the transaction file ─ lock ─ find the latest version ─ check against what came in between
- *        ─ publish the manifest of latest + 1 (publication.ts) ─ unlock
+ *     write the transaction file ─ lock ─ find the latest version ─ check against the commits in between
+ *          ─ publish the manifest of latest + 1 (publication.ts) ─ unlock
  *
- * The exclusive creation of the manifest decides; the lock only saves writers from losing races. An engine
- * that does not take the lock can still commit first. Then the loop starts over on the newer version, as it
- * does where the lock was lost while this process was suspended. The order makes a crash harmless at every
- * point: before the creation nothing refers to what was written, after it the version is complete and only
- * the hint may be old.
+ * The exclusive creation of the manifest decides. The lock only saves writers from losing races: an engine
+ * that ignores it can still commit first. Then the loop starts over on the newer version. It also starts over
+ * if the lock was lost while this process was suspended. A crash is harmless at every point: before the
+ * creation nothing refers to the new files, and after it the version is complete and only the hint may be
+ * old.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -34,39 +34,39 @@ import { CommitAttempts, type CommitOptions, type CreationOptions } from "./comm
 import { TransactionConflictError } from "./conflict.js";
 import { withFiles } from "./publication.js";
 
-/** A change as it was planned on one version. */
+/** A change that was planned on one version. */
 export interface PlannedChange {
   readonly transaction: Transaction;
-  /** Removes the files written for the change; called where it did not become a version. */
+  /** Removes the files of the change; called if it did not become a version. */
   readonly discard?: () => Promise<void>;
 }
 
-/** A table or branch to change, as it was opened. */
+/** An opened table or branch to change. */
 export interface ChangeTarget<Environment extends TableEnvironment = TableEnvironment> {
   readonly table: TableAt<Environment>;
   readonly latest: LatestVersion;
 }
 
-/** A committed change and the plan that was committed in the end. */
+/** A committed change, and its last plan. */
 export interface CommittedPlan<Plan> {
   readonly committed: OpenVersion;
   readonly plan: Plan;
 }
 
-/** Lost races after which a commit gives up. */
+/** Maximum number of lost races before a commit fails. */
 const MAX_ATTEMPTS = 20;
-/** Times a change is planned before it gives up. */
+/** Maximum number of plans before a change fails. */
 const MAX_PLANS = 20;
 
 /**
  * Commits a change to an existing table. A transaction that was planned on an older version is rebased,
- * unless a commit made since then conflicts with it.
- * @param base the version that the transaction was planned on
- * @throws TableReplacedError where another table lies there by now
- * @throws ConcurrentModificationError where the change conflicts, or lost too many races
- * @throws TableGoneError where the table has no versions; TableVersionNotFoundError where the version to
- *   restore does not exist
- * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ * unless a later commit conflicts with it.
+ * @param base version that the transaction was planned on
+ * @throws TableReplacedError if another table lies in the directory now
+ * @throws ConcurrentModificationError if the change conflicts, or lost too many races
+ * @throws TableGoneError if the table has no versions; TableVersionNotFoundError if the version to restore
+ *   does not exist
+ * @throws PublishUncertainError if the version may exist; its files must stay
  */
 export async function commitTransaction(
   base: OpenLatest,
@@ -86,7 +86,7 @@ export async function commitTransaction(
       },
     ),
   );
-  // The commit stands. An error here would pass for a failed commit, whose files are removed.
+  // The commit stands. An error here would look like a failed commit, whose files are removed.
   await table.environment.afterCommit?.(committed).catch(() => undefined);
   return committed;
 }
@@ -114,14 +114,14 @@ async function commitOverLatest(
 }
 
 /**
- * Commits a change to the table as it is now: plans it on the latest version and, where a commit made
- * meanwhile conflicts with it, plans it again on the version of that commit.
- * @param plan returns what to commit over the given version, or null where there is nothing to do; it throws
- *   a TransactionConflictError where that version was overtaken during planning, and is then called again
- *   with a newer one
- * @returns null where there was nothing to do
- * @throws errors of `plan` and of {@link commitTransaction}; TableReplacedError where the versions lie in
- *   another directory; ConcurrentModificationError where other commits keep getting in between
+ * Commits a change to the current table: plans it on the latest version. If a later commit conflicts with it,
+ * plans it again on that commit's version.
+ * @param plan returns the change to commit over a version, or null without a change. If a newer version
+ *   overtook its version during planning, it throws a TransactionConflictError and is called again
+ * @returns null if there is nothing to change
+ * @throws errors of `plan` and of {@link commitTransaction}
+ * @throws TableReplacedError if the versions lie in another directory; ConcurrentModificationError if other
+ *   commits keep getting in between
  */
 export async function commitPlanned<Environment extends TableEnvironment, Plan extends PlannedChange>(
   target: ChangeTarget<Environment>,
@@ -160,7 +160,7 @@ export async function commitPlanned<Environment extends TableEnvironment, Plan e
   }
 }
 
-/** @throws TableReplacedError where the versions lie in another directory than when the table was opened */
+/** @throws TableReplacedError if the versions lie in another directory than when the table was opened */
 async function readLatest<Environment extends TableEnvironment>({
   table,
   latest,
@@ -175,7 +175,7 @@ async function readLatest<Environment extends TableEnvironment>({
       checkWriterFlags(base.file.manifest, base.path);
       return base;
     }
-    // It was the latest, but was superseded and cleaned up since, or the table was dropped.
+    // The version was superseded and cleaned up meanwhile, or the table was dropped.
     if (attempt === MAX_ATTEMPTS)
       throw new ConcurrentModificationError(`${table.root}: versions come and go`);
     await backOff(attempt);
@@ -183,13 +183,13 @@ async function readLatest<Environment extends TableEnvironment>({
 }
 
 /**
- * Commits the first version of a table. Returns null where the table already has versions or another writer
- * was first.
- * @param anchor the table that was declared; where there is none, its directory is made
+ * Commits the first version of a table.
+ * @param anchor the declared table; if there is none, its directory is made
  * @param transaction an overwrite
- * @throws TableReplacedError where another table lies there by now
- * @throws ConcurrentModificationError where the directory is dropped meanwhile
- * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ * @returns null if the table already has versions or another writer was first
+ * @throws TableReplacedError if another table lies in the directory now
+ * @throws ConcurrentModificationError if the directory is dropped meanwhile
+ * @throws PublishUncertainError if the version may exist; its files must stay
  */
 export async function commitCreation(
   table: TableAt,
@@ -209,7 +209,7 @@ export async function commitCreation(
     await disk.makeDirectory(versions);
     return create(UNSHARED_LEASE);
   }
-  // The lock is taken in it.
+  // The lock needs the directory.
   if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(table.root);
   try {
     return await withTableLock(table, { signal: options.signal }, async (lease) => {
@@ -227,13 +227,13 @@ export async function commitCreation(
 }
 
 /**
- * Commits a change as the version right after the one it was planned on, and as no other: a change that
- * rewrites the whole table is planned again rather than rebased. The transaction is kept in the manifest
- * alone, and fragments are numbered from 0. The caller holds the table's lock.
+ * Commits a change as the direct successor of the version that it was planned on. Such a change rewrites the
+ * whole table, so it is planned again rather than rebased. Only the manifest stores the transaction, and
+ * fragments are numbered from 0. The caller holds the table's lock.
  * @param base the latest version, which the transaction was planned on
- * @returns null where another writer took the number
- * @throws LeaseLostError, OverruledError where the lock was lost
- * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ * @returns null if another writer took the number
+ * @throws LeaseLostError or OverruledError if the lock was lost
+ * @throws PublishUncertainError if the version may exist; its files must stay
  */
 export function commitSuccessor(
   base: OpenLatest,
@@ -244,7 +244,7 @@ export function commitSuccessor(
   return attempts.tryOver(base, lease, {});
 }
 
-/** A table dropped before we got its lock looks like a missing directory. */
+/** Reports a missing directory as a missing table: the table was dropped before this writer got the lock. */
 async function withMissingAsNotFound<T>(tableRoot: string, commit: () => Promise<T>): Promise<T> {
   try {
     return await commit();

@@ -1,6 +1,6 @@
 /**
- * The attempts of one commit. They share the transaction, its file and the record of what was already
- * checked. Each attempt reads the latest version from the disk and publishes the manifest of the next one.
+ * Makes the attempts of one commit. They share the transaction, its file and the list of checked versions.
+ * Each attempt reads the latest version from the disk and publishes the manifest of the next one.
  */
 
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
@@ -22,7 +22,9 @@ import { checkConflict, keepsFields, namedFields, TransactionConflictError } fro
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from "./transaction.js";
 
-/** Up to this many versions in between are opened by their numbers; for more, the directory is listed. */
+/**
+ * Number of versions in between up to which each is opened by its number; for more, the directory is listed.
+ */
 const MAX_PROBED_VERSIONS = 64;
 
 export interface CommitOptions {
@@ -30,14 +32,9 @@ export interface CommitOptions {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
-  /**
-   * True if a change that was committed since the base version has to be seen by the plan of this one,
-   * although the conflict table lets both stand.
-   */
+  /** Returns true if this change must be planned again after a commit that the conflict table allows. */
   readonly mustSee?: (other: Transaction) => boolean;
-  /**
-   * Called under the lock, right before the version is published. An error that it throws ends the commit.
-   */
+  /** Called under the lock, right before the version is published. If it throws, the commit fails. */
   readonly verify?: () => Promise<void>;
 }
 
@@ -47,9 +44,12 @@ export interface CreationOptions extends CommitOptions {
   /** True if rows keep their ids when they move. */
   readonly stableRowIds?: boolean;
   readonly scheme: NamingScheme;
-  /** Nobody else can know of the directory yet, so no versions are looked for and its lock is not taken. */
+  /**
+   * True if nobody else knows the directory yet, so that the commit need not look for versions or take the
+   * lock.
+   */
   readonly unshared?: boolean;
-  /** The table's directory was made, or is known to be there. */
+  /** True if the table's directory exists. */
   readonly isPlaced?: boolean;
 }
 
@@ -58,11 +58,11 @@ export class CommitAttempts {
   readonly #anchor: TableAnchor;
   readonly #transaction: Transaction;
   readonly #transactionBytes: Uint8Array;
-  /** The commit keeps nothing of the version before but the table's settings; see {@link commitSuccessor}. */
+  /** True if the commit keeps only the table's settings; see {@link commitSuccessor}. */
   readonly #rewritesTable: boolean;
-  /** Versions up to this one do not conflict with the transaction. */
+  /** Highest version that was checked and does not conflict. */
   #checkedUpTo: number;
-  /** Fields that the transaction names and that one of those versions lacks. */
+  /** Fields that the transaction names and that one of the checked versions lacks. */
   readonly #droppedFields = new Set<number>();
   #transactionFileWritten = false;
 
@@ -75,12 +75,12 @@ export class CommitAttempts {
     this.#checkedUpTo = transaction.readVersion;
   }
 
-  /** The version that the transaction was planned on. */
+  /** Version that the transaction was planned on. */
   get readVersion(): number {
     return this.#transaction.readVersion;
   }
 
-  /** Null where another writer took the number, or the latest version is another one than was found. */
+  /** Makes one attempt; returns null if another writer took the number, or the latest version has changed. */
   async tryOver(latest: VersionEntry, lease: LockLease, options: CommitOptions): Promise<OpenVersion | null> {
     const base = await readManifestAnew(this.table.environment, latest);
     if (base === null) return null;
@@ -98,8 +98,7 @@ export class CommitAttempts {
   }
 
   /**
-   * Makes sure that this is the table that the change was planned on: the commits of another one mean nothing
-   * to it.
+   * Checks that this is the table that the change was planned on; the commits of another table prove nothing.
    */
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
@@ -142,7 +141,7 @@ export class CommitAttempts {
   }
 
   /**
-   * @throws ConcurrentModificationError where a version committed after the one read conflicts with the
+   * @throws ConcurrentModificationError if a version committed after the one read conflicts with the
    *   transaction
    */
   async #checkConflicts(latest: VersionEntry, base: ManifestFile, { mustSee }: CommitOptions): Promise<void> {
@@ -162,8 +161,7 @@ export class CommitAttempts {
       let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other, schema);
       if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
       if (verdict === "ok") {
-        // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the
-        // version before.
+        // Reading the fields decodes all fragments, so this is skipped if the fields have not changed.
         if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
         continue;
       }
@@ -181,7 +179,7 @@ export class CommitAttempts {
   }
 
   /**
-   * @throws TransactionConflictError where a field that the transaction names was dropped and its id given to
+   * @throws TransactionConflictError if a field that the transaction names was dropped and its id given to
    *   another
    */
   #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
@@ -197,7 +195,7 @@ export class CommitAttempts {
     }
   }
 
-  /** The versions after the checked ones, up to the latest. Some of them may be gone. */
+  /** Lists the versions after the checked ones, up to the latest. Some of them may be gone. */
   async #versionsSince(latest: VersionEntry): Promise<VersionEntry[]> {
     const first = this.#checkedUpTo + 1;
     const count = latest.version - this.#checkedUpTo;
@@ -210,7 +208,7 @@ export class CommitAttempts {
     return all.filter((entry) => entry.version >= first && entry.version <= latest.version);
   }
 
-  /** @throws TransactionConflictError where more versions are missing than numbers were skipped */
+  /** @throws TransactionConflictError if more versions are missing than numbers were skipped */
   async #requireSkipped(missing: number, latest: VersionEntry): Promise<void> {
     const gap = await readGap(this.table);
     const first = this.#checkedUpTo + 1;
@@ -236,22 +234,19 @@ export class CommitAttempts {
     return file;
   }
 
-  /**
-   * Writes before the lock is taken what can be written by then: the shorter the lock is held, the sooner
-   * others get it.
-   */
+  /** Writes the transaction file before the lock is taken, so that the lock is held for less time. */
   async writeAhead(): Promise<void> {
     try {
       await this.#writeTransactionFile();
     } catch (error) {
-      // The table was dropped, or never had the directory. Which of the two it is shows under the lock.
+      // The table was dropped, or never had the directory; the next look under the lock tells which.
       if (codeOf(error) !== "ENOENT") throw error;
     }
   }
 
   /**
-   * Does not sync the file: the manifest holds the same bytes, so the version can be read without it. The
-   * caller makes the directory.
+   * Writes the transaction file into an existing directory. Does not sync it: the manifest holds the same
+   * bytes.
    */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
@@ -268,7 +263,7 @@ export class CommitAttempts {
     }
   }
 
-  /** Never rejects: a file that it can't remove is garbage that nothing refers to. */
+  /** Removes the transaction file. Never rejects: nothing refers to a file that remains. */
   async removeTransactionFile(): Promise<void> {
     if (!this.#transactionFileWritten) return;
     this.#transactionFileWritten = false;

@@ -1,31 +1,34 @@
 /**
- * Decides whether a transaction planned on an older version may still be committed over one committed since.
- * The table is the reference's (rows: mine; columns: the other, committed one), so that engines sharing a
- * table agree:
+ * Decides if a transaction that was planned on an older version may be committed over a newer commit. The
+ * table equals the reference's (rows: mine; columns: the committed one), so that engines that share a table
+ * agree:
  *
- *                  Append Delete  Overwr Create Rewrite Merge Project Restore Reserve Update  Data
- *                         Update  ite    Index                                        Config  Replacement
- *   Append         ok     ok      X      ok     ok      ok 1  ok 1    X       ok      ok      ok
- *   Delete, Update ok     R frag  X      ok     R frag  R     ok      X       ok      ok      R frag
- *   Overwrite      ok     ok      R      ok     ok      ok    ok      ok      ok      X key   ok
- *   CreateIndex    ok     ok 5    X      R name R cover ok    ok      X       ok      ok      R field
- *   Rewrite        ok     R frag  X      R cover R frag R     ok      X       ok      ok      R frag
- *   Merge          R      R       X      ok     R       R     X       X       ok      ok 3    R
- *   Project        ok 4   ok 4    X      ok     ok      R     R       X       ok      ok 3    ok 4
- *   Restore        ok     ok      ok     ok     ok      ok    ok      ok      ok      ok      ok
- *   Reserve        ok     ok      X      ok     ok      ok    ok      X       ok      ok      ok
- *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
- *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
+ *                      Append Delete  Overwr Create Rewrite Merge Project Restore Reserve Update  Data
+ *                             Update  ite    Index                                        Config  Replacement
+ *       Append         ok     ok      X      ok     ok      ok 1  ok 1    X       ok      ok      ok
+ *       Delete, Update ok     R frag  X      ok     R frag  R     ok      X       ok      ok      R frag
+ *       Overwrite      ok     ok      R      ok     ok      ok    ok      ok      ok      X key   ok
+ *       CreateIndex    ok     ok 5    X      R name R cover ok    ok      X       ok      ok      R field
+ *       Rewrite        ok     R frag  X      R cover R frag R     ok      X       ok      ok      R frag
+ *       Merge          R      R       X      ok     R       R     X       X       ok      ok 3    R
+ *       Project        ok 4   ok 4    X      ok     ok      R     R       X       ok      ok 3    ok 4
+ *       Restore        ok     ok      ok     ok     ok      ok    ok      ok      ok      ok      ok
+ *       Reserve        ok     ok      X      ok     ok      ok    ok      X       ok      ok      ok
+ *       UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
+ *       DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
- * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one; an index on a
- * field is one on what the field is in, and on its parts, as well (stricter than the reference). 1: R where
- * rows written under the older schema could break a NOT NULL column, or have values for a column that is no
- * longer in the schema. 2: where metadata or the same key is set. 3 to 5 are ours; being stricter only means
- * to plan again. 3: R where the other sets field or schema metadata, which the schema of mine would revert.
- * 4: R where mine is not known to leave nullability as it is and the other brings values. 5: R where the
- * other gave an indexed column other values in place, which is ours too. Cloning and adding base paths
- * conflict with nothing. An operation that this build does not know conflicts with everything but a restore,
- * which needs nothing of what it replaces.
+ * R = retryable, X = incompatible. `frag`, `key` and so on: only if both touch the same one. An index on a
+ * field also concerns the field's parents and children (stricter than the reference).
+ *
+ * 1. R if rows written under the older schema could break a NOT NULL column, or have values for a dropped
+ *    column.
+ * 2. X only if metadata or the same key is set.
+ * 3. R if the committed one sets field or schema metadata, which the schema of mine would revert (stricter).
+ * 4. R if mine may change nullability and the committed one brings values (stricter).
+ * 5. R if the committed one changed an indexed column in place (stricter).
+ *
+ * Being stricter only means to plan again. Cloning and adding base paths conflict with nothing. An unknown
+ * operation conflicts with everything but a restore, which needs nothing of the current version.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -47,16 +50,15 @@ import { withRelatedFields } from "./relatedFields.js";
 import { type Operation, type OperationKind, operationOf } from "./transaction.js";
 
 /**
+ * Verdict on a transaction:
+ *
  * - `ok`: commit over it;
  * - `retryable`: plan the same change again on the newer version;
  * - `incompatible`: the change may have lost its meaning.
  */
 export type ConflictVerdict = "ok" | "retryable" | "incompatible";
 
-/**
- * A change that conflicts with a commit made after its base version, or with what that commit left of the
- * table.
- */
+/** Thrown when a change conflicts with a later commit, or with the table that this commit left. */
 export class TransactionConflictError extends ConcurrentModificationError {
   readonly verdict: Exclude<ConflictVerdict, "ok">;
 
@@ -69,9 +71,9 @@ export class TransactionConflictError extends ConcurrentModificationError {
 type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }>;
 
 /**
- * The verdict on committing `mine` over `other`, which was committed after the version mine was planned on.
- * @param schema gives the fields of the version to commit over, by which parts of columns are told; called
- *   where needed
+ * Judges the commit of `mine` over `committed`, which was committed after the version that mine was planned
+ * on.
+ * @param schema returns the fields of the version to commit over, for parents and children of columns
  */
 export function checkConflict(
   mine: Transaction,
@@ -111,8 +113,8 @@ export function checkConflict(
 }
 
 /**
- * Fields for which a transaction brings values or an index, and which it knows only by their ids. The id of a
- * dropped field may be given to another field, which must not get these values or this index.
+ * Returns the fields for which a transaction brings values or an index, and which it names only by id. The id
+ * of a dropped field may be reused for a field that must not get these values or this index.
  */
 export function namedFields(mine: Transaction): ReadonlySet<number> {
   const operation = operationOf(mine);
@@ -129,7 +131,7 @@ export function namedFields(mine: Transaction): ReadonlySet<number> {
   }
 }
 
-/** True if the version that a transaction made has the same fields as the one before it. */
+/** Returns true if a transaction leaves the fields of the version as they are. */
 export function keepsFields(other: Transaction): boolean {
   const { kind } = operationOf(other);
   switch (kind) {
@@ -158,21 +160,18 @@ function checkAppend(fragments: readonly DataFragment[], other: Operation): Conf
   if (other.kind === "merge") {
     return retryableIf(lacksRequiredColumn(fragments, other.value) || hasOtherColumn(fragments, other.value));
   }
-  // Where nullability was tightened, the appended rows were never checked against it.
+  // The appended rows were never checked against tightened nullability.
   if (other.kind === "project") return retryableIf(!other.value.preservesNullability);
   return "ok";
 }
 
-/**
- * True if the fragments have values for a column that is not, or no longer, in the new schema: they would be
- * lost.
- */
+/** Returns true if the fragments have values for a column that the new schema lacks; they would be lost. */
 function hasOtherColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
   const ids = new Set(merge.schema.map((field) => field.id));
   return fragments.some((fragment) => fragment.files.some((file) => file.fields.some((id) => !ids.has(id))));
 }
 
-/** True if a NOT NULL column of the new schema has no values in the fragments. */
+/** Returns true if the fragments lack values for a NOT NULL column of the new schema. */
 function lacksRequiredColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
   const parents = new Set(merge.schema.map((field) => field.parentId));
   const required = merge.schema.filter((field) => !field.nullable && !parents.has(field.id));
@@ -182,7 +181,10 @@ function lacksRequiredColumn(fragments: readonly DataFragment[], merge: Merge): 
   });
 }
 
-/** A NOT NULL leaf below a nullable parent may be missing along with the parent. */
+/**
+ * Returns true if a leaf and all its parents are NOT NULL. Below a nullable parent, a NOT NULL leaf may be
+ * missing along with the parent.
+ */
 function isRequiredFromTheTop(leaf: Field, schema: readonly Field[]): boolean {
   const byId = new Map(schema.map((field) => [field.id, field]));
   let field: Field | undefined = leaf;
@@ -206,7 +208,7 @@ function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation
     case "dataReplacement":
       return retryableIf(intersect(touchedFragments(mine), touchedFragments(other)));
     case "project":
-      // Where nullability was tightened, the new rows were never checked against it.
+      // The new rows were never checked against tightened nullability.
       return retryableIf(
         mine.kind === "update" && mine.value.newFragments.length > 0 && !other.value.preservesNullability,
       );
@@ -215,7 +217,7 @@ function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation
   }
 }
 
-/** Ids of the fragments an operation changes or removes. */
+/** Returns the ids of the fragments that an operation changes or removes. */
 function touchedFragments(operation: Operation): Set<number> {
   switch (operation.kind) {
     case "delete":
@@ -305,7 +307,7 @@ function checkProject(mine: Project, other: Operation): ConflictVerdict {
     case "append":
     case "update":
     case "dataReplacement":
-      // Their rows were never checked against a column that is to be NOT NULL.
+      // The new rows were never checked against a column that becomes NOT NULL.
       return retryableIf(!mine.preservesNullability);
     case "updateConfig":
       return retryableIf(changesSchemaMetadata(other.value));
@@ -314,7 +316,7 @@ function checkProject(mine: Project, other: Operation): ConflictVerdict {
   }
 }
 
-/** True if the update sets metadata that a schema planned before it would revert. */
+/** Returns true if the update sets metadata that a schema planned before it would revert. */
 const changesSchemaMetadata = (update: UpdateConfig): boolean =>
   isChange(update.schemaMetadataUpdates) ||
   update.fieldMetadataUpdates.length > 0 ||
@@ -345,7 +347,7 @@ function checkDataReplacement(
 const replacedFields = (replacement: DataReplacement): number[] =>
   replacement.replacements.flatMap((group) => group.newFile?.fields ?? []);
 
-/** Pairs of fragment and field. */
+/** Returns pairs of fragment and field as texts. */
 const replacedCells = (replacement: DataReplacement): Set<string> =>
   new Set(
     replacement.replacements.flatMap((group) =>
@@ -371,7 +373,7 @@ function checkCreateIndex(
     case "dataReplacement":
       return retryableIf(hasIndexOnAny(mine.value.newIndices, replacedFields(other.value), schema));
     case "update":
-      // Empty unless it gave columns other values in place.
+      // Empty unless the update changed columns in place.
       return retryableIf(hasIndexOnAny(mine.value.newIndices, other.value.fieldsModified, schema));
     default:
       return "ok";
@@ -381,7 +383,7 @@ function checkCreateIndex(
 const indexNames = ({ value }: OperationOf<"createIndex">): Set<string> =>
   new Set([...value.newIndices, ...value.removedIndices].map((index) => index.name));
 
-/** True if an index is on any of the fields, on a field that one of them is in, or on a part of one. */
+/** Returns true if an index is on any of the fields, or on their parents or children. */
 function hasIndexOnAny(
   indices: readonly IndexMetadata[],
   fields: readonly number[],
@@ -392,7 +394,7 @@ function hasIndexOnAny(
   return intersect(indexed, withRelatedFields(schema(), fields));
 }
 
-/** An index without a bitmap may cover anything. */
+/** Returns true if an index covers one of the fragments. An index without a bitmap may cover any. */
 function coversAny(indices: readonly IndexMetadata[], fragmentIds: ReadonlySet<number>): boolean {
   return indices.some((index) => {
     const covered = coverageOf(index);
@@ -444,7 +446,7 @@ function mapsClash(a: UpdateMap | undefined, b: UpdateMap | undefined): boolean 
 
 const keysOf = (update: UpdateMap): Set<string> => new Set(update.updateEntries.map((entry) => entry.key));
 
-/** The deprecated forms of a config update lie in `unknown`: they may touch any key. */
+/** Returns true if an update sets one of the keys. The deprecated forms, in `unknown`, may set any key. */
 function touchesKeys(update: UpdateMap | undefined, keys: ReadonlySet<string>, whole: UpdateConfig): boolean {
   if (whole.unknown !== undefined) return true;
   return update !== undefined && (update.replace || intersect(keysOf(update), keys));
@@ -452,7 +454,7 @@ function touchesKeys(update: UpdateMap | undefined, keys: ReadonlySet<string>, w
 
 // ------------------------------------------------------------------------------------------- write-ahead log
 
-/** Operations a change of the write-ahead log's state tolerates. */
+/** Operations that a change of the write-ahead log's state tolerates. */
 const MEM_WAL_NEUTRAL: ReadonlySet<string> = new Set([
   "createIndex",
   "rewrite",

@@ -1,13 +1,13 @@
-/** Which fragments an index covers. */
+/** Decodes and encodes the set of fragments that an index covers. */
 
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import type { IndexMetadata } from "../../format/table.js";
 
-/** Far more fragments than a table has. */
+/** Upper limit for fragment ids, far above the number of fragments of a table. */
 const MAX_FRAGMENTS = 2 ** 26;
 
 /**
- * Ids of the fragments that an index covers; null where the index does not tell, so that it may cover any.
+ * Returns the ids of the fragments that an index covers; null if the index has no bitmap and may cover any.
  * @throws CorruptFileError
  */
 export function coverageOf(index: IndexMetadata): Set<number> | null {
@@ -18,7 +18,7 @@ export function coverageOf(index: IndexMetadata): Set<number> | null {
 }
 
 /**
- * Ids of the fragments that at least one of the indexes covers; null where one may cover any.
+ * Returns the ids of the fragments that at least one of the indexes covers; null if one may cover any.
  * @throws CorruptFileError
  */
 export function jointCoverageOf(indexes: readonly IndexMetadata[]): Set<number> | null {
@@ -31,16 +31,16 @@ export function jointCoverageOf(indexes: readonly IndexMetadata[]): Set<number> 
   return all;
 }
 
-/** The same index, covering the fragments given. */
+/** Returns the index with another coverage. */
 export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): IndexMetadata => ({
   ...index,
   fragmentBitmap: encodeRoaring(Uint32Array.from(ids).sort()),
 });
 
 /**
- * Highest versions, by the messages of their details, of indexes that know rows by their ids. Lance 14 makes
- * B-trees of version 1 where row ids are stable, which know rows by their addresses. No query asks them:
- * Lance 12 and 13 cover rows that they moved, as if the index knew them by their ids.
+ * Highest version of indexes that identify rows by their ids, by the message type of their details. Lance 14
+ * makes BTREE indexes of version 1 on tables with stable row ids, which identify rows by their addresses.
+ * Queries ignore them, because Lance 12 and 13 claim coverage of moved rows as if these indexes used ids.
  */
 const OF_IDS: ReadonlyMap<string, number> = new Map([
   ["VectorIndexDetails", 2],
@@ -52,8 +52,8 @@ const OF_IDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Tells whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says
- * nothing about rows that were moved. So may an index of a type or a version that is unknown here.
+ * Returns true if an index identifies its rows by fragments and offsets even on a table with stable row ids,
+ * and so knows nothing about moved rows. Also true for an unknown type or version.
  */
 export function knowsPlaces({ indexDetails, indexVersion = 0 }: IndexMetadata): boolean {
   const typeUrl = indexDetails?.typeUrl ?? "";

@@ -1,7 +1,7 @@
 /**
  * Updates the list of a version's indexes when the table changes. The bitmap of an index names the fragments
- * that it covers. Rows of other fragments are found by scanning, so it is always right to leave a fragment
- * out of the bitmap, and never right to name one that was changed.
+ * that it covers; queries scan the others. Leaving a fragment out of the bitmap is always correct. Naming a
+ * changed fragment never is.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -12,8 +12,8 @@ import { coverageOf, knowsPlaces, withCoverage } from "./indexCoverage.js";
 import { withRelatedFields } from "./relatedFields.js";
 
 /**
- * Name of the index that records which fragments were merged into which, while other indexes still know the
- * rows by their old addresses. Where it exists, an index covers more than its bitmap tells.
+ * Name of the index that records merged fragments while other indexes still use the old row addresses. If it
+ * exists, an index covers more than its bitmap tells.
  */
 export const DEFERRED_REMAP_INDEX = "__lance_frag_reuse";
 
@@ -24,7 +24,7 @@ const withIndices = (content: VersionContent, indices: readonly IndexMetadata[])
   indexSectionBytes: encodeIndexSection(indices),
 });
 
-/** Adds and removes indexes. The segments of one index share its name, so only ids count. */
+/** Adds and removes indexes. The segments of one index share its name, so this compares ids only. */
 export function changeIndices(
   base: VersionContent,
   { newIndices, removedIndices }: CreateIndex,
@@ -46,8 +46,8 @@ export function retainIndices(content: VersionContent): VersionContent {
 }
 
 /**
- * Removes fragments in which values of the fields have changed from the coverage of all indexes on any of
- * these fields, on a field that one of them is in, or on a part of one.
+ * Removes fragments whose values in some fields have changed from the coverage of all indexes on these
+ * fields, or on their parents or children.
  */
 export function uncoverFields(
   content: VersionContent,
@@ -67,10 +67,10 @@ export function uncoverFields(
 }
 
 /**
- * Adds fragments of moved rows to the coverage of indexes that know these rows by their stable ids: of those
- * that covered all fragments that the rows were in, and that are on none of the fields whose values changed,
- * nor on a field that one is in, nor on a part of one.
- * @param changed ids of fields; without any, nothing is known of what changed
+ * Adds fragments of moved rows to the coverage of indexes that identify these rows by their stable ids. Such
+ * an index must have covered all fragments that the rows come from. It must not be on a changed field, nor on
+ * a parent or child of one.
+ * @param changed ids of the changed fields; empty if they are unknown
  */
 export function coverMovedRows(
   content: VersionContent,
@@ -92,12 +92,11 @@ export function coverMovedRows(
 }
 
 /**
- * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses
- * for ids, an index that covers such fragments must have been rewritten for the new addresses, and
- * `rewritten` names the result. With stable ids only those need to be that know places; such a one no longer
- * covers the fragments unless it was rewritten.
- * @throws InvalidInputError where an index covers only a part of a group, or had to be rewritten and is not
- *   in `rewritten`
+ * Updates the indexes after fragments were replaced by others with the same rows. If row ids are addresses,
+ * an index that covers such fragments must have been rewritten for the new addresses, and `rewritten` names
+ * the result. With stable ids, only an index that uses addresses needs this. Without a rewrite, that index no
+ * longer covers the fragments.
+ * @throws InvalidInputError if an index covers only a part of a group, or lacks its rewritten form
  */
 export function remapIndices(
   content: VersionContent,
@@ -141,7 +140,7 @@ function replacedBy(index: IndexMetadata, entry: RewrittenIndex): IndexMetadata 
     indexDetails: newIndexDetails ?? index.indexDetails,
     indexVersion: newIndexVersion,
     files: newIndexFiles,
-    // The rewritten index lies in the table's own directory, even if the one before was inherited.
+    // The rewritten index lies in the table's own directory, even if the old one was inherited.
     baseId: undefined,
   };
 }

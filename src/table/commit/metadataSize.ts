@@ -1,13 +1,16 @@
-/** The limit on a table's metadata. */
+/** Limits the size of a table's metadata. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 
-/** Approximate limit in bytes for all metadata of a version, because every reader of the table reads them. */
+/**
+ * Approximate maximum of a version's metadata in bytes, because every reader of the table reads all of it.
+ */
 const MAX_METADATA_BYTES = 2 ** 24;
 
 /**
- * A table to which another engine gave more metadata stays writable as long as its metadata does not grow.
+ * Refuses more metadata than the limit. A table that another engine gave more stays writable as long as its
+ * metadata does not grow.
  * @throws InvalidInputError
  */
 export function refuseLongMetadata(before: Manifest | null, after: Manifest): void {

@@ -1,6 +1,6 @@
 /**
- * The indexes of a version by name: an index is one segment or several, and a fragment is in at most one of
- * them.
+ * Groups the indexes of a version by name. An index has one or several segments, and each fragment is in at
+ * most one of them.
  */
 
 import type { IndexMetadata, Manifest } from "../../format/table.js";
@@ -10,12 +10,12 @@ import { coverageOf } from "./indexCoverage.js";
 
 export interface NamedIndex {
   readonly name: string;
-  /** At least one. */
+  /** Segments of the index, at least one. */
   readonly segments: readonly IndexMetadata[];
 }
 
 /**
- * All indexes by name, without those that are the format's own bookkeeping.
+ * Lists all indexes by name, without those of the format's own bookkeeping.
  * @throws CorruptFileError
  */
 export function namedIndexes(content: VersionContent): NamedIndex[] {
@@ -31,15 +31,12 @@ export function namedIndexes(content: VersionContent): NamedIndex[] {
   );
 }
 
-/** Ids of the fragments that any segment covers; one that does not tell which covers none for certain. */
+/** Returns the ids of the fragments that any segment covers. A segment without a bitmap counts as empty. */
 export function coveredFragments({ segments }: NamedIndex): Set<number> {
   return new Set(segments.flatMap((segment) => [...(coverageOf(segment) ?? [])]));
 }
 
-/**
- * How many of a version's rows, deleted ones left out, lie in fragments that an index covers, and how many do
- * not.
- */
+/** Counts the live rows of a version in covered fragments, and those in all others. */
 export function countIndexedRows(
   { fragments }: Pick<Manifest, "fragments">,
   index: NamedIndex,

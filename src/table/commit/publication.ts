@@ -1,12 +1,12 @@
 /**
- * Publishes manifests. This is the only way a manifest becomes a version, no matter if a commit made it, a
- * caller staged it or it begins a branch.
+ * Publishes manifests. A manifest becomes a version only here: after a commit, when a caller staged it, or as
+ * the first of a branch.
  *
- *   write the manifest as a temporary file ─ look at all that must hold ─ createExclusive ─ hint ─ cache
+ *     write the manifest as a temporary file ─ check all conditions ─ createExclusive ─ hint ─ cache
  *
  * The conditions are checked last, with the temporary file in place: the lock, the table that the change was
- * planned on, the version that the new one follows. If the process is suspended after this check, and the
- * lock is taken over or the table replaced meanwhile, the temporary file is gone and the creation fails.
+ * planned on, and the version before the new one. If the process is suspended after this check, another
+ * writer may take the lock over or replace the table. Then the temporary file is gone and the creation fails.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -24,30 +24,30 @@ import { versionStat } from "../versions/versions.js";
 export interface Publication {
   readonly version: number;
   readonly scheme: NamingScheme;
-  /** The file, in consecutive pieces. */
+  /** Consecutive pieces of the file. */
   readonly chunks: readonly Uint8Array[];
-  /** What a reader decodes from it. */
+  /** Returns the manifest that a reader decodes from the file. */
   readonly fileAt: (path: string) => ManifestFile;
 }
 
-/** What must hold when a manifest is published. */
+/** Conditions for publishing a manifest. */
 export interface PublicationTerms {
-  /** The lock of the table or branch. */
+  /** Lease of the lock of the table or branch. */
   readonly lease: LockLease;
-  /** What the change was planned on. */
+  /** Anchor of the change. */
   readonly anchor: TableAnchor;
-  /** The version that the new one follows, read from the disk under the lock; null where there is none. */
+  /** Version before the new one, read from the disk under the lock; null if there is none. */
   readonly latest: ManifestFile | null;
-  /** A further check. An error that it throws ends the publication. */
+  /** Further check. If it throws, the publication fails. */
   readonly verify?: () => Promise<void>;
 }
 
 /**
  * Publishes a manifest under the number of its version. The directory of versions must exist.
- * @returns null where the number is taken
- * @throws LeaseLostError, OverruledError where another writer took over: nothing was changed
- * @throws TableReplacedError where the table is not the one that the change was planned on
- * @throws PublishUncertainError where the version may or may not exist: its files must stay
+ * @returns null if the number exists
+ * @throws LeaseLostError or OverruledError if another writer took over; nothing has changed
+ * @throws TableReplacedError if the table is not the one that the change was planned on
+ * @throws PublishUncertainError if the version may exist; its files must stay
  */
 export async function publishManifest(
   table: TableAt,
@@ -61,7 +61,7 @@ export async function publishManifest(
   const { lease, latest } = terms;
   const verify = async () => {
     await requireTerms(table, terms);
-    // Two manifests of one version, named by two schemes, would make a table unreadable.
+    // Two manifests of one version, named by two schemes, would make the table unreadable.
     const other = scheme === "V1" ? "V2" : "V1";
     return latest !== null || (await versionStat(table, version, other)) === null;
   };
@@ -78,8 +78,8 @@ export async function publishManifest(
 }
 
 /**
- * @throws TableReplacedError where the table is another one; OverruledError where the latest version is
- *   another one, after which the caller makes another attempt
+ * @throws TableReplacedError if another table lies in the directory
+ * @throws OverruledError if the latest version has changed; the caller makes another attempt
  */
 async function requireTerms(table: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
   await verify?.();
@@ -94,10 +94,10 @@ async function requireTerms(table: TableAt, { anchor, latest, verify }: Publicat
 }
 
 /**
- * Runs a change that files were written for, and removes the files unless they are, or may be, part of a
+ * Runs a change for which files were written. Removes the files unless they are, or may be, part of a
  * version.
- * @param discard removes the files; a file that it can't remove is garbage that nothing refers to
- * @param change returns null where it made no version
+ * @param discard removes the files; nothing refers to a file that remains
+ * @param change returns null if it made no version
  */
 export async function withFiles<Made>(
   discard: () => Promise<void>,

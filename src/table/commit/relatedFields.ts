@@ -1,11 +1,11 @@
 /**
- * Which fields of a schema have values in common. From 2.1 on, data files name the leaves of a column alone,
- * while an index on a list names the list: their ids are never to be compared as they are.
+ * Relates fields of a schema. From 2.1 on, data files name only the leaves of a column, while an index on a
+ * list names the list. Their ids can therefore not be compared directly.
  */
 
 import type { Field } from "../../format/file.js";
 
-/** Ids of fields, and of the fields that they are in and that are in them. Ids that the schema lacks stay. */
+/** Returns the ids with those of the fields' parents and children. Ids that the schema lacks stay. */
 export function withRelatedFields(schema: readonly Field[], ids: Iterable<number>): Set<number> {
   const given = new Set(ids);
   const related = new Set(given);
@@ -18,11 +18,11 @@ export function withRelatedFields(schema: readonly Field[], ids: Iterable<number
   return related;
 }
 
-/** The ids of a field and of those that it is in. */
+/** Returns the ids of a field and of its parents. */
 function chainTo(id: number, byId: ReadonlyMap<number, Field>): number[] {
   const chain: number[] = [];
   let field = byId.get(id);
-  // A schema that another engine wrote may go round in circles.
+  // A schema that another engine wrote may be circular.
   while (field !== undefined && chain.length < byId.size) {
     chain.push(field.id);
     field = byId.get(field.parentId);

@@ -1,7 +1,7 @@
 /**
- * Transactions: what one commit changes, independent of the version it lands on. A transaction is stored
- * twice, inside the manifest it made and as a file in `_transactions`; either suffices to read it. The file
- * is the message and a field that other readers don't know, which is its check block (bytes/checkBlock.ts).
+ * Defines transactions: the changes of one commit, independent of the version that it lands on. A transaction
+ * is stored twice, inside its manifest and as a file in `_transactions`. Either suffices to read it. The file
+ * consists of the message and a field that other readers ignore: its check block (bytes/checkBlock.ts).
  */
 
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
@@ -12,7 +12,7 @@ import type { ManifestFile } from "../versions/manifest.js";
 import { isFileName, transactionFileName, transactionsDirectory } from "../versions/paths.js";
 import type { VersionsAt } from "../versions/versions.js";
 
-/** The operations, by the names of their arms in {@link Transaction}. */
+/** The operations, by their members of {@link Transaction}. */
 const OPERATION_KINDS = [
   "append",
   "delete",
@@ -33,14 +33,14 @@ const OPERATION_KINDS = [
 
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
-/** The operation of a transaction, as a union to switch over. */
+/** Operation of a transaction, as a union to switch over. */
 export type Operation =
   | {
       [Kind in OperationKind]: { readonly kind: Kind; readonly value: NonNullable<Transaction[Kind]> };
     }[OperationKind]
   | { readonly kind: "unknown" };
 
-/** `unknown` for an operation this build does not know, and for none at all. */
+/** Returns the operation; `unknown` if this build does not know it, or there is none. */
 export function operationOf(transaction: Transaction): Operation {
   for (const kind of OPERATION_KINDS) {
     const value = transaction[kind];
@@ -50,8 +50,8 @@ export function operationOf(transaction: Transaction): Operation {
 }
 
 /**
- * A new transaction with an identity of its own.
- * @param readVersion the version the change was planned on; 0 for a table that is to be created
+ * Makes a new transaction with its own identity.
+ * @param readVersion version that the change was planned on; 0 for a new table
  */
 export function newTransaction<Kind extends OperationKind>(
   readVersion: number,
@@ -62,18 +62,18 @@ export function newTransaction<Kind extends OperationKind>(
 }
 
 /**
- * The name of a transaction's file. It keeps the version first read, even if the transaction is committed
- * over a later one.
+ * Returns the name of a transaction's file. It contains the version first read, even if the transaction is
+ * committed over a later one.
  */
 export const fileNameOf = (transaction: Transaction): string =>
   transactionFileName(transaction.readVersion, transaction.uuid);
 
-/** No transaction file is read into memory beyond this size. */
+/** Maximum size in bytes of a transaction file that is read. */
 const MAX_TRANSACTION_BYTES = 2 ** 30;
 
 /**
- * The transaction that made a version: the inline one, else the file its manifest names; null where neither
- * is there.
+ * Reads the transaction that made a version: the inline one, else the file that its manifest names; null if
+ * both are missing.
  * @throws CorruptFileError
  */
 export async function readTransaction(table: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
@@ -89,11 +89,11 @@ export async function readTransaction(table: VersionsAt, file: ManifestFile): Pr
   return bytes === null ? null : decodeTransactionFile(bytes, path);
 }
 
-/** The tag of field 1000 with a length, and the length of the check block: what comes before the block. */
+/** Bytes before the check block: the tag of field 1000 with a length, and the length of the block. */
 const CHECK_FIELD = Uint8Array.of(0xc2, 0x3e, CHECK_BLOCK_BYTES);
 
 /**
- * The file of a transaction, as pieces to write one after the other.
+ * Encodes the file of a transaction, as pieces to write one after the other.
  * @param message the encoded transaction
  */
 export const encodeTransactionFile = (message: Uint8Array): Uint8Array[] => [

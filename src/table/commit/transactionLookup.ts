@@ -1,7 +1,7 @@
 /**
  * Finds the version that a transaction made, by the transaction's id. The transaction's file in
- * `_transactions` names the version it was planned on. The search goes through the versions from that one on,
- * of which it mostly needs only one. A file proves nothing by itself: failed commits leave some behind.
+ * `_transactions` names the version that it was planned on. The search goes up from that version and mostly
+ * reads only one. A file alone proves nothing, because failed commits leave some.
  */
 
 import type { Transaction } from "../../format/table.js";
@@ -20,18 +20,17 @@ export interface CommittedTransaction extends OpenVersion {
 
 export interface LookupOptions {
   /**
-   * Reads the manifests of all versions, newest first, where no transaction file leads to the version: a
-   * caller that publishes staged manifests need not write one.
+   * Also reads the manifests of all versions, newest first, if no transaction file leads to the version.
+   * Callers that publish staged manifests need not write such a file.
    */
   readonly thorough: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The transaction with the given id, on any branch of the table; null where no version that it made exists
- * (any more).
+ * Finds a transaction by id, on any branch of the table; null if no version that it made exists (any more).
  * @param id hyphenated, in lower case
- * @throws CorruptFileError, UnsupportedError for a file that the search needs and can't read
+ * @throws CorruptFileError or UnsupportedError for a file that the search needs and cannot read
  */
 export async function findTransaction(
   table: TableAt,
@@ -53,8 +52,7 @@ export async function findTransaction(
 }
 
 /**
- * The version that a transaction file of this id names as the one planned on; null where there is no such
- * file.
+ * Returns the version that the transaction file names as the one planned on; null if there is no such file.
  */
 async function findPlanned(table: VersionsAt, id: string): Promise<{ version: number } | null> {
   for (const { name } of (await table.disk.list(transactionsDirectory(table.root))) ?? []) {
@@ -64,7 +62,7 @@ async function findPlanned(table: VersionsAt, id: string): Promise<{ version: nu
   return null;
 }
 
-/** @param planned the version that the transaction was planned on; null where that is not known */
+/** @param planned version that the transaction was planned on; null if unknown */
 async function findVersionOf(
   table: TableAt,
   id: string,
@@ -72,7 +70,7 @@ async function findVersionOf(
   { signal }: LookupOptions,
 ): Promise<CommittedTransaction | null> {
   const entries = await listVersions(table);
-  // A branch's first version has the number of the one it was made from.
+  // A branch's first version has the number of its source version.
   const candidates =
     planned === null ? entries.reverse() : entries.filter(({ version }) => version >= planned.version);
   for (const entry of candidates) {

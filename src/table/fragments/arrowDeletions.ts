@@ -1,4 +1,4 @@
-/** Deletion files that are Arrow IPC files: with one column `row_id` of UInt32, in any order. */
+/** Reads and writes deletion files that are Arrow IPC files: one column `row_id` of UInt32, in any order. */
 
 import { Field, Schema, tableToIPC, Uint32 } from "apache-arrow";
 import type { FixedColumn } from "../../arrow/columns/column.js";
@@ -7,7 +7,7 @@ import { readIpc } from "../../arrow/exchange/ipc.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 
-/** The reference reads no other: a column that may be null is refused. */
+/** The reference refuses a nullable column. */
 const OFFSETS_SCHEMA = new Schema([new Field("row_id", new Uint32(), false)]);
 
 export function encodeArrowOffsets(offsets: Uint32Array): Uint8Array {
@@ -17,7 +17,7 @@ export function encodeArrowOffsets(offsets: Uint32Array): Uint8Array {
   return tableToIPC(toTable(OFFSETS_SCHEMA, [makeBatch(OFFSETS_SCHEMA, [column], length)]), "file");
 }
 
-/** The offsets, ascending. */
+/** Returns the offsets, ascending. */
 export function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array {
   const parts: Uint32Array[] = [];
   try {

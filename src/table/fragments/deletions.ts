@@ -1,15 +1,14 @@
 /**
- * Deletion files: which rows of a fragment are gone. Two forms hold the same, a set of row offsets inside the
- * fragment:
+ * Reads and writes deletion files: the set of deleted row offsets of a fragment, in one of two forms:
  *
- *   .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
- *   .bin     a 32-bit Roaring bitmap in the portable serialisation
+ *     .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
+ *     .bin     a 32-bit Roaring bitmap in the portable serialisation
  *
  * In both, a check block (bytes/checkBlock.ts) covers the content and the name of the file. In .arrow it ends
- * the footer, after the footer's message, and in .bin it follows the bitmap; other readers look at neither.
+ * the footer, after the footer's message; in .bin it follows the bitmap. Other readers ignore it in both.
  *
- * A file is complete: it holds the rows that were deleted before, too. Few rows are written as the first
- * form, many as the second.
+ * A file is complete: it also holds the rows that were deleted earlier. Few rows are written as .arrow, many
+ * as .bin.
  */
 
 import { lazyModule } from "../../async/lazy.js";
@@ -27,25 +26,25 @@ import { basename } from "../../platform/native.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
-/** What reads and writes IPC files is loaded with the first of them. */
+/** // Loaded when first needed, together with the Arrow package. */
 const arrowForm = lazyModule(() => import("./arrowDeletions.js"));
 
-/** A larger file would hold more rows than any fragment has. */
+/** Maximum size in bytes; a larger file would hold more rows than any fragment has. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;
 
-/** The rows of a deletion file that were read lately. Whoever is handed them leaves them as they are. */
+/** Rows of a deletion file, kept in the cache. Callers must not change them. */
 export interface KeptDeletions {
   readonly offsets: Uint32Array;
-  /** Of the file that they were read from; another one may have been copied over it. */
+  /** Identity of their file; another file may have replaced it. */
   readonly identity: string;
 }
 
-/** Bytes that an entry of a cache takes beside its rows. */
+/** Bytes of a cache entry besides its rows. */
 const ENTRY_BYTES = 256;
 
 /**
- * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file.
- * What was read is kept, as long as its file is the same.
+ * Returns the offsets of a fragment's deleted rows, ascending and unique; null if it has no deletion file.
+ * Keeps them as long as the file is the same.
  * @throws CorruptFileError
  */
 export async function readKeptDeletions(
@@ -68,20 +67,20 @@ export async function readKeptDeletions(
   return offsets;
 }
 
-/** True if a fragment may have these deleted rows; where it may not, reading its file tells why. */
+/** Returns true if cached rows fit a fragment. If they do not, reading the file reports the reason. */
 function isResolved(offsets: Uint32Array, fragment: DataFragment): boolean {
   const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
   return isAnnounced(offsets, fragment) && behindLast <= fragment.physicalRows;
 }
 
-/** True if they are as many as the manifest says, if it says how many there are. */
+/** Returns true if the number of rows matches the manifest, if it states one. */
 function isAnnounced(offsets: Uint32Array, { deletionFile }: DataFragment): boolean {
   const announced = deletionFile?.numDeletedRows ?? 0;
   return announced === 0 || announced === offsets.length;
 }
 
 /**
- * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file.
+ * Reads the offsets of a fragment's deleted rows, ascending and unique; null if it has no deletion file.
  * @throws CorruptFileError
  */
 export async function readDeletions(
@@ -107,13 +106,16 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
   return offsets;
 }
 
-/** Bytes after the check block: of .arrow the length of the footer and the closing magic. */
+/**
+ * Returns the number of bytes after the check block: in .arrow, the length of the footer and the closing
+ * magic.
+ */
 const bytesAfterBlock = (fileType: number): number => (fileType === DELETION_FILE_TYPE.arrowArray ? 10 : 0);
 
 /**
- * A deletion file with its check block, as pieces to write one after the other.
- * @param content as {@link encodeDeletions} made it
- * @param name of the file
+ * Adds the check block to a deletion file; returns pieces to write one after the other.
+ * @param content result of {@link encodeDeletions}
+ * @param name name of the file
  */
 export function sealedDeletions(
   content: Uint8Array,
@@ -124,7 +126,7 @@ export function sealedDeletions(
   const before = content.subarray(0, blockStart);
   const after = content.slice(blockStart);
   if (after.length > 0) {
-    // The block belongs to the footer.
+    // The check block counts as part of the footer.
     const view = new DataView(after.buffer);
     view.setInt32(0, view.getInt32(0, true) + CHECK_BLOCK_BYTES, true);
   }
@@ -132,23 +134,23 @@ export function sealedDeletions(
 }
 
 /**
- * The content of a deletion file.
- * @throws CorruptFileError where its check block is of another content, or another file's
+ * Returns the content of a deletion file.
+ * @throws CorruptFileError if its check block belongs to another content or file
  */
 function withoutCheckBlock(file: Uint8Array, fileType: number, path: string): Uint8Array {
   const blockStart = file.length - CHECK_BLOCK_BYTES - bytesAfterBlock(fileType);
   const block = lookAtCheckBlock(file, blockStart, new TextEncoder().encode(basename(path)));
   if (block === "damaged") throw new CorruptFileError(path, blockStart, "the file fails its checksum");
-  // The footer of .arrow is read with its block.
+  // The Arrow reader gets the footer together with its block.
   return block === "intact" && bytesAfterBlock(fileType) === 0 ? file.subarray(0, blockStart) : file;
 }
 
-/** From so many rows on, they are written as a bitmap. */
+/** Number of rows from which they are written as a bitmap. */
 const MIN_BITMAP_ROWS = 5_000;
 
 /**
- * The content of a deletion file, and its type.
- * @param offsets ascending, each once
+ * Encodes a deletion file, and chooses its type.
+ * @param offsets ascending and unique
  */
 export async function encodeDeletions(offsets: Uint32Array): Promise<{
   readonly fileType: DeletionFile["fileType"];
@@ -161,7 +163,7 @@ export async function encodeDeletions(offsets: Uint32Array): Promise<{
   return { fileType: DELETION_FILE_TYPE.arrowArray, bytes: encodeArrowOffsets(offsets) };
 }
 
-/** @param rowCount rows of the fragment; every offset is below it */
+/** @param rowCount rows of the fragment; every offset must be lower */
 export async function decodeDeletions(
   bytes: Uint8Array,
   fileType: number,
@@ -187,7 +189,7 @@ export async function decodeDeletions(
   return offsets;
 }
 
-/** True if two entries of one fragment name the same deletion file. */
+/** Returns true if two entries of one fragment name the same deletion file. */
 export const isSameDeletion = (a: DeletionFile, b: DeletionFile | undefined): boolean =>
   b !== undefined &&
   a.id === b.id &&

@@ -1,11 +1,11 @@
 /**
- * Finds the files that a manifest names. They lie in the table's or branch's own directory, or where one of
- * the manifest's base paths points. The files that a branch inherits lie in its source's directory.
+ * Finds the files that a manifest names. They lie in the table's or branch's own directory, or in one of the
+ * manifest's base paths. The files that a branch inherits lie in its source's directory.
  *
- * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. But
- * a branch knows its own place and the names of its sources, so the sources are looked for around it first.
- * In the manifest of a table that was cloned from elsewhere, such a name may mean another branch. The
- * manifest alone does not tell, but the file itself does, because its name is random.
+ * Base paths are absolute, so those of a branch's sources are wrong once the table's directory has moved. But
+ * a branch knows its own directory and the names of its sources. The lookup therefore tries the directories
+ * beside it first. If the table was cloned from elsewhere, such a name may mean another branch. The manifest
+ * alone does not tell, but the file itself does, because its name is random.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -24,13 +24,13 @@ import {
 } from "../versions/paths.js";
 import type { VersionsAt } from "../versions/versions.js";
 
-/** Bytes of the id of an index, a UUID. */
+/** Length in bytes of an index's id, a UUID. */
 export const INDEX_ID_BYTES = 16;
 
 /**
- * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to
- * look.
- * @throws CorruptFileError for a name that leads out of the table, and for an invalid base path
+ * Returns the absolute path of a data file that a manifest names. Looks at the disk only if there are two
+ * candidates.
+ * @throws CorruptFileError for a name that leads out of the table, or an invalid base path
  */
 export const resolveDataFile = (
   table: VersionsAt,
@@ -42,8 +42,8 @@ export const resolveDataFile = (
 };
 
 /**
- * Paths of files in the directory of the table or branch itself, by what names them: queries ask for the same
- * ones again.
+ * Paths of files in the table's or branch's own directory, by the entry that names them; queries look them up
+ * repeatedly.
  */
 const ownPaths = new WeakMap<object, { readonly root: string; readonly path: string }>();
 
@@ -60,7 +60,7 @@ function ownPath(
 }
 
 /**
- * Absolute path of a fragment's deletion file; null where it has none.
+ * Returns the absolute path of a fragment's deletion file; null if it has none.
  * @throws CorruptFileError
  */
 export function resolveDeletionFile(
@@ -75,9 +75,9 @@ export function resolveDeletionFile(
 }
 
 /**
- * Absolute path of the directory of an index's files, which may be in any of the places that the version
- * reads from. If it is in none of them, the place that the index's metadata states.
- * @throws CorruptFileError for an index without an id, and for an invalid base path
+ * Returns the absolute path of the directory of an index's files. It may lie in any directory that the
+ * version reads. If it is in none, returns the path that the index's metadata states.
+ * @throws CorruptFileError for an index without an id, or an invalid base path
  */
 export async function resolveIndexDirectory(
   table: VersionsAt,
@@ -86,8 +86,7 @@ export async function resolveIndexDirectory(
 ): Promise<string> {
   const stated = await statedIndexDirectory(table, manifest, index);
   if ((await table.disk.stat(stated)) !== null) return stated;
-  // A branch that the reference made from another branch names that one, even for an index that that one
-  // inherited itself.
+  // The reference names the direct source branch, even for an index that this source inherited.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
     const location = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
@@ -97,8 +96,8 @@ export async function resolveIndexDirectory(
 }
 
 /**
- * The directory in which the metadata of an index says that its files lie; they need not be there.
- * @throws CorruptFileError for an index without an id, and for an invalid base path
+ * Returns the directory that an index's metadata states; it may not exist.
+ * @throws CorruptFileError for an index without an id, or an invalid base path
  */
 export function statedIndexDirectory(
   table: VersionsAt,
@@ -125,7 +124,7 @@ function resolveFile(
   const refuse = (reason: string): never => {
     throw new CorruptFileError(table.root, 0, `version ${manifest.version}: ${reason}`);
   };
-  // A manifest may come from anybody; what it names must not lead out of its directory.
+  // Anybody may have written the manifest; its names must not lead out of the directory.
   if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
   if (baseId === undefined) return join(directoryOf(table.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
@@ -139,8 +138,8 @@ function resolveFile(
 }
 
 /**
- * The current directory of the source that a base path names, if that is the table's main branch or another
- * branch of it; null where it can't be.
+ * Returns the current directory of the source that a base path names, if that can be a branch of this table;
+ * else null.
  */
 function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
   const { branch } = manifest;
@@ -152,7 +151,7 @@ function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): stri
   return isBranchName(base.name) ? branchRoot(mainRoot, base.name) : null;
 }
 
-/** The path that exists; the first where neither does. */
+/** Returns the path that exists; the first if neither does. */
 async function findEither(disk: Disk, first: string, second: string): Promise<string> {
   if ((await disk.stat(first)) !== null) return first;
   return (await disk.stat(second)) !== null ? second : first;

@@ -1,7 +1,7 @@
 /**
- * Completes the manifests of old tables. Lance before 0.8 wrote neither the number of rows of a fragment nor
- * that of its deleted rows, or miscounted them. Lance before 0.16 did not name the version of the data files,
- * and 0.16 sometimes named 0.1 where they are of 2.0. The files themselves tell.
+ * Completes the manifests of old tables. Lance before 0.8 omitted the row counts of fragments and of their
+ * deleted rows, or miscounted them. Lance before 0.16 did not name the version of the data files, and 0.16
+ * sometimes named 0.1 for files of 2.0. This module reads the missing facts from the files.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -21,15 +21,15 @@ import type { VersionsAt } from "../versions/versions.js";
 import { readDeletions } from "./deletions.js";
 import { resolveDataFile } from "./fileLookup.js";
 
-/** Fragments whose files are looked at at the same time. */
+/** Maximum number of fragments whose files are read concurrently. */
 const PARALLELISM = 16;
 const LEGACY_VERSION = "0.1";
 
 /**
- * A manifest with what it left out: rows of fragments, deleted rows, the version of the data files.
+ * Returns a manifest with row counts, counts of deleted rows, and the version of the data files.
  * @param root directory of the table or branch
- * @throws CorruptFileError for a missing or damaged file, UnsupportedError for a data file of a version that
- *   is not known
+ * @throws CorruptFileError for a missing or damaged file, UnsupportedError for a data file of an unknown
+ *   version
  */
 export async function completeManifest(disk: Disk, root: string, manifest: Manifest): Promise<Manifest> {
   const version = { disk, root, manifest };
@@ -45,7 +45,7 @@ interface OldVersion extends VersionsAt {
 
 async function completeFragment(version: OldVersion, stored: DataFragment): Promise<DataFragment> {
   const { manifest } = version;
-  // Releases that did not name themselves miscounted rows at times.
+  // Releases that did not name themselves sometimes miscounted rows.
   const isTrusted = manifest.writerVersion !== undefined;
   const isCounted = isTrusted && stored.physicalRows > 0;
   const { deletionFile } = stored;
@@ -57,7 +57,7 @@ async function completeFragment(version: OldVersion, stored: DataFragment): Prom
   return { ...fragment, deletionFile: { ...deletionFile, numDeletedRows: deleted?.length ?? 0 } };
 }
 
-/** Rows of a fragment, deleted ones included: those of each of its files. */
+/** Counts the rows of a fragment, deleted ones included; all its files must agree. */
 async function rowsOf(version: OldVersion, { files }: DataFragment): Promise<number> {
   if (files.length === 0) return 0;
   const path = await resolveDataFile(version, version.manifest, files[0]);
@@ -70,7 +70,7 @@ async function rowsOf(version: OldVersion, { files }: DataFragment): Promise<num
   }
 }
 
-/** The data format that a manifest names; else that of its files, and of several the oldest. */
+/** Returns the data format that a manifest names; else the oldest one of its files. */
 function dataFormatOf(manifest: Manifest): DataFormat {
   const { dataFormat, fragments } = manifest;
   if (dataFormat !== undefined && dataFormat.version !== LEGACY_VERSION) return dataFormat;

@@ -1,6 +1,6 @@
 /**
- * What is known of the rows of fragments by their stable ids: the ids themselves, and the versions that
- * created the rows. An update moves rows to new fragments, and needs both for these.
+ * Looks up rows of fragments by their stable ids: the ids themselves, and the versions that created the rows.
+ * An update that moves rows to new fragments needs both.
  */
 
 import { firstIndex } from "../../bytes/search.js";
@@ -8,15 +8,15 @@ import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../err
 import type { DataFragment } from "../../format/table.js";
 import { concatRuns, decodeRowIds, decodeRowVersions, uniformRuns, type ValueRuns } from "./rowSequences.js";
 
-/** Version of rows whose fragment does not record it. */
+/** Version of rows whose fragment does not record one. */
 const UNKNOWN_VERSION = 1;
-/** Stands for the place of row ids in messages. */
+/** File name in messages about row ids of a manifest. */
 const MANIFEST = "manifest";
 
 /**
- * The ids of all physical rows of a fragment.
- * @param path of the manifest, for errors
- * @throws CorruptFileError where it has none, UnsupportedError where they lie in a file of their own
+ * Returns the ids of all physical rows of a fragment.
+ * @param path path of the manifest, for errors
+ * @throws CorruptFileError if it has none, UnsupportedError if they lie in a separate file
  */
 export function stableIdsOf(fragment: DataFragment, path: string): ValueRuns {
   const { id, inlineRowIds, externalRowIds, physicalRows } = fragment;
@@ -43,7 +43,7 @@ function createdVersionsOf(fragment: DataFragment): ValueRuns {
 /** Rows with consecutive ids that one version created. */
 interface Span {
   readonly firstId: number;
-  /** One past the last. */
+  /** One past the last id. */
   readonly endId: number;
   readonly version: number;
 }
@@ -57,7 +57,7 @@ export class RowOrigins {
   }
 
   /**
-   * The versions that created the rows.
+   * Returns the versions that created the rows.
    * @throws InvalidInputError for an id that no row of the fragments has
    */
   createdAt(ids: ValueRuns): ValueRuns {
@@ -104,8 +104,8 @@ function spansOf(fragment: DataFragment): Span[] {
 }
 
 /**
- * The spans in order of their ids, without overlaps. A row that was moved earlier has its id in two
- * fragments, with the same version in both.
+ * Sorts the spans by id and removes overlaps. A row that was moved earlier has its id in two fragments, with
+ * the same version in both.
  */
 function apart(spans: Span[]): Span[] {
   const kept: Span[] = [];
@@ -118,6 +118,6 @@ function apart(spans: Span[]): Span[] {
   return kept;
 }
 
-/** Index of the last span that begins at the id or before it; -1 if all begin after it. */
+/** Returns the index of the last span that begins at the id or before it; -1 if all begin after it. */
 const lastNotAfter = (spans: readonly Span[], id: number): number =>
   firstIndex(0, spans.length, (index) => spans[index].firstId > id) - 1;

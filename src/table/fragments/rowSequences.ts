@@ -1,8 +1,7 @@
 /**
- * The ids of a fragment's rows, and the versions that made and last changed them, in a table with stable row
- * ids. Listed row by row they would be long, but mostly they are a few runs: of ids that count up, or of one
- * version for many rows. Files hold runs in five forms. All are read; the shortest is written for each
- * stretch:
+ * Encodes the ids of a fragment's rows, and the versions that made and last changed them, in a table with
+ * stable row ids. They mostly form a few runs: of ids that count up, or of one version for many rows. Files
+ * hold runs in five forms. All can be read; for each stretch, the shortest is written:
  *
  *     range             start, end
  *     rangeWithHoles    a range and the ascending values it lacks
@@ -11,7 +10,7 @@
  *     array             the same in any order
  *
  * Versions are stored as pairs of such a segment and a number. Their segments hold row positions, which may
- * have gaps where rows were deleted, so only the lengths of the segments mean something.
+ * have gaps after deletions, so only the lengths of the segments matter.
  */
 
 import { countOnes } from "../../bytes/bits.js";
@@ -31,20 +30,23 @@ import {
 
 /** A value for each row, in runs. */
 export interface ValueRuns {
-  /** From one row of a run to the next the value grows by this: ids by 1, versions by 0. */
+  /** Difference between the values of two consecutive rows of a run: 1 for ids, 0 for versions. */
   readonly step: 0 | 1;
-  /** Of the first row of each run. */
+  /** Value of the first row of each run. */
   readonly values: readonly number[];
-  /** Rows of each run, at least 1. */
+  /** Number of rows of each run, at least 1. */
   readonly counts: readonly number[];
 }
 
-/** The version of rows of which the table does not say when they were made or changed: the first. */
+/** Version of rows if the table does not record when they were made or changed: the first. */
 export const UNKNOWN_ROW_VERSION = 1;
 
-/** Ids further apart get segments of their own: a bit for each id in between would be longer. */
+/**
+ * Maximum gap between ids of one segment; across a longer gap, a bit for each id in between would take more
+ * room.
+ */
 const MAX_GAP = 64;
-/** Stretches of up to this many ids are listed one by one where enough of them follow each other. */
+/** Maximum number of ids of a stretch that is listed id by id, if enough such stretches follow each other. */
 const MAX_LISTED = 2;
 const MIN_LISTED_STRETCHES = 4;
 
@@ -75,21 +77,21 @@ class RunBuilder implements ValueRuns {
   }
 }
 
-/** The same value for all rows. */
+/** Makes runs with the same value for all rows. */
 export const uniformRuns = (value: number, rowCount: number): ValueRuns => ({
   step: 0,
   values: rowCount === 0 ? [] : [value],
   counts: rowCount === 0 ? [] : [rowCount],
 });
 
-/** The rows of all parts, one part after the other. */
+/** Concatenates the rows of all parts. */
 export function concatRuns(step: 0 | 1, parts: readonly ValueRuns[]): ValueRuns {
   const joined = new RunBuilder(step);
   for (const part of parts) joined.addAll(part);
   return joined;
 }
 
-/** @param deleted positions of the rows to leave out, ascending */
+/** @param deleted ascending positions of the rows to omit */
 export function withoutRows(runs: ValueRuns, deleted: Uint32Array): ValueRuns {
   const kept = new RunBuilder(runs.step);
   let next = 0;
@@ -107,7 +109,7 @@ export function withoutRows(runs: ValueRuns, deleted: Uint32Array): ValueRuns {
   return kept;
 }
 
-/** @param rows positions of the rows to keep, ascending */
+/** @param rows ascending positions of the rows to keep */
 export function pickRuns(runs: ValueRuns, rows: Uint32Array): ValueRuns {
   const picked = new RunBuilder(runs.step);
   let next = 0;
@@ -121,10 +123,10 @@ export function pickRuns(runs: ValueRuns, rows: Uint32Array): ValueRuns {
   return picked;
 }
 
-/** Number of rows that have a value. */
+/** Returns the number of rows that have a value. */
 export const rowsOfRuns = ({ counts }: ValueRuns): number => counts.reduce((sum, count) => sum + count, 0);
 
-/** Cuts the runs into pieces of the given numbers of rows. */
+/** Cuts runs into pieces with these numbers of rows. */
 export function splitRuns(runs: ValueRuns, rowCounts: readonly number[]): ValueRuns[] {
   let run = 0;
   let used = 0;
@@ -146,9 +148,9 @@ export function splitRuns(runs: ValueRuns, rowCounts: readonly number[]): ValueR
 // --------------------------------------------------------------------------------------------------- ids
 
 /**
- * @param rowCount rows of the fragment; every one has an id
- * @param path of the manifest, for errors
- * @throws CorruptFileError
+ * Decodes the ids of all rows of a fragment.
+ * @param path path of the manifest, for errors
+ * @throws CorruptFileError if the number of ids is not `rowCount`
  */
 export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const ids = decodeLeadingRowIds(bytes, rowCount, path);
@@ -159,7 +161,7 @@ export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string):
 
 /**
  * Like {@link decodeRowIds}, for new rows of a transaction. Only the first of them may have ids: those that
- * were moved. The others are given theirs by the commit.
+ * were moved. The commit assigns ids to the others.
  */
 export function decodeLeadingRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const { segments } = RowIdSequence.decode(bytes, { path, byteOffset: 0 });
@@ -188,12 +190,12 @@ export function encodeRowIds(runs: ValueRuns): Uint8Array {
   return RowIdSequence.encode(RowIdSequence.create({ segments }));
 }
 
-/** Runs that ascend with small gaps. */
+/** A group of runs that ascend with small gaps. */
 interface Stretch {
   readonly firstRun: number;
-  /** One past the last. */
+  /** One past the last run. */
   readonly endRun: number;
-  /** Ids in all. */
+  /** Total number of ids. */
   readonly count: number;
 }
 
@@ -219,7 +221,7 @@ function idsOf({ values, counts }: ValueRuns, { firstRun, endRun }: Stretch): nu
   return ids;
 }
 
-/** The shortest form of a stretch. */
+/** Encodes a stretch in its shortest form. */
 function segmentOf(runs: ValueRuns, stretch: Stretch): U64Segment {
   const { values, counts } = runs;
   const { firstRun, endRun, count } = stretch;
@@ -279,7 +281,7 @@ export function encodeRowVersions({ values, counts }: ValueRuns): Uint8Array {
 
 // ---------------------------------------------------------------------------------------------- segments
 
-/** Adds the values of a segment, which are at most `limit`, and returns their number. */
+/** Adds at most `limit` values of a segment, and returns their number. */
 function addSegment(target: RunBuilder, segment: U64Segment, limit: number, path: string): number {
   const { range, rangeWithHoles, rangeWithBitmap } = segment;
   const checkedCount = (count: number): number => {

@@ -1,33 +1,35 @@
-/** Statistics of a version, from its manifest alone; the numbers are those of the reference's `stats()`. */
+/**
+ * Computes statistics of a version from its manifest alone, with the numbers of the reference's `stats()`.
+ */
 
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 
-/** Fragments with fewer rows than this are small. */
+/** Number of rows below which a fragment is small. */
 const SMALL_FRAGMENT_ROWS = 100_000;
 /** Names of indexes that are the format's own bookkeeping. */
 const SYSTEM_INDEX_NAMES: ReadonlySet<string> = new Set(["__lance_frag_reuse", "__lance_mem_wal"]);
 
-/** True if an index is the format's own bookkeeping, which nobody makes, drops or lists. */
+/** Returns true if an index is the format's own bookkeeping, which users neither make, drop nor list. */
 export const isSystemIndex = (name: string): boolean => SYSTEM_INDEX_NAMES.has(name);
 
 export interface TableStatistics {
-  /** Bytes of all data and index files. */
+  /** Total bytes of data and index files. */
   readonly totalBytes: number;
-  /** Rows that are not deleted. */
+  /** Number of live rows. */
   readonly numRows: number;
-  /** Distinct names. */
+  /** Number of distinct names. */
   readonly numIndices: number;
   readonly fragmentStats: FragmentStatistics;
 }
 
-/** Rows per fragment include deleted ones; all 0 without fragments. */
+/** Distribution of rows per fragment, deleted rows included; all 0 without fragments. */
 export interface FragmentStatistics {
   readonly numFragments: number;
   readonly numSmallFragments: number;
   readonly lengths: {
     readonly min: number;
     readonly max: number;
-    /** Rounded down. */
+    /** Mean, rounded down. */
     readonly mean: number;
     readonly p25: number;
     readonly p50: number;
@@ -36,11 +38,11 @@ export interface FragmentStatistics {
   };
 }
 
-/** Rows of a fragment that are not deleted. Needs the counts that every writer since 2023 records. */
+/** Returns the number of live rows of a fragment. Needs the counts that every writer since 2023 records. */
 export const liveRowCount = (fragment: DataFragment): number =>
   fragment.physicalRows - (fragment.deletionFile?.numDeletedRows ?? 0);
 
-/** Rows of fragments, deleted ones included. */
+/** Returns the number of rows of fragments, deleted ones included. */
 export const physicalRowCount = (fragments: readonly DataFragment[]): number =>
   fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0);
 

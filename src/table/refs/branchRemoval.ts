@@ -1,13 +1,11 @@
 /**
- * Deletes a branch. Under the lock of the table's refs, and that of the branch where it does not go in one
- * move:
+ * Deletes a branch. Under the lock of the table's refs, and that of the branch unless one move removes it:
  *
- *   check that nothing refers to it ─ remove the ref ─ take its directories away
+ *     check that nothing refers to it ─ remove the ref ─ remove its directories
  *
- * Removing the ref decides. Directories that remain after a crash belong to nobody. A branch lies in the
- * directories that its name spells, which it may share with other branches. Directories that would be left
- * empty are removed as well; in a directory that other branches lie in, only the branch's own parts are
- * removed.
+ * Removing the ref decides. Directories that remain after a crash belong to nobody. The parts of a branch's
+ * name are nested directories, and other branches may lie in them. Directories that become empty are removed
+ * as well. If other branches lie in a directory, only the branch's own parts are removed.
  */
 
 import { InternalError, InvalidInputError, TableBranchNotFoundError } from "../../errors.js";
@@ -40,14 +38,16 @@ import {
 import { checkBranchName, lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
-/** Most names that a message lists. */
+/** Maximum number of names in a message. */
 const MAX_NAMED = 10;
 
 /**
- * @param release closes what is open below a directory
- * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags
- *   refer to the branch; CorruptFileError where a ref that can't be read leaves this open; InternalError
- *   where the branch was deleted but files of it remain
+ * Deletes a branch.
+ * @param release closes open files below a directory
+ * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, or if other branches or tags refer
+ *   to the branch
+ * @throws CorruptFileError if a ref that cannot be read may refer to it
+ * @throws InternalError if the branch was deleted but files of it remain
  */
 export function deleteBranch(
   table: TableAt,
@@ -59,7 +59,7 @@ export function deleteBranch(
   return lockRefs(table, signal, async (lease) => {
     checkBranchName(branch);
     const branches = await listBranches(table);
-    // A disk that ignores case may find the ref of another.
+    // A disk that ignores case may find the ref of another branch.
     const doomed = branches.includes(branch) ? await readBranch(table, branch) : null;
     if (doomed === null) throw noBranch(branch);
     const others = branches.filter((other) => other !== branch);
@@ -74,15 +74,15 @@ export function deleteBranch(
       try {
         if (!(await removal.takeOut(branchRefPath(table.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(table.mainRoot));
-        // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of
-        // them.
+        // The deletion is already decided. Remaining directories are harmless, but the caller must learn
+        // of them.
         const failures: unknown[] = [];
         for (const directory of directories) {
           release(directory);
           await takeOut(removal, directory).catch((error: unknown) => failures.push(error));
         }
-        // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them
-        // apart.
+        // Once the lock is lost, the directories may be a successor's. A cleanup of the table recognises
+        // orphans.
         const [cause] = failures.filter((error) => !isOverruled(error));
         if (cause === undefined) return;
         throw new InternalError(`branch ${branch} was deleted, but its files stay: ${tellFailure(cause)}`, {
@@ -92,8 +92,8 @@ export function deleteBranch(
         await removal.finish();
       }
     };
-    // What moves as one takes whoever begins to commit meanwhile by surprise: its files are gone, so it
-    // fails. Such a branch is locked only where somebody is at work there, who may finish.
+    // A single move removes the files of a commit in progress, so that it fails. The branch is therefore
+    // locked only if a writer holds its lock, and may finish.
     if (directories.length === 1 && !(await hasLock(root))) {
       return remove((removal, directory) =>
         removal.move(directory).catch((error) => {
@@ -103,12 +103,12 @@ export function deleteBranch(
       );
     }
     const locked = () => remove((removal, directory) => removal.takeOut(directory));
-    // Under this lock, no writer of ours is in the middle of a commit to the branch.
+    // Under this lock, none of our writers is in the middle of a commit to the branch.
     return (await disk.stat(root)) === null ? locked() : lockBranch(locked);
   });
 }
 
-/** How a directory of the branch goes away; false where there is none. */
+/** Removes a directory of the branch; false if it does not exist. */
 type TakeOut = (removal: Removal, directory: string) => Promise<boolean>;
 
 const isOverruled = (error: unknown): boolean =>
@@ -147,9 +147,9 @@ function formatNames(names: string[]): string {
 }
 
 /**
- * The names of the other branches. Where the disk takes a directory of another branch for one of this
- * branch's, its name is spelled like this one's. Such branches can't be made here, but can be made by another
- * engine, or on another file system.
+ * Returns the names of the other branches, as the disk spells them. If the disk treats another branch's
+ * directory as one of this branch's, spells it like this one's. Only another engine, or another file system,
+ * can make such branches.
  */
 export async function asSpelledBy(
   table: RefsAt,
@@ -165,10 +165,7 @@ export async function asSpelledBy(
   return spelled;
 }
 
-/**
- * The name `other`, with the leading parts that fold together with those of `branch` spelled as they are
- * there.
- */
+/** Spells the leading parts of `otherBranch` that fold together with those of `branch` like the latter. */
 function spelledBy(branch: string, other: string): string {
   const parts = branch.split("/");
   const otherParts = other.split("/");
@@ -180,8 +177,8 @@ function spelledBy(branch: string, other: string): string {
 }
 
 /**
- * The directories that are removed with a branch.
- * @param others the branches that stay; one of the same name has the same directory
+ * Returns the directories that are removed with a branch.
+ * @param others branches that stay; one of the same name has the same directory
  */
 export function directoriesOfBranch(mainRoot: string, branch: string, others: readonly string[]): string[] {
   if (others.includes(branch)) return [];

@@ -1,4 +1,4 @@
-/** The directories of a table's branches. */
+/** Finds the directories of a table's branches. */
 
 import { ageClockMs } from "../../async/timers.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -9,13 +9,13 @@ import { listVersions } from "../versions/versions.js";
 import { listBranches } from "./branches.js";
 import { branchRoot } from "./refs.js";
 
-/** Deeper than branch names, which are bounded in length, can go. */
+/** Depth that no branch can reach, because the length of branch names is bounded. */
 const MAX_DEPTH = 128;
 
 /**
- * Directories of all branches but the main one. A directory without a ref belongs to a branch being made, or
- * is left of a deleted one; it counts while its newest version is younger than `graceMs`.
- * @throws CorruptFileError for a ref whose name no ref can have
+ * Returns the directories of all branches but the main one. A directory without a ref belongs to a branch
+ * that is being made, or was deleted. It counts if its newest version is younger than `graceMs`.
+ * @throws CorruptFileError for a ref whose name is illegal
  */
 export async function branchRoots(table: RefsAt, graceMs: number): Promise<string[]> {
   const names = await listBranches(table);
@@ -33,7 +33,7 @@ export async function branchRoots(table: RefsAt, graceMs: number): Promise<strin
   return [...roots];
 }
 
-/** Directories that hold versions, at any depth. */
+/** Finds directories that contain versions, at any depth. */
 async function rootsBelow(disk: Disk, directory: string, depth: number): Promise<string[]> {
   const roots: string[] = [];
   if (depth > MAX_DEPTH) return roots;

@@ -1,16 +1,16 @@
 /**
- * Branches. A branch is registered by `_refs/branches/<branch>.json`, a JSON object:
+ * Reads and writes branches. A branch is registered by `_refs/branches/<branch>.json`, a JSON object:
  *
- *   parentBranch    string, or null for the main branch: what it was made from
- *   parentVersion   integer: the version it was made from, which is also its first
- *   identifier      { version_mapping: [[integer, string], …] }: the parent's list and one entry more, its version
- *                   and a random id. Main's list is empty; branches made by old releases have none
- *   createAt        seconds since the epoch
- *   manifestSize    bytes of the parent's manifest
- *   metadata        object of strings; kept, and of no meaning here
+ *     parentBranch    string, or null for the main branch: source of the branch
+ *     parentVersion   integer: version of the source, which is also the branch's first
+ *     identifier      { version_mapping: [[integer, string], …] }: the parent's list and one more entry, its
+ *                     version and a random id. Main's list is empty; branches of old releases have none
+ *     createAt        seconds since the epoch
+ *     manifestSize    bytes of the parent's manifest
+ *     metadata        object of strings; kept, and without meaning here
  *
- * It lies in `tree/<branch>`, laid out like a table. The files that it inherits stay with its parent, so a
- * branch that others were made from can't be deleted.
+ * The branch lies in `tree/<branch>`, with the layout of a table. Inherited files stay with its parent, so a
+ * parent branch cannot be deleted.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -22,31 +22,31 @@ import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../ve
 import type { RefsAt } from "../versions/tableAt.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
 
-/** The path from the main branch to a branch: the version and a random id of each fork. */
+/** Path from the main branch to a branch: the version and a random id of each fork. */
 export type Lineage = readonly (readonly [version: number, id: string])[];
 
 export interface Branch {
-  /** Null is the main branch. */
+  /** Name of the source branch; null for the main branch. */
   readonly parentBranch: string | null;
   readonly parentVersion: number;
-  /** Null where an old release made the branch. */
+  /** Null if an old release made the branch. */
   readonly lineage: Lineage | null;
   /** Seconds since the epoch. */
   readonly createAt: number;
-  /** Bytes of the parent's manifest; 0 where the file does not say. */
+  /** Bytes of the parent's manifest; 0 if the file does not record them. */
   readonly manifestSize: number;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 /**
- * Names of all branches but main, in no order.
+ * Lists the names of all branches but main, in any order.
  * @throws CorruptFileError
  */
 export const listBranches = (table: RefsAt): Promise<string[]> =>
   listRefNames(table.disk, branchesDirectory(table.mainRoot), checkBranchName);
 
 /**
- * The registration of a branch, or null where there is none of that name.
+ * Reads the registration of a branch; null if it does not exist.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
 export async function readBranch(table: RefsAt, branch: string): Promise<Branch | null> {
@@ -84,7 +84,7 @@ function parseBranch(content: RefContent, path: string): Branch {
   };
 }
 
-/** Undefined for a malformed identifier, null for a missing one. */
+/** Returns undefined for a malformed identifier, null for a missing one. */
 function parseLineage(identifier: unknown): Lineage | null | undefined {
   if (identifier === undefined || identifier === null) return null;
   const { version_mapping: mapping } = identifier as { version_mapping?: unknown };
@@ -94,7 +94,7 @@ function parseLineage(identifier: unknown): Lineage | null | undefined {
   return mapping.every(isFork) ? (mapping as Lineage) : undefined;
 }
 
-/** The registration of a new branch. */
+/** Makes the registration of a new branch. */
 export function newBranchRef(parent: {
   readonly branch: string | null;
   readonly version: number;
@@ -106,14 +106,14 @@ export function newBranchRef(parent: {
     parentBranch: parent.branch,
     identifier: { version_mapping: [...parent.lineage, fork] },
     parentVersion: parent.version,
-    // No reader takes a time before 1970.
+    // No reader accepts a time before 1970.
     createAt: Math.max(0, Math.floor(Date.now() / 1000)),
     manifestSize: parent.manifestSize,
     metadata: {},
   };
 }
 
-/** True if a branch was made from another one, directly or through others, and so needs the other's files. */
+/** Returns true if a branch was made from another one, directly or indirectly, and so needs its files. */
 export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: string): boolean {
   if (branch.parentBranch === ancestorName) return true;
   const { lineage } = branch;
@@ -126,26 +126,27 @@ export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: str
 
 // ------------------------------------------------------------------------------------------------ nesting
 
-/** Names that a table uses in its directory: the beginnings of some, then whole names; folded. */
+/** // Folded names that a table uses in its directory: prefixes, then whole names. */
 const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".tmp-"].map(foldName);
 const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
 
 /**
- * True if some file system takes a part of a branch's name, other than the first, for a name that a table
- * uses in its directory.
+ * Returns true if some file system treats a part of a branch's name, other than the first, as a name that a
+ * table uses in its directory.
  */
 function isTakenPart(part: string): boolean {
   const folded = foldName(part);
   return TAKEN.includes(folded) || TAKEN_STARTS.some((start) => folded.startsWith(start));
 }
 
-/** True if a branch's directory can lie in that of another one without colliding with the other's files. */
+/** Returns true if a branch's directory can lie in another branch's without colliding with its files. */
 export const nestsCleanly = (branch: string): boolean => !branch.split("/").slice(1).some(isTakenPart);
 
 /**
+ * Checks the name of a new branch.
  * @param others the existing branches
- * @throws InvalidInputError where the directory of a new branch would collide with another one's, here or on
- *   another file system
+ * @throws InvalidInputError if the new directory would collide with another branch's, here or on another file
+ *   system
  */
 export function checkNewBranchName(branch: string, others: readonly string[]): void {
   checkBranchName(branch);
@@ -168,17 +169,17 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
 }
 
 /**
- * Refuses directories that would become part of a new branch: interrupted creations and deletions leave some
- * that belong to no branch.
+ * Refuses directories that would become part of a new branch; interrupted creations and deletions leave such
+ * directories.
  * @param branch a branch without a twin among the existing ones
- * @throws InvalidInputError where some file system would take an existing directory for one of the branch's
+ * @throws InvalidInputError if some file system would treat an existing directory as one of the branch's
  */
 export async function refuseTwinDirectories(table: RefsAt, branch: string): Promise<void> {
   let parent = branchTree(table.mainRoot);
   for (const part of branch.split("/")) {
     for (const name of await namesIn(table.disk, parent)) {
       if (name === part || foldName(name) !== foldName(part)) continue;
-      // Some file systems list another form of the name that was given.
+      // Some file systems list a name in another form.
       const isRewritten =
         name.normalize() === part.normalize() && (await table.disk.stat(join(parent, part))) !== null;
       if (isRewritten) continue;
@@ -191,7 +192,7 @@ export async function refuseTwinDirectories(table: RefsAt, branch: string): Prom
 }
 
 /**
- * True if some file system takes the directory of one branch, or one that it lies in, for one of the other
+ * Returns true if some file system treats the directory of one branch, or a parent of it, as one of the other
  * branch's.
  */
 export function foldTogether(branch: string, other: string): boolean {
@@ -202,9 +203,8 @@ export function foldTogether(branch: string, other: string): boolean {
 }
 
 /**
- * The names of the parts of a branch's directory that are its own: a nested branch may lie where one of the
- * parts would.
- * @param others the existing branches, without this one
+ * Returns the parts of a branch's directory that are its own. A nested branch may lie at the path of a part.
+ * @param others the other existing branches
  */
 export function ownParts(branch: string, others: readonly string[]): string[] {
   const below = others

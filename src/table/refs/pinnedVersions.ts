@@ -1,7 +1,4 @@
-/**
- * Which versions of a table or branch refs need: those that tags name, and those that branches were made
- * from.
- */
+/** Determines which versions of a table or branch refs need: those of tags, and the sources of branches. */
 
 import type { TableAt } from "../versions/tableAt.js";
 import { listBranches, readBranch } from "./branches.js";
@@ -14,9 +11,9 @@ export interface PinnedVersions {
 }
 
 /**
- * The versions of a table's main branch, or of another branch, that refs need. The result is certain only
- * while the caller holds the lock of the table's refs.
- * @throws CorruptFileError for a ref that can't be read: it may need any version
+ * Reads the versions of a branch that refs need. The result is certain only while the caller holds the lock
+ * of the table's refs.
+ * @throws CorruptFileError for a ref that cannot be read, because it may need any version
  */
 export async function readPinnedVersions(table: TableAt): Promise<PinnedVersions> {
   const tags = new Map<number, string[]>();

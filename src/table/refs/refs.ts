@@ -1,10 +1,10 @@
 /**
- * What branches and tags have in common: names, the JSON files that hold them, and the lock for changing
- * them. The names of `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are percent-encoded, slashes
- * included. The files lie in the directory of the main branch, even those of another branch.
+ * Defines the common base of branches and tags: names, JSON files, and the lock for changing them. The names
+ * of `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are percent-encoded, slashes included. The
+ * files lie in the directory of the main branch, even those of another branch.
  *
  * The lock is that of the main branch's directory. A writer holds it to change a ref, or to remove versions
- * that refs may point at. If the writer also needs the lock of a branch, it takes that one second.
+ * that refs may name. If the writer also needs the lock of a branch, it takes that one second.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -26,29 +26,30 @@ import { withTableLock } from "../versions/tableLock.js";
 import { findVersion, type VersionEntry } from "../versions/versions.js";
 
 const MAIN = "main";
-/** Refs are a few lines; their metadata is the user's. */
+/** Maximum size in bytes. Refs are a few lines, but their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
 /**
- * In a function: engines collect the characters of these classes where they come upon it, and most tables
+ * Pattern of a part of a branch's name. A function, because compiling a Unicode class is slow and most tables
  * have one branch.
  */
 const segmentPattern = (): RegExp => /^[\p{L}\p{N}._-]+$/u;
 /**
- * Limit for an encoded name. Leaves room for the ending, and for what the reference appends while it writes.
+ * Maximum length in bytes of an encoded name. Leaves room for the suffix, and for what the reference appends
+ * while it writes.
  */
 const MAX_NAME_BYTES = 240;
 
 // ------------------------------------------------------------------------------------------------- names
 
-/** Absent, empty and `main` mean the main branch. */
+/** Returns true for names of the main branch: undefined, empty or `main`. */
 export const isMainBranch = (branch: string | undefined): branch is undefined | "" | typeof MAIN =>
   branch === undefined || branch === "" || branch === MAIN;
 
-/** A branch as it is called in messages. */
+/** Formats a branch for messages. */
 export const formatBranch = (branch: string | null): string =>
   branch === null ? "the main branch" : `branch ${branch}`;
 
-/** @throws InvalidInputError for a name the format does not allow a branch to have */
+/** @throws InvalidInputError for a name that the format does not allow */
 export function checkBranchName(branch: string): void {
   const refuse = (reason: string): never => {
     throw new InvalidInputError(`branch ${JSON.stringify(branch.slice(0, 100))}: ${reason}`);
@@ -66,7 +67,7 @@ export function checkBranchName(branch: string): void {
   if (isTooLong(branch)) refuse("the name is too long");
 }
 
-/** True if {@link checkBranchName} accepts a name. */
+/** Returns true if {@link checkBranchName} accepts a name. */
 export function isBranchName(branch: string): boolean {
   try {
     checkBranchName(branch);
@@ -77,7 +78,7 @@ export function isBranchName(branch: string): boolean {
   }
 }
 
-/** @throws InvalidInputError for a name the format does not allow a tag to have */
+/** @throws InvalidInputError for a name that the format does not allow */
 export function checkTagName(tag: string): void {
   const refuse = (reason: string): never => {
     throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
@@ -91,13 +92,11 @@ export function checkTagName(tag: string): void {
 
 const isTooLong = (name: string): boolean => encodeURIComponent(name).length > MAX_NAME_BYTES;
 
-/** Directory of a branch of the table at `mainRoot`; that of the table itself for the main branch. */
+/** Returns the directory of a branch of the table at `mainRoot`; for the main branch, the table's own. */
 export const branchRoot = (mainRoot: string, branch: string | undefined): string =>
   isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
 
-/**
- * Finds by the refs of a table which table, and which of its branches, lies in a directory.
- */
+/** Finds the table, and its branch, that lies in a directory, by the refs of the table. */
 export async function findLine<Environment extends TableEnvironment>(
   environment: Environment,
   root: string,
@@ -120,19 +119,19 @@ export async function findLine<Environment extends TableEnvironment>(
   return tableAt(environment, root);
 }
 
-/** True if the branch is registered; orphans of a deleted one don't count. */
+/** Returns true if the branch is registered; orphans of a deleted branch do not count. */
 export async function branchExists(table: RefsAt, branch: string): Promise<boolean> {
   return (await table.disk.stat(branchRefPath(table.mainRoot, branch)))?.kind === "file";
 }
 
 // ------------------------------------------------------------------------------------------------- files
 
-/** The content of a ref's file; members this build does not know stay as they are. */
+/** Content of a ref's file; unknown members stay as they are. */
 export type RefContent = Readonly<Record<string, unknown>>;
 
 /**
- * Null where there is no such file.
- * @throws CorruptFileError where it holds no JSON object
+ * Reads a ref's file; null if it does not exist.
+ * @throws CorruptFileError if it holds no JSON object
  */
 export async function readRefFile(disk: Disk, path: string): Promise<RefContent | null> {
   const bytes = await disk.readFile(path, MAX_REF_BYTES);
@@ -150,13 +149,13 @@ export async function readRefFile(disk: Disk, path: string): Promise<RefContent 
   return value as RefContent;
 }
 
-/** The content in the layout of the reference, and a checksum. */
+/** Encodes the content in the reference's layout, with a checksum. */
 export const encodeRefFile = (content: RefContent): Uint8Array => encodeSealedJson(content, 2);
 
 /**
- * Names of the refs in a directory, in no order.
- * @param check what a name must pass
- * @throws CorruptFileError for a file whose name no ref can have: it may stand for a ref that must not be
+ * Lists the refs of a directory, in any order.
+ * @param check throws for an illegal name
+ * @throws CorruptFileError for a file with an illegal name, because it may stand for a ref that must not be
  *   lost
  */
 export async function listRefNames(
@@ -166,7 +165,7 @@ export async function listRefNames(
 ): Promise<string[]> {
   const names: string[] = [];
   for (const entry of (await disk.list(directory)) ?? []) {
-    // A file that is still being written has another ending.
+    // A file that is still being written has another suffix.
     if (entry.kind !== "file" || !entry.name.endsWith(REF_SUFFIX)) continue;
     const name = decodedName(entry.name.slice(0, -REF_SUFFIX.length));
     try {
@@ -181,7 +180,7 @@ export async function listRefNames(
   return names;
 }
 
-/** Null for what is not percent-encoded. */
+/** Decodes a percent-encoded name; null if it is malformed. */
 function decodedName(encoded: string): string | null {
   try {
     return decodeURIComponent(encoded);
@@ -194,7 +193,7 @@ function decodedName(encoded: string): string | null {
 
 /** A version of the table or of one of its branches. */
 export interface RefTarget {
-  /** Null is the main branch. */
+  /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
   readonly version: number;
 }
@@ -219,8 +218,8 @@ export async function requireTarget(table: TableAt, { branch, version }: RefTarg
 }
 
 /**
- * Calls `change` while no other change of the table's refs, and no commit to its main branch, is under way.
- * @throws TableNotFoundError where the table was dropped
+ * Calls `change` while no other writer changes the table's refs or commits to its main branch.
+ * @throws TableNotFoundError if the table was dropped
  */
 export async function lockRefs<T>(
   table: TableAt,

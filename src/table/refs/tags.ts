@@ -1,15 +1,15 @@
 /**
- * Tags: names for versions. `_refs/tags/<tag>.json` is a JSON object:
+ * Reads and writes tags, which are names of versions. `_refs/tags/<tag>.json` is a JSON object:
  *
- *   branch         string, or null for the main branch
- *   version        integer
- *   createdAt      RFC 3339 in UTC, nanoseconds
- *   updatedAt      likewise
- *   manifestSize   bytes of the version's manifest
- *   metadata       object of strings; kept, and of no meaning here
+ *     branch         string, or null for the main branch
+ *     version        integer
+ *     createdAt      RFC 3339 in UTC, nanoseconds
+ *     updatedAt      RFC 3339 in UTC, nanoseconds
+ *     manifestSize   bytes of the version's manifest
+ *     metadata       object of strings; kept, and without meaning here
  *
- * A tag is created by publishing its file exclusively, and moved by replacing the file whole. So a tag names
- * one version at any moment, even if its writer dies.
+ * A tag is created by publishing its file exclusively, and moved by replacing the whole file. So it names one
+ * version at any moment, even if its writer dies.
  */
 
 import {
@@ -42,12 +42,12 @@ import {
 } from "./refs.js";
 
 export interface Tag extends RefTarget {
-  /** Bytes; 0 where the file does not say. */
+  /** Bytes of the version's manifest; 0 if the file does not record them. */
   readonly manifestSize: number;
 }
 
 /**
- * What a tag points at, or null where there is no such tag.
+ * Reads a tag; null if it does not exist.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
 export async function readTag(table: RefsAt, tag: string): Promise<Tag | null> {
@@ -72,17 +72,18 @@ function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: strin
 }
 
 /**
- * Names of all tags, in no order.
+ * Lists the names of all tags, in any order.
  * @throws CorruptFileError
  */
 export const listTags = (table: RefsAt): Promise<string[]> =>
   listRefNames(table.disk, tagsDirectory(table.mainRoot), checkTagName);
 
 /**
- * @throws InvalidInputError for an illegal name and for one that folds together with another tag's,
- *   TableTagAlreadyExistsError, and where the version does not exist TableBranchNotFoundError or
- *   TableVersionNotFoundError
- * @throws PublishUncertainError where the tag may or may not exist
+ * Creates a tag.
+ * @throws InvalidInputError for an illegal name, or one that folds together with another tag's
+ * @throws TableTagAlreadyExistsError; TableBranchNotFoundError or TableVersionNotFoundError if the version
+ *   does not exist
+ * @throws PublishUncertainError if the tag may exist
  */
 export function createTag(
   table: TableAt,
@@ -103,7 +104,7 @@ export function createTag(
     if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], { lease }))) {
       throw new TableTagAlreadyExistsError(`tag ${tag} already exists`);
     }
-    // Another engine's cleanup does not take the lock, and neither does dropping the table.
+    // Another engine's cleanup ignores the lock, and so does dropping the table.
     if ((await disk.stat(entry.path)) !== null) return;
     await removeTag(table, tag, lease);
     for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
@@ -120,12 +121,13 @@ function checkNewTagName(tag: string): void {
   const refuse = (reason: string): never => {
     throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
   };
-  // The format allows other alphabets, but the reference can't list a table's tags once there is such a tag.
+  // The format allows other alphabets, but the reference cannot list a table's tags if one has such a
+  // name.
   if (!/^[\0-\x7f]*$/.test(tag)) refuse("only ASCII letters are allowed");
   if (isDeviceName(tagName(tag))) refuse("Windows takes a file of that name for a device");
 }
 
-/** @throws InvalidInputError where some file system takes the file of a new tag for that of another */
+/** @throws InvalidInputError if some file system treats the file of a new tag as another tag's */
 async function refuseTwin(table: RefsAt, tag: string): Promise<void> {
   const names = await namesIn(table.disk, tagsDirectory(table.mainRoot));
   const folded = foldName(tagName(tag));
@@ -137,24 +139,20 @@ async function refuseTwin(table: RefsAt, tag: string): Promise<void> {
 }
 
 /**
- * True if there is a tag of exactly that name. A disk that ignores case would also find the file of another
- * tag.
+ * Returns true if a tag has exactly that name. A disk that ignores case would also find another tag's file.
  */
 const isTag = async (table: RefsAt, tag: string): Promise<boolean> =>
   (await namesIn(table.disk, tagsDirectory(table.mainRoot))).has(tagName(tag));
 
-/** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
+/** Throws unless the caller may move or delete a tag of a branch; null means the main branch. */
 export type AllowTag = (branch: string | null) => Promise<void>;
 
-/**
- * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names
- * no branch.
- */
+/** Returns the branch of a tag; null for the main branch, and for a missing or damaged tag. */
 export async function branchOfTag(table: RefsAt, tag: string): Promise<string | null> {
   try {
     return (await readTag(table, tag))?.branch ?? null;
   } catch (error) {
-    // A caller that may change tags of the main branch may repair it.
+    // A caller that may change tags of the main branch may repair a damaged one.
     if (error instanceof CorruptFileError) return null;
     throw error;
   }
@@ -162,11 +160,12 @@ export async function branchOfTag(table: RefsAt, tag: string): Promise<string | 
 
 /**
  * Points a tag at another version.
- * @param allow asked right before the change, under the lock of the refs: the tag may have been moved
+ * @param allow called right before the change, under the lock of the refs, because the tag may have moved
  *   meanwhile
- * @throws TableTagNotFoundError, CorruptFileError, and where the version does not exist, or was removed
- *   meanwhile, TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
- * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
+ * @throws TableTagNotFoundError or CorruptFileError; the tag is as before
+ * @throws TableBranchNotFoundError or TableVersionNotFoundError if the version does not exist (any more); the
+ *   tag is as before
+ * @throws PublishUncertainError if the tag was moved, and a power cut may undo that
  */
 export function updateTag(
   table: TableAt,
@@ -185,11 +184,11 @@ export function updateTag(
     const { entry, manifestSize } = await requireTarget(table, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
-    // Another engine deletes tags without the lock: a tag that is gone must not come back.
+    // Another engine deletes tags without the lock: a deleted tag must not come back.
     const replace = (bytes: Uint8Array): Promise<boolean> =>
       replaceFile(disk, path, bytes, { sync: true, lease, verify: () => isTag(table, tag) });
     if (!(await replace(encodeRefFile(content)))) throw noTag(tag);
-    // Nor does another engine's cleanup take the lock.
+    // Another engine's cleanup ignores the lock.
     if ((await disk.stat(entry.path)) !== null) return;
     await replace(encodeRefFile(before));
     throw removedWhileTagged(version);
@@ -197,7 +196,8 @@ export function updateTag(
 }
 
 /**
- * @param allow as for {@link updateTag}
+ * Deletes a tag.
+ * @param allow see {@link updateTag}
  * @throws TableTagNotFoundError
  */
 export function deleteTag(
@@ -214,7 +214,7 @@ export function deleteTag(
   });
 }
 
-/** False where there is no such tag. Durable on return. */
+/** Removes a tag's file; returns false if it does not exist. Durable on return. */
 async function removeTag(table: RefsAt, tag: string, lease: LockLease): Promise<boolean> {
   if ((await table.disk.stat(tagPath(table.mainRoot, tag))) === null) return false;
   const removal = new Removal(table.disk, sideDirectory(table.mainRoot), table.mainRoot, lease);
@@ -232,5 +232,5 @@ async function removeTag(table: RefsAt, tag: string, lease: LockLease): Promise<
 const noTag = (tag: string): TableTagNotFoundError =>
   new TableTagNotFoundError(`there is no tag ${tag.slice(0, 100)}`);
 
-/** Now, with the nine decimals that the reference writes. */
+/** Returns the current time with nine decimals, like the reference. */
 const timeText = (): string => new Date().toISOString().replace("Z", "000000Z");

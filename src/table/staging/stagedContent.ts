@@ -1,16 +1,15 @@
 /**
- * Checks that the content of a staged manifest belongs to the table or branch that it is to be published on.
- * The engine would trust all of it: it reads the files that a version names, removes them with the version,
- * and counts on from its numbers. So a staged version may name only
+ * Checks that the content of a staged manifest fits the table or branch that it is to be published on. The
+ * engine would trust all of it: it reads the files that a version names, removes them with the version, and
+ * continues its numbers. So a staged version may name only
  *
- *   - data and deletion files that exist in its own directory, or that the version before has as well;
- *   - base paths that the version before has. The first version of a branch may add one, for the source it
- *     was made
- *     from. Where there is no version before, as for a clone, it may name base paths that the host allows and the
- *     caller may use;
- *   - numbers (of fragments, fields, rows) that leave room for those to come.
+ *   - data and deletion files that exist in its own directory, or that the previous version names;
+ *   - base paths of the previous version. The first version of a branch may add one, for its source. A first
+ *     version without a source, as of a clone, may name base paths that the host allows and the caller may
+ *     use;
+ *   - numbers (of fragments, fields, rows) that leave room for later ones.
  *
- * Fragments that the version before has, byte for byte, are not checked on the disk.
+ * Fragments that equal the previous version's, byte for byte, are not checked on the disk.
  */
 
 import { toHex } from "../../bytes/hex.js";
@@ -45,39 +44,37 @@ import { branchAt, type TableAt } from "../versions/tableAt.js";
 import { indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { findVersion } from "../versions/versions.js";
 
-/** How far ids of fragments and fields may jump. */
+/** Maximum increase of the highest ids of fragments and fields. */
 const MAX_ID_STEP = 2 ** 20;
-/** How far row ids may jump. */
+/** Maximum increase of the next row id. */
 const MAX_ROW_ID_STEP = 2 ** 40;
-/** Ids of fragments, and positions of rows in one, are numbers of 32 bits. */
+/** Maximum fragment id and row position: both have 32 bits. */
 const MAX_UINT32 = 2 ** 32 - 1;
-/** The last second of the year 9999. */
+/** Last second of the year 9999. */
 const MAX_SECONDS = 253_402_300_799;
 const NS_PER_SECOND = 1_000_000_000;
-/** Most levels of nested fields. */
+/** Maximum depth of nested fields. */
 const MAX_DEPTH = 64;
 
-/** What a staged manifest is to be published after. */
+/** Conditions for publishing a staged manifest. */
 export interface StagedTerms {
-  /** The version that it follows; null where it is the first. */
+  /** Previous version; null if the staged one is the first. */
   readonly latest: ManifestFile | null;
   readonly allow?: AllowFirst;
 }
 
-/** Permissions for the first version of a table or branch. Each throws unless the caller has it. */
+/** Permissions for the first version of a table or branch. Each function throws if the caller lacks it. */
 export interface AllowFirst {
-  /** To make a branch from the given one; null is the main branch. */
+  /** Permission to make a branch from another; null is the main branch. */
   readonly source: (branch: string | null) => Promise<void>;
-  /**
-   * To give a table, where there is no version before, a base path to an absolute path that the host allows.
-   */
+  /** Permission to give a table's first version a base path that the host allows. */
   readonly base: (path: string) => Promise<void>;
 }
 
 /**
- * @param file the staged manifest, with all parts decoded
- * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not
- *   known
+ * Checks a staged manifest.
+ * @param file staged manifest with all parts decoded
+ * @throws InvalidInputError naming the part that does not fit; UnsupportedError for unknown feature flags
  */
 export async function checkStagedContent(
   table: TableAt,
@@ -98,15 +95,13 @@ export async function checkStagedContent(
     await check.fragments();
     check.indices();
   } catch (error) {
-    // The parts decoded on the way come from the same caller.
+    // The lazily decoded parts come from the same caller.
     if (!(error instanceof CorruptFileError)) throw error;
     throw new InvalidInputError(`the staged manifest: ${error.message}`, { cause: error });
   }
 }
 
-/**
- * The base path that the first version of a branch adds for its source, and the source branch that it names.
- */
+/** Returns the base path that the first version of a branch adds for its source, and the source's name. */
 function addedBase({
   basePaths,
 }: Manifest): { readonly added: BasePath; readonly source: string | null } | null {
@@ -119,15 +114,15 @@ function addedBase({
   return source === null || isBranchName(source) ? { added, source } : null;
 }
 
-/** Makes sure that the caller may make a branch from the source that the first version of a branch names. */
+/** Checks that the caller may make a branch from the source that the first version names. */
 export async function requireSource(manifest: Manifest, allow: AllowFirst): Promise<void> {
   const base = addedBase(manifest);
   if (base !== null) await allow.source(base.source);
 }
 
 /**
- * The content that the first version of a branch is a copy of: the version of the same number of the branch
- * that its last base path stands for. Null where there is none, as for the first version of a table.
+ * Returns the content that the first version of a branch copies: the version of the same number of its source
+ * branch, which its last base path names. Null if there is no source, as for the first version of a table.
  */
 async function contentOfSource(
   table: TableAt,
@@ -139,7 +134,7 @@ async function contentOfSource(
   if (base === null) return null;
   const { added, source } = base;
   await allow?.source(source);
-  // A disk that ignores case would also find the branch by other names, for which permission was not checked.
+  // A disk that ignores case would also find the branch by other names, whose permission was not checked.
   if (source !== null && !(await listBranches(table)).includes(source)) return null;
   const { disk } = table;
   const { root } = branchAt(table, source);
@@ -169,7 +164,9 @@ class ContentCheck {
   readonly #before: VersionContent | null;
   readonly #highestField: number;
   readonly #baseIds = new Set<number | undefined>([undefined]);
-  /** Data files of the version before, by name and base; determined once a fragment is new. */
+  /**
+   * Data files of the previous version, by name and base; determined when the first new fragment is checked.
+   */
   #knownFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
@@ -241,7 +238,8 @@ class ContentCheck {
   }
 
   /**
-   * Decoding the schema has already checked that ids are unique and that parents come before their children.
+   * Checks the depth of fields. Decoding has already checked that ids are unique and that parents precede
+   * their children.
    */
   schema(): void {
     const depths = new Map<number, number>();
@@ -253,7 +251,7 @@ class ContentCheck {
     }
   }
 
-  /** Settings that the version before has are not this version's doing, and are not checked. */
+  /** Checks new settings; those of the previous version are not this caller's. */
   settings(): void {
     checkAutoCleanup(this.#manifest.config, this.#before?.manifest.config);
   }
@@ -273,7 +271,7 @@ class ContentCheck {
 
   async fragments(): Promise<void> {
     const before = new Map(this.#before?.manifest.fragments.map((each) => [each.id, each]));
-    // A base path that was left out may be that of an unchanged fragment.
+    // A dropped base path may be that of an unchanged fragment.
     const hasAllBases = this.#manifest.basePaths.length >= (this.#before?.manifest.basePaths.length ?? 0);
     for (const fragment of this.#manifest.fragments) {
       const twin = before.get(fragment.id);
@@ -341,7 +339,7 @@ class ContentCheck {
     if (columnIndices.some((index) => index < -1)) refuse(`has a negative column in ${quoted(path)}`);
   }
 
-  /** @param name for messages */
+  /** @param name name of the file in messages */
   async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
     const { disk } = this.#table;
     const isThere = (await disk.stat(path))?.kind === "file";

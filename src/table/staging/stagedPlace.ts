@@ -1,13 +1,12 @@
 /**
- * Where a caller may leave a manifest for publication: in the directory of that very table or branch,
+ * Defines where a caller may leave a manifest for publication, in the directory of that very table or branch:
  *
- *   _versions/<name>         under a name that is no version's, and none that the engine gives
- *   <name>                   beside the parts of the table, under a name of the caller's own
- *   <directory>/…/<name>     in a directory of the caller's own, such as `_staging`
+ *     _versions/<name>         under a name that neither a version nor an engine uses
+ *     <name>                   beside the parts of the table, under a name of the caller's choice
+ *     <directory>/…/<name>     in a directory of the caller's choice, such as `_staging`
  *
- * and nowhere else. A file in any other place was published, or is being written, by somebody else, and
- * publishing it would take it away from there. Names are compared as the coarsest file system does
- * (io/names/foldName.ts).
+ * Any other file was published, or is being written, by another writer, and publishing it would take it from
+ * there. Names are compared as the coarsest file system does (io/names/foldName.ts).
  */
 
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
@@ -25,22 +24,22 @@ import {
 } from "../versions/paths.js";
 import type { VersionsAt } from "../versions/versions.js";
 
-/** A file found in a place for staged files. */
+/** An existing file in a location for staged files. */
 export interface StagedFile {
-  /** Without symbolic links. */
+  /** Path without symbolic links. */
   readonly path: string;
 }
 
 const VERSIONS = "_versions";
-/** Beginnings of the names that engines use beside the parts of a table; folded. */
+/** Folded prefixes of the names that engines use beside the parts of a table. */
 const ENGINE_STARTS: readonly string[] = [".tiltyard", ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
-/** A version that the reference keeps off the chain of versions. */
+/** Name of a detached version, which the reference keeps out of the history. */
 const DETACHED = /^d\d+\.manifest$/;
 
 /**
- * The file that a caller names, or the reason why it can't be a staged one, in words that follow its path.
+ * Finds the staged file that a caller names, or returns the reason against it, worded to follow the path.
  * @param stagedPath absolute, relative to the table, or absolute without its leading slash
- * @throws InvalidTableStateError where the table has no directory
+ * @throws InvalidTableStateError if the table has no directory
  */
 export async function findStaged(table: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
   const outside = "is no file inside the table";
@@ -60,8 +59,8 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
 }
 
 /**
- * Why no staged file may lie at a place; null where one may.
- * @param names the path from the directory of the table or branch, in segments
+ * Returns the reason why no staged file may lie at a path; null if one may.
+ * @param names segments of the path from the directory of the table or branch
  */
 export function whyNotStaged(names: readonly string[]): string | null {
   const directories = names.slice(0, -1);
@@ -75,7 +74,7 @@ export function whyNotStaged(names: readonly string[]): string | null {
   return part === undefined ? null : `lies in ${part}, where only what is published lies`;
 }
 
-/** Why the file is another branch's, whose directory may lie in this one's; null where it is not. */
+/** Returns the reason if the file is another branch's, whose directory may lie in this one's; else null. */
 async function whyAnothers(disk: Disk, realRoot: string, names: readonly string[]): Promise<string | null> {
   for (let depth = 1; depth < names.length; depth++) {
     if (names[depth - 1] === VERSIONS) continue;
@@ -90,26 +89,23 @@ function isEngineName(name: string): boolean {
   return ENGINE_STARTS.some((start) => folded.startsWith(start)) || FOREIGN_TEMPORARY.test(folded);
 }
 
-/**
- * True if a file of `_versions` is a version, a version being removed, or the hint that names the latest
- * version.
- */
+/** Returns true if a file of `_versions` is a version, a version being removed, or the hint. */
 function isVersionName(name: string): boolean {
   const folded = foldName(name).toLowerCase();
   if (folded === foldName(HINT_NAME).toLowerCase() || DETACHED.test(folded)) return true;
   try {
     return parseManifestName(folded) !== null || parseSetAsideName(folded) !== null;
   } catch (error) {
-    // The number is beyond those that versions can have here.
+    // The number is too high for this build, but the name is a version's.
     if (error instanceof UnsupportedError) return true;
     throw error;
   }
 }
 
 /**
- * Removes a staged file that was published, if it is still the very file that was read. A orphan staged file
- * does no harm: the version is published anyway, and a cleanup removes the file when it is old.
- * @param identity of the file when it was read
+ * Removes a published staged file, if it is still the file that was read. An orphan does no harm: the version
+ * is published, and a cleanup removes the file when it is old.
+ * @param identity identity of the file when it was read
  */
 export async function removeStaged(
   table: VersionsAt,
@@ -120,6 +116,6 @@ export async function removeStaged(
     if (typeof found === "string" || found.path !== path) return;
     if ((await table.disk.stat(path))?.identity === identity) await table.disk.remove(path);
   } catch {
-    // See above.
+    // A cleanup removes the file later.
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Publishes a manifest that somebody else wrote, under a version number that must be free: the table side of
- * createTableVersion. It publishes the bytes that were checked, not the file they came from, because the
- * owner of the file may still write to it.
+ * Publishes a manifest that a caller wrote, under a free version number; serves createTableVersion. It
+ * publishes the bytes that were checked, not their file, because the file's owner may still write to it.
  */
 
 import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -23,27 +22,27 @@ import { findVersion, type VersionEntry, type VersionsAt } from "../versions/ver
 import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 
-/** Most numbers that may be skipped at once, so that no version takes all the numbers that are left. */
+/** Maximum numbers that may be skipped at once, so that no version exhausts the numbers. */
 const MAX_VERSION_STEP = 2 ** 32;
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
-  /** Absolute, relative to the table, or absolute without its leading slash. */
+  /** Absolute path, path relative to the table, or absolute path without its leading slash. */
   readonly stagedPath: string;
-  /** Bytes; checked where given. */
+  /** Expected size in bytes. Default: any. */
   readonly manifestSize?: number;
-  /** Default: the table's own; V2 for a table without versions. */
+  /** Naming scheme. Default: the table's; V2 for a table without versions. */
   readonly scheme?: NamingScheme;
-  /** Called where it is the first version of its table or branch. */
+  /** Called if it is the first version of its table or branch. */
   readonly allow?: AllowFirst;
   readonly signal?: AbortSignal;
 }
 
 /** A staged manifest that was read and checked. */
 export interface StagedManifest {
-  /** Without symbolic links. */
+  /** Path without symbolic links. */
   readonly path: string;
-  /** Of the file that was read. */
+  /** Identity of the file that was read. */
   readonly identity: string;
   readonly bytes: Uint8Array;
   readonly file: ManifestFile;
@@ -52,13 +51,13 @@ export interface StagedManifest {
 /**
  * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest
  * by at most 2^32; a table's first version may have any number below 2^32.
- * @param table the table or branch; the staged file lies where stagedPlace.ts says
+ * @param table the table or branch; stagedPlace.ts defines where the staged file may lie
  * @param anchor the table as it was opened
- * @throws TableReplacedError where another table lies there by now
- * @throws ConcurrentModificationError where the number is not above the latest
- * @throws InvalidInputError where the staged file is not in its place or not a whole manifest of that
- *   version, its content does not belong to the table, or the number is too high
- * @throws PublishUncertainError where the version may or may not exist
+ * @throws TableReplacedError if another table lies in the directory now
+ * @throws ConcurrentModificationError if the number is not above the latest
+ * @throws InvalidInputError if the staged file lies in a forbidden location, is not a whole manifest of that
+ *   version, or does not fit the table, or if the number is too high
+ * @throws PublishUncertainError if the version may exist
  */
 export async function publishStagedVersion(
   table: TableAt,
@@ -78,8 +77,8 @@ export async function publishStagedVersion(
 }
 
 /**
- * Asks, without the lock because it may take long, whether a branch may be made from the source that its
- * first version names. When the same is asked under the lock, it has already been granted.
+ * Checks, before the lock is taken because it may take long, that the caller may make a branch from the
+ * source. The later check under the lock then finds the permission granted.
  */
 async function requireSourceOfFirst(
   table: TableAt,
@@ -91,25 +90,23 @@ async function requireSourceOfFirst(
 }
 
 /**
- * Reads and checks the staged manifest; changes nothing. Checks first that the number is free, before it
- * looks at the staged file.
- * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be
+ * Reads and checks the staged manifest; changes nothing. Checks first that the number is free.
+ * @throws ConcurrentModificationError if the number exists, InvalidInputError if the manifest cannot be
  *   published
  */
 export async function readStagedVersion(table: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
   await refuseTaken(table, staged.version);
   return readStaged(table, staged).catch(async (error: unknown) => {
-    // Another caller may have published this very file and removed it by now.
+    // Another caller may have published and removed this very file meanwhile.
     await refuseTaken(table, staged.version);
     throw error;
   });
 }
 
 /**
- * The latest version, and the naming scheme under which a version may be published now.
- * @throws ConcurrentModificationError where its number is not above the latest
- * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too
- *   high
+ * Returns the latest version, and the naming scheme for the new one.
+ * @throws ConcurrentModificationError if the new number is not above the latest
+ * @throws InvalidInputError if the table's manifests have another scheme, or the number is too high
  */
 export async function planPublication(
   table: TableAt,
@@ -145,11 +142,11 @@ export async function publishUnderLock(
   await requireAnchor(table, anchor);
   const latestFile = latest && (await readManifestAnew(table.environment, latest));
   if (latest !== null && latestFile === null) throw taken(table.root, version, latest.version);
-  // Checked here no matter what was found before: the version that it follows may be another one, and a
-  // journal's content comes from a disk.
+  // Checked again under the lock: the previous version may have changed, and a journal's content comes
+  // from a disk.
   await checkStagedContent(table, { latest: latestFile, allow: staged.allow }, source.file);
   await table.disk.makeDirectory(versionsDirectory(table.root), table.root);
-  // Written before the version itself: once that exists, no reader may miss it, or see it without its record.
+  // Written before the version: once the version exists, readers must find it, and its record.
   if (latest !== null && version > latest.version + 1) {
     await writeGap(table, { from: latest.version, to: version }, lease);
   }
@@ -167,8 +164,8 @@ export async function publishUnderLock(
 }
 
 /**
- * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it
- * is compared with the latest version of the main branch.
+ * Refuses numbers too far above the latest. The first version of a branch has its source's number, so it is
+ * compared with the latest version of the main branch.
  */
 async function refuseTooHigh(table: TableAt, version: number, latest: VersionEntry | null): Promise<void> {
   const isFirstOfBranch = latest === null && table.branch !== null;
@@ -215,14 +212,14 @@ async function readStaged(table: VersionsAt, staged: StagedVersion): Promise<Sta
       `manifestSize: ${staged.stagedPath} has ${size} bytes, not ${staged.manifestSize}`,
     );
   }
-  // Messages name the file by the caller's path: the caller must not learn where links lead.
+  // Messages show the caller's path, because the caller must not learn link targets.
   const file = decodeStaged(bytes, staged.stagedPath, refuse);
   const { version } = file.manifest;
   if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
   return { path, identity, bytes, file };
 }
 
-/** Decodes all parts, because later readers decode some of them only when they need them. */
+/** Decodes all parts now, because later readers decode some of them lazily. */
 function decodeStaged(
   bytes: Uint8Array,
   path: string,

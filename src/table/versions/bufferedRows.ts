@@ -1,13 +1,14 @@
 /**
- * Tables that buffer rows before they reach fragments. Such a table has the system index `__lance_mem_wal`.
- * Beside its versions lie rows that replace others by their primary key, and that its queries must give:
+ * Refuses tables that buffer rows before they reach fragments. Such a table has the system index
+ * `__lance_mem_wal`. Beside its versions lie rows that replace fragment rows by primary key, and that its
+ * queries must return:
  *
- *   _mem_wal/<shard>/wal/<position>.arrow      rows as they came in
- *   _mem_wal/<shard>/<id>_gen_<number>/        the same rows sorted, as a table of their own
- *   _mem_wal/<shard>/manifest/                 how far both have come
+ *     _mem_wal/<shard>/wal/<position>.arrow      rows as they came in
+ *     _mem_wal/<shard>/<id>_gen_<number>/        the same rows sorted, as a table of their own
+ *     _mem_wal/<shard>/manifest/                 the progress of both
  *
- * This build does not read them. It refuses tables that have some: the rows of their fragments alone are
- * outdated. Rows that a shard has merged into the fragments count too as long as their files are there.
+ * This build does not read them. If some exist, the rows of the fragments alone are outdated, so the table is
+ * refused. Rows that a shard has merged into the fragments count too, as long as their files exist.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -17,11 +18,11 @@ import type { OpenVersion } from "./tableAt.js";
 const BUFFER_INDEX = "__lance_mem_wal";
 const GENERATION = /_gen_\d+$/;
 
-/** True if writers of a version's table may buffer rows, be there some or not: it has an LSM write spec. */
+/** Returns true if writers may buffer rows: the version has an LSM write spec. */
 export const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
-/** @throws UnsupportedError for a version whose rows are not all in fragments */
+/** @throws UnsupportedError for a version with rows outside its fragments */
 export async function refuseBufferedRows({
   table,
   file,

@@ -1,29 +1,28 @@
-/** Tells a directory from any other that comes to lie under its path. */
+/** Recognises a directory, and distinguishes it from a later one under its path. */
 
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 
-/** A directory, as it was seen at some time. */
+/** Identity of a directory at some time. */
 export type DirectoryIdentity = Pick<FileStat, "inode" | "birthNs" | "changedNs">;
 
-/** A directory that may be changed or moved before it is looked at again. */
+/** A directory that may change or move before the next look. */
 export interface SeenDirectory {
   readonly directory: DirectoryIdentity;
-  /** A file below it, and its path from there. */
+  /** A file below it, and the file's path from there. */
   readonly file: { readonly path: string; readonly identity: DirectoryIdentity } | null;
 }
 
-/** True if two looks at one path saw the same directory. */
+/** Returns true if two looks at one path saw the same directory. */
 export function isSameDirectory(a: DirectoryIdentity, b: DirectoryIdentity): boolean {
   if (a.inode !== b.inode) return false;
   if (a.birthNs === b.birthNs) return true;
-  // Where the platform keeps no time of birth, the time of the last change may stand in for it, and then says
-  // nothing.
+  // Without birth times, the platform may report the change time instead, which proves nothing.
   return a.birthNs === a.changedNs && b.birthNs === b.changedNs;
 }
 
 /**
- * A directory as it is now; null where there is none.
+ * Looks at a directory; null if it does not exist.
  * @param filePath path below it of a file that is likely to stay
  */
 export async function seeDirectory(
@@ -41,8 +40,8 @@ export async function seeDirectory(
 }
 
 /**
- * True if the directory under a path is one that was seen under this path or another.
- * @param known its stat from a moment ago, which saves a look
+ * Returns true if the directory under a path is one that was seen under this path or another.
+ * @param knownStat its current stat, which saves a look
  */
 export async function isSeenDirectory(
   disk: Disk,

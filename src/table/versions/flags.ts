@@ -1,16 +1,16 @@
 /**
- * Feature flags of a manifest: what a reader, or a writer, must know to do no harm. Both words are computed
- * from content at every commit. A table with a bit that this build does not implement is refused.
+ * Handles the feature flags of a manifest: the features that a reader, or a writer, must know to do no harm.
+ * Every commit computes both words from the content. A table with an unknown bit is refused.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 
-/** The bits that this build works with; never to be renumbered. */
+/** Bits that this build handles; never to be renumbered. */
 const FEATURE_FLAG = {
   deletionFiles: 1n << 0n,
   stableRowIds: 1n << 1n,
-  /** An old marker, which only counts in manifests that do not name their data format. */
+  /** Old marker, which counts only in manifests that do not name their data format. */
   useV2Format: 1n << 2n,
   tableConfig: 1n << 3n,
   basePaths: 1n << 4n,
@@ -18,9 +18,7 @@ const FEATURE_FLAG = {
   managedBlobs: 1n << 14n,
 } as const;
 
-/**
- * Names of the bits in the documents of the format, from bit 0 on: what an error says, and a search finds.
- */
+/** Names of the bits in the documents of the format, from bit 0 on, for error messages. */
 const NAMES = [
   "DELETION_FILES",
   "STABLE_ROW_IDS",
@@ -38,22 +36,23 @@ const NAMES = [
   "INDEPENDENT_COVERING_FIELDS",
   "MANAGED_BLOBS",
 ];
-/** What this build honours, in either word. */
+/** Bits that this build implements, in either word. */
 const IMPLEMENTED =
   FEATURE_FLAG.deletionFiles |
   FEATURE_FLAG.stableRowIds |
   FEATURE_FLAG.useV2Format |
   FEATURE_FLAG.tableConfig |
   FEATURE_FLAG.basePaths;
-/** Bits whose two words must agree. */
+/** Bits that must have the same value in both words. */
 const PAIRED = FEATURE_FLAG.mixedDataFileVersions | FEATURE_FLAG.managedBlobs;
 
-/** The two words of a manifest. */
+/** Both words of a manifest. */
 type FeatureFlags = Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">;
 
 /**
- * @throws UnsupportedError naming the bit that keeps us from reading the table
- * @throws CorruptFileError where a paired bit is set in one word only
+ * Checks that this build can read the table.
+ * @throws UnsupportedError naming the unknown bit
+ * @throws CorruptFileError if a paired bit is set in one word only
  */
 export function checkReaderFlags(manifest: FeatureFlags, path: string): void {
   refuse(manifest.readerFeatureFlags, "read", path);
@@ -62,7 +61,10 @@ export function checkReaderFlags(manifest: FeatureFlags, path: string): void {
   }
 }
 
-/** @throws UnsupportedError naming the bit that keeps us from writing to the table */
+/**
+ * Checks that this build can write to the table.
+ * @throws UnsupportedError naming the unknown bit
+ */
 export function checkWriterFlags(manifest: FeatureFlags, path: string): void {
   refuse(manifest.writerFeatureFlags, "write", path);
 }
@@ -77,7 +79,7 @@ function refuse(word: bigint, purpose: "read" | "write", path: string): void {
   );
 }
 
-/** Both words as the content of a manifest asks for them. */
+/** Computes both words from the content of a manifest. */
 export function featureFlagsOf(manifest: Manifest): { reader: bigint; writer: bigint } {
   let both = 0n;
   if (manifest.fragments.some((fragment) => fragment.deletionFile !== undefined)) {
@@ -88,13 +90,13 @@ export function featureFlagsOf(manifest: Manifest): { reader: bigint; writer: bi
   return { reader: both, writer: manifest.config.size > 0 ? both | FEATURE_FLAG.tableConfig : both };
 }
 
-/** The flag of tables whose rows keep their ids. */
+/** Flag of tables with stable row ids. */
 export const STABLE_ROW_IDS_FLAG: bigint = FEATURE_FLAG.stableRowIds;
 
-/** True if rows keep their ids when they move; decided when a table is created and kept for good. */
+/** Returns true if rows keep their ids when they move; decided for good when a table is created. */
 export const hasStableRowIds = (manifest: Manifest): boolean =>
   (manifest.readerFeatureFlags & FEATURE_FLAG.stableRowIds) !== 0n;
 
-/** True if a manifest that does not name its data format has data files of version 2.0. */
+/** Returns true if a manifest that does not name its data format has data files of version 2.0. */
 export const hasV2Flag = (manifest: Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">): boolean =>
   ((manifest.readerFeatureFlags | manifest.writerFeatureFlags) & FEATURE_FLAG.useV2Format) !== 0n;

@@ -1,16 +1,16 @@
 /**
- * Tells a table or branch from any other that comes to lie under its path: a table that was dropped and
- * created again, a branch that was deleted and made again, a directory that was restored from a copy. The
- * path and the numbers of the versions tell nothing.
+ * Distinguishes a table or branch from a later one under its path. A table may be dropped and created again,
+ * a branch deleted and made again, or a directory restored from a copy. Paths and version numbers do not
+ * distinguish them.
  *
  * - A manifest holds the random id of its transaction and the time of its commit, so its bytes belong to one
  *   version of one table. While the version that a change was planned on exists, its bytes decide.
- * - Where that version was cleaned up, the directory of the versions must be the one that it lay in. The file
- *   system assigns inode and time of birth, and reuses an inode only with another time of birth. overlayfs
- *   gives a directory a new time of birth when it is changed for the first time, but not a file in it.
+ * - If that version was cleaned up, the directory of versions must be the same. The file system assigns inode
+ *   and birth time, and reuses an inode only with another birth time. On overlayfs, the first change of a
+ *   directory gives it a new birth time, but not a file in it.
  *
- * The proof holds for the moment of a commit because the manifest to be published lies in that directory, as
- * a temporary file, before the check begins (io/publish.ts).
+ * The proof holds at the moment of a commit, because the manifest to publish lies in that directory, as a
+ * temporary file, before the check begins (io/publish.ts).
  */
 
 import { ConcurrentModificationError, TableNotFoundError } from "../../errors.js";
@@ -19,7 +19,7 @@ import { versionsDirectory } from "./paths.js";
 import type { OpenLatest, TableAt } from "./tableAt.js";
 import type { VersionsAt } from "./versions.js";
 
-/** What a change was planned on. */
+/** State of the table that a change was planned on. */
 export type TableAnchor =
   | { readonly kind: "version"; readonly base: OpenLatest }
   | {
@@ -28,30 +28,30 @@ export type TableAnchor =
       /** The table's directory. */
       readonly seen: SeenDirectory;
     }
-  /** No table: the change makes it, and its directory. */
+  /** No table: the change makes it and its directory. */
   | { readonly kind: "absent" };
 
-/** The anchor of a change that makes a table. */
+/** Anchor of a change that makes a table. */
 export const ABSENT: TableAnchor = { kind: "absent" };
 
-/** The table that a change was planned on was replaced by another, or removed. */
+/** Thrown when the table that a change was planned on was replaced by another, or removed. */
 export class TableReplacedError extends ConcurrentModificationError {
   constructor(tableRoot: string) {
     super(`${tableRoot}: the table was dropped or replaced by another writer meanwhile`);
   }
 }
 
-/** A table or branch that existed when it was opened has no versions, or no directory, any more. */
+/** Thrown when a table or branch has lost its versions, or its directory, since it was opened. */
 export class TableGoneError extends TableNotFoundError {
   constructor(tableRoot: string, options?: { cause: unknown }) {
     super(`there is no table at ${tableRoot}`, options);
   }
 }
 
-/** The anchor of a change that is planned on a version. */
+/** Returns the anchor of a change that is planned on a version. */
 export const anchorOf = (base: OpenLatest): TableAnchor => ({ kind: "version", base });
 
-/** The anchor of a table that has no versions. */
+/** Returns the anchor of a table without versions. */
 export async function declaredAnchor(table: VersionsAt): Promise<TableAnchor> {
   const entries = (await table.disk.list(table.root)) ?? [];
   const seen = await seeDirectory(table.disk, table.root, entries.find(({ kind }) => kind === "file")?.name);
@@ -60,7 +60,7 @@ export async function declaredAnchor(table: VersionsAt): Promise<TableAnchor> {
 }
 
 /**
- * Makes sure that the table under a path is the one that a change was planned on.
+ * Checks that the table under a path is the one that a change was planned on.
  * @throws TableReplacedError
  */
 export async function requireAnchor(table: TableAt, anchor: TableAnchor): Promise<void> {

@@ -1,9 +1,7 @@
-/**
- * Checks of what parsing JSON has given: the small files beside the manifests come from other programs too.
- */
+/** Checks values from the small JSON files beside the manifests, which other programs write too. */
 
 /**
- * True if a value is an integer of at least 0 that a double holds exactly, such as a number of bytes or a
+ * Returns true if a value is an integer of at least 0 that a double holds exactly, such as a size or a
  * version.
  */
 export const isCount = (value: unknown): value is number =>

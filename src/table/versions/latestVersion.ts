@@ -1,18 +1,17 @@
 /**
- * Finds the latest version of a table: through the hint where it can be proved right, else by listing
- * `_versions`.
+ * Finds the latest version of a table: by the hint if it can be proved, else by listing `_versions`.
  *
- * Commits count up by one, so a hint N is right when manifest N exists and N + 1 does not. Each way in which
- * a hint can be wrong is checked:
+ * Commits count up by one, so a hint N is right if manifest N exists and N + 1 does not. Each way in which a
+ * hint can be wrong is checked:
  *
  * - It is stale because its writer died after publishing: N + 1 exists.
- * - It is stale across numbers that were skipped, or versions that were removed: the gap file tells
- *   (versionGap.ts). A hint below the gap's `from` proves nothing, and one from there up to its `to` only
- *   where `to` does not exist.
- * - Another engine skipped numbers without a note, or files were copied in: `_versions` changed after the
+ * - It is stale and numbers were skipped, or versions removed: the gap file tells (versionGap.ts). A hint
+ *   below the gap's `from` proves nothing. A hint from there up to its `to` proves something only if `to`
+ *   does not exist.
+ * - Another engine skipped numbers without a record, or files were copied in: `_versions` changed after the
  *   hint was written.
  * - It is too high, garbage, half written or missing: manifest N does not exist, or there is no N. A wrong
- *   number that passes for a hint is checked against all of the above like any other.
+ *   number that looks like a hint is checked like any other.
  */
 
 import { ageClockMs } from "../../async/timers.js";
@@ -33,54 +32,54 @@ import {
 } from "./versions.js";
 
 /**
- * Writing a hint changes its directory, so the two times differ by the clock's grain at most. The value is no
- * larger than it must be, because a version copied into place within this time of the hint would be missed.
+ * Maximum time between a hint and the change of its directory: the grain of the clock. It is as small as
+ * possible, because a version that is copied in within this time of the hint would be missed.
  */
 const HINT_GRAIN_NS = 50_000_000n;
 
 /**
- * The same for a manifest and its directory: one step changes both, at the same tick of the file system's
- * clock. Other writers follow sooner than the hint's grain, and then there is nothing to be saved.
+ * Maximum time between a manifest and the change of its directory. One step changes both, at the same tick of
+ * the file system's clock. If other writers follow sooner than the hint's grain, the shortcut saves nothing.
  */
 const MANIFEST_GRAIN_NS = 10_000_000n;
 
 /**
- * The highest version, or null where the table has none.
- * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
+ * Finds the highest version; null if the table has none.
+ * @throws InvalidTableStateError if manifests of both naming schemes exist
  */
 export async function findLatestVersion(table: VersionsAt): Promise<LatestVersion | null> {
   const directoryStat = await table.disk.stat(versionsDirectory(table.root));
   return directoryStat === null ? null : findLatestIn(table, directoryStat);
 }
 
-/** Like {@link findLatestVersion}, with the state of the directory of versions known. */
+/** Like {@link findLatestVersion}, with the stat of the directory of versions. */
 async function findLatestIn(table: VersionsAt, directoryStat: FileStat): Promise<LatestVersion | null> {
   const found = (await findByHint(table, directoryStat)) ?? (await listVersions(table)).at(-1);
   return found === undefined ? null : { ...found, directory: directoryStat };
 }
 
-/** Most tables whose latest version is remembered. */
+/** Maximum number of tables whose latest version is remembered. */
 const MAX_KNOWN = 16_384;
 
-/** The latest version of a table, as it was once found, or as it was committed here. */
+/** Latest version of a table, from a search or a commit of this namespace. */
 interface KnownLatest {
   readonly entry: VersionEntry;
-  /** The directory of versions before the search; null for a version that was committed here. */
+  /** Stat of the directory of versions before the search; null for a committed version. */
   readonly directoryStat: FileStat | null;
-  /** True if the next change of the directory shows in its times. */
+  /** True if the next change of the directory will change its times. */
   readonly isRecovered: boolean;
-  /** When the manifest got its name, which changed the directory as well; null where it was not looked at. */
+  /** Change time of the manifest when it got its name, which also changed the directory; null if unknown. */
   readonly changedNs: bigint | null;
-  /** Where the next version would be. */
+  /** Path of the next version. */
   readonly nextPath: string;
 }
 
 /**
- * Remembers the latest versions of tables. An entry holds while the state of `_versions` is unchanged,
- * because a version that comes or goes changes it. Even if the directory's times are unreliable, a version
- * that has a next one is never taken for the latest. If the directory changed so recently that the next
- * change may not show, the entry serves only as a hint. So does a version that was committed here: the next
- * search need not read the hint.
+ * Remembers the latest versions of tables. An entry holds while `_versions` is unchanged, because a version
+ * that appears or disappears changes it. Even if the directory's times are unreliable, a version with a
+ * successor never counts as the latest. If the directory changed so recently that the next change may not
+ * show, the entry serves only as a hint. So does a version that was committed here: the next search need not
+ * read the hint file.
  */
 export class LatestVersions {
   readonly #disk: Disk;
@@ -98,8 +97,8 @@ export class LatestVersions {
   }
 
   /**
-   * A version of the table, which may have been superseded a moment ago: for callers that ask only whether
-   * there is one.
+   * Returns a version of the table, which may have been superseded a moment ago, for callers that only ask if
+   * one exists.
    */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
@@ -116,12 +115,12 @@ export class LatestVersions {
   }
 
   /**
-   * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory of versions is
-   * as it was when the latest version was found or committed, that version is returned without a look at its
-   * manifest, which the commit reads, and at that of the next version where it would show in the directory's
-   * times. If it is there all the same, the commit fails to create it, and must call
-   * {@link findLatestVersion}.
-   * @param least a version that is known to exist
+   * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory has not
+   * changed since the latest version was found or committed, returns that version without a look at its
+   * manifest, which the commit reads anyway. Skips the look at the next version's manifest too, if that would
+   * show in the directory's times. If the next version exists nevertheless, the commit fails to create it,
+   * and must call {@link findLatestVersion}.
+   * @param least a version that certainly exists
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
@@ -140,8 +139,8 @@ export class LatestVersions {
   }
 
   /**
-   * Notes a version that was committed right after the latest one.
-   * @param manifestStat of its manifest, from after the commit
+   * Records a version that was committed right after the latest one.
+   * @param manifestStat stat of its manifest, from after the commit
    */
   committed(tableRoot: string, entry: VersionEntry, manifestStat: FileStat): void {
     this.#remember(tableRoot, { ...entry, manifestStat }, null, false);
@@ -177,9 +176,8 @@ export class LatestVersions {
   }
 
   /**
-   * The version that is known, if it is there, has no next one, and is not below a gap. Manifests of the
-   * other scheme are not looked for: those would have come in the moment since this version was found or
-   * committed.
+   * Returns the remembered version if it exists, has no successor, and is not below a gap. Does not look for
+   * manifests of the other scheme, which could only have come since this version was found or committed.
    */
   async #proveKnown(
     tableRoot: string,
@@ -208,18 +206,21 @@ export class LatestVersions {
   }
 }
 
-/** True if the directory of versions is as it was when a version was found, as far as its times tell. */
+/**
+ * Returns true if the directory of versions has not changed since a version was found, as far as its times
+ * tell.
+ */
 const isUntouched = ({ directoryStat }: KnownLatest, now: FileStat): boolean =>
   directoryStat !== null && isUnchanged(directoryStat, now);
 
 /**
- * True if a version may be the latest as one that the hint names: the directory did not change since it got
- * its name.
+ * Returns true if a version can serve as a hint: the directory has not changed since the version got its
+ * name.
  */
 const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
   changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 
-/** The latest version by the hint, or null where the hint proves nothing. */
+/** Finds the latest version by the hint; null if the hint proves nothing. */
 async function findByHint(
   table: VersionsAt,
   directoryStat: FileStat,
@@ -230,7 +231,7 @@ async function findByHint(
   return typeof hint === "number" ? proveLatest(table, hint, gap) : null;
 }
 
-/** The latest version if one that may be it proves which one it is, else null. */
+/** Returns the latest version if a candidate proves which one it is, else null. */
 async function proveLatest(
   table: VersionsAt,
   hint: number,
@@ -242,7 +243,7 @@ async function proveLatest(
     if (version < gap.from) return null;
     if ((await findVersion(table, gap.to)) !== null) version = gap.to;
   }
-  // The other scheme must be empty at both places too: a table that mixes them has no latest version.
+  // Manifests of the other scheme must be missing too: a table with both has no latest version.
   const [thisV2, thisV1, nextV2, nextV1] = await Promise.all([
     versionStat(table, version, "V2"),
     versionStat(table, version, "V1"),

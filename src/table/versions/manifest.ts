@@ -1,16 +1,17 @@
 /**
- * The manifest file: everything one version of a table consists of. All integers are little-endian.
+ * Decodes and encodes the manifest file, which describes one version of a table. All integers are
+ * little-endian.
  *
- *   u32 length, IndexSection      at manifest.indexSection; absent without indexes
- *   u32 length, Transaction       at manifest.transactionSection; what made this version
- *   check block, 16 bytes         ours (bytes/checkBlock.ts); the reference reaches nothing here and skips it
- *   u32 length, Manifest          at manifestPosition, up to the footer
- *   footer, 16 bytes              0  8  i64 manifestPosition
- *                                 8  2  u16 0, u16 2 (whatever the data format is)
- *                                12  4  "LANC"
+ *     u32 length, IndexSection      at manifest.indexSection; absent without indexes
+ *     u32 length, Transaction       at manifest.transactionSection; the change that made this version
+ *     check block, 16 bytes         ours (bytes/checkBlock.ts); no offset of the reference leads to it
+ *     u32 length, Manifest          at manifestPosition, up to the footer
+ *     footer, 16 bytes              0  8  i64 manifestPosition
+ *                                   8  2  u16 0, u16 2 (for any data format)
+ *                                  12  4  "LANC"
  *
- * A file that carries the check block either decodes to what was written or is refused; one that does not
- * (the reference's own) is only checked for being well formed.
+ * A file with a check block either decodes to the written content or is refused. A file without one (the
+ * reference's) is only checked for being well formed.
  */
 
 import { performance } from "../../async/timers.js";
@@ -22,55 +23,54 @@ import { isSameBytes } from "../../platform/native.js";
 
 const FOOTER_BYTES = 16;
 const PREFIX_BYTES = 4;
-/** Shared, because making a decoder costs more than decoding most texts. */
+/** // Shared, because making a decoder costs more than decoding most texts. */
 const TEXT = new TextDecoder();
 const FOOTER_MAGIC = new TextEncoder().encode("LANC");
 const FOOTER_MAJOR = 0;
 const FOOTER_MINOR = 2;
-/** No manifest is read into memory beyond this size. */
+/** Maximum size in bytes of a manifest that is read. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
-/** Milliseconds for which a file that was looked at counts as seen. */
+/** Milliseconds for which a look at a file stays valid. */
 const SEEN_MS = 1000;
 
-/** State shared by the manifests of one table: each decodes only what the last decoded one does not have. */
+/** State that the manifests of one table share: each decodes only its difference to the last decoded one. */
 export interface ManifestFamily {
-  /** The manifest that was decoded or made last, as long as anything else keeps it. */
+  /** Manifest that was decoded or made last, as long as somebody else references it. */
   lastDecoded: WeakRef<Manifest> | null;
 }
 
-/** What is known of the files that a version names. */
+/** Records which of a version's files were looked at recently. */
 export interface SeenFiles {
   /**
-   * True if what was opened of such a file was found to be of the file as it is, a moment ago and for the
-   * same version. Files never change as long as versions name them; one that is put back from a backup all
-   * the same is noticed then.
+   * Returns true if an opened file was compared with the disk a moment ago, for this version. Files never
+   * change while versions name them, but one restored from a backup must be noticed.
    */
   hasSeen(opened: object): boolean;
-  /** Notes that what was opened is of the file as it is. */
+  /** Records that an opened file matches the disk. */
   see(opened: object): void;
 }
 
 /**
- * A manifest file. Its parts are decoded when first asked for, because a version committed in between matters
- * only for its transaction. Values are shared by all readers and never changed.
+ * A manifest file. Its parts are decoded when first read, because a version committed in between matters only
+ * for its transaction. Readers share the values and must not change them.
  */
 export class ManifestFile implements SeenFiles {
-  /** Where it was read from. */
+  /** Path of the file that was read. */
   readonly path: string;
   readonly head: ManifestHead;
-  /** Bytes of the index section's message, or null where the table has no indexes. */
+  /** Bytes of the index section's message; null if the table has no indexes. */
   readonly indexSectionBytes: Uint8Array | null;
-  /** Bytes of the inline transaction's message, or null where there is none. */
+  /** Bytes of the inline transaction's message; null if there is none. */
   readonly transactionBytes: Uint8Array | null;
-  /** Size of the file. */
+  /** Size of the file in bytes. */
   readonly byteLength: number;
-  /** The file, in consecutive pieces. */
+  /** Consecutive pieces of the file. */
   readonly #content: readonly Uint8Array[];
   #manifest: Manifest | EncodedManifest;
   readonly #family: ManifestFamily | null;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
-  /** When each was seen, by `performance.now()`. */
+  /** Time of the last look at each opened file, by `performance.now()`. */
   #seen = new WeakMap<object, number>();
 
   constructor(
@@ -101,33 +101,36 @@ export class ManifestFile implements SeenFiles {
     this.#seen.set(opened, performance.now());
   }
 
-  /** The manifest is another file, of the same content: those that it names may be others, too. */
+  /**
+   * Forgets the recorded looks: another file replaced the manifest, with the same content, and may name other
+   * files.
+   */
   foundAnew(): void {
     this.#seen = new WeakMap();
   }
 
-  /** The manifest where it is decoded already, else null. */
+  /** The decoded manifest; null if it is not decoded yet. */
   get decoded(): Manifest | null {
     return "bytes" in this.#manifest ? null : this.#manifest;
   }
 
-  /** True if the two are the same, byte for byte, and so of one version of one table. */
+  /** Returns true if both files have the same bytes, and so are one version of one table. */
   isCopyOf(other: ManifestFile): boolean {
     return this === other || isSameContent(this.#content, other.#content);
   }
 
-  /** True if the file holds just these bytes. */
+  /** Returns true if the file consists of these bytes. */
   hasContent(bytes: Uint8Array): boolean {
     return isSameContent(this.#content, [bytes]);
   }
 
-  /** Returns the same file with a manifest that states what the stored one leaves out. */
+  /** Returns this file with a manifest that also states what the stored one omits. */
   completed(manifest: Manifest): ManifestFile {
     const { path, head, indexSectionBytes, transactionBytes } = this;
     return new ManifestFile(path, head, manifest, indexSectionBytes, transactionBytes, this.#content);
   }
 
-  /** The manifest as it was read, where it is not decoded yet, else null. */
+  /** The encoded manifest; null once it is decoded. */
   get encoded(): EncodedManifest | null {
     return "bytes" in this.#manifest ? this.#manifest : null;
   }
@@ -160,14 +163,14 @@ export class ManifestFile implements SeenFiles {
   }
 }
 
-/** The message, and where in the file it begins. */
+/** The message, and its byte offset in the file. */
 export interface EncodedManifest {
   readonly bytes: Uint8Array;
   readonly byteOffset: number;
 }
 
 /**
- * Takes a manifest file apart.
+ * Decodes a manifest file.
  * @throws CorruptFileError
  */
 export function decodeManifestFile(
@@ -219,7 +222,7 @@ export function decodeManifestFile(
   );
 }
 
-/** File offset of the inline transaction; undefined if there is none. */
+/** Returns the file offset of the inline transaction; undefined if there is none. */
 const transactionStart = (head: ManifestHead): number | undefined =>
   head.transactionSection ?? head.transactionSection14;
 
@@ -230,7 +233,7 @@ function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolea
   return true;
 }
 
-/** What goes into a manifest file. The offsets inside `manifest` are set by the encoder. */
+/** Content of a manifest file. The encoder sets the offsets inside `manifest`. */
 export interface ManifestFileContent {
   readonly manifest: Manifest;
   /** Encoded message; null without indexes. */
@@ -239,7 +242,7 @@ export interface ManifestFileContent {
   readonly transactionBytes: Uint8Array | null;
 }
 
-/** The file as chunks to write one after the other, and what a reader will decode from them. */
+/** Chunks of the file to write one after the other, and the result of decoding them. */
 export interface EncodedManifestFile {
   readonly chunks: readonly Uint8Array[];
   readonly byteLength: number;
@@ -261,8 +264,8 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   const manifest: Manifest = {
     ...content.manifest,
     ...{ indexSection, transactionSection, transactionSection14: undefined },
-    // A field of a later release may be an offset in the file that it was read from, and would point anywhere
-    // in this one. Lance drops such fields, too: what must not be lost, it guards by a feature flag.
+    // An unknown field may be an offset in the file that was read, and would be wrong here. Lance also
+    // drops such fields, and protects essential ones by a feature flag.
     unknown: undefined,
   };
   const encoded = Manifest.encode(manifest);
@@ -290,7 +293,7 @@ function lengthPrefix(length: number): Uint8Array {
 }
 
 /**
- * Reads a manifest file; null where there is none.
+ * Reads a manifest file; null if it does not exist.
  * @throws CorruptFileError
  */
 export async function readManifestFile(disk: Disk, path: string): Promise<ManifestFile | null> {
@@ -298,7 +301,7 @@ export async function readManifestFile(disk: Disk, path: string): Promise<Manife
   return read === null ? null : decodeManifestFile(read.bytes, path);
 }
 
-/** The bytes of a manifest file and the identity of the file they came from; null where there is none. */
+/** Reads the bytes of a manifest file and its identity; null if it does not exist. */
 export async function readManifestBytes(
   disk: Disk,
   path: string,
@@ -313,18 +316,20 @@ export async function readManifestBytes(
   }
 }
 
-/** @throws UnsupportedError for a manifest too large to be read into memory */
+/** @throws UnsupportedError for a manifest that is too large to read */
 export function refuseOversized(path: string, size: number): void {
   if (size <= MAX_MANIFEST_BYTES) return;
   throw new UnsupportedError(`manifest ${path} of ${size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
 }
 
-/** The metadata of a version's Arrow schema; bytes that are no text are shown with replacement characters. */
+/**
+ * Returns the metadata of a version's Arrow schema; bytes that are not UTF-8 become replacement characters.
+ */
 export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, TEXT.decode(value)]));
 }
 
-/** True if consecutive pieces hold the same bytes, even if they are cut differently. */
+/** Returns true if consecutive pieces hold the same bytes, however they are cut. */
 function isSameContent(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   const lengthOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
   if (lengthOf(a) !== lengthOf(b)) return false;

@@ -1,4 +1,4 @@
-/** Decoded manifests, kept in memory. */
+/** Keeps decoded manifests in memory. */
 
 import { Limit } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
@@ -10,59 +10,58 @@ import { dirname } from "../../platform/native.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
 
-/** A decoded manifest takes about this many times the memory of its bytes. */
+/** Approximate memory of a decoded manifest, as a multiple of its bytes. */
 const DECODED_FACTOR = 10;
-/** Further memory per entry. */
+/** Further bytes per entry. */
 const ENTRY_BYTES = 2048;
 
-/** Most directories whose manifests share what they have in common; the map starts over when it is full. */
+/** Maximum number of directories whose manifests share their fragments; a full map starts over. */
 const MAX_FAMILIES = 1024;
-/** Manifests that are read and decoded at the same time. */
+/** Maximum number of manifests that are read and decoded concurrently. */
 const MAX_READS = 16;
 
 interface CachedManifest {
-  /** Of the file it was read from. */
+  /** Identity of the file that was read. */
   readonly identity: string;
   readonly file: ManifestFile;
 }
 
 /**
- * Finds out what the manifest of an old table leaves out: numbers of rows, and the version of its data files.
+ * Finds what the manifest of an old table omits: row counts, and the version of its data files.
  * @param root directory of the table or branch
  */
 export type CompleteManifest = (disk: Disk, root: string, manifest: Manifest) => Promise<Manifest>;
 
-/** Data format of tables whose manifests may leave something out. */
+/** Data format of tables whose manifests may be incomplete. */
 const LEGACY_FORMAT = "0.1";
 
-/** True if a manifest may leave out, or misstate, something that current ones state. */
+/** Returns true if a manifest may omit, or misstate, facts that current ones state. */
 const isIncomplete = ({ path, head: { dataFormat }, encoded }: ManifestFile): boolean =>
   dataFormat === undefined ||
   dataFormat.version === LEGACY_FORMAT ||
   (encoded !== null && lacksCounts(encoded.bytes, { path, byteOffset: encoded.byteOffset }));
 
 /**
- * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a table that was
- * dropped and created again has others under the same names, so every read checks that the file is still the
- * same.
+ * Decoded manifests, bounded in bytes. A published manifest never changes. But a table that was dropped and
+ * created again has others under the same names, so every read checks the file's identity.
  *
- * Versions of a table mostly have the same fragments. Each fragment is decoded once, for the first version in
- * which it is met.
+ * Versions of a table mostly have the same fragments. Each fragment is decoded once, for the first version
+ * that contains it.
  */
 export class ManifestCache {
   /** By path. */
   readonly #files: LruCache<CachedManifest>;
   /** By directory. */
   readonly #families = new Map<string, ManifestFamily>();
-  /** Reads under way, by path. */
+  /** Current reads, by path. */
   readonly #reading = new Map<string, Promise<CachedManifest | null>>();
   readonly #limit = new Limit(MAX_READS);
 
   readonly #complete: CompleteManifest;
 
   /**
-   * @param maxBytes memory that the decoded manifests may take, about
-   * @param complete default: manifests that leave something out are refused
+   * @param maxBytes approximate memory that the decoded manifests may take
+   * @param complete default: refuses incomplete manifests
    */
   constructor(maxBytes: number, complete: CompleteManifest = refuseIncomplete) {
     this.#files = new LruCache(maxBytes);
@@ -70,9 +69,9 @@ export class ManifestCache {
   }
 
   /**
-   * The manifest at a path, or null where there is none.
-   * @param seen its stat from a moment ago, which saves a look
-   * @throws CorruptFileError, UnsupportedError for a table that this build can't read
+   * Returns the manifest at a path; null if it does not exist.
+   * @param seen its current stat, which saves a look
+   * @throws CorruptFileError, UnsupportedError for a table that this build cannot read
    */
   async read(disk: Disk, path: string, seen?: FileStat): Promise<ManifestFile | null> {
     const cached = this.#files.peek(path);
@@ -81,7 +80,7 @@ export class ManifestCache {
       if (stat === null) return null;
       if (stat.identity === cached.identity) return cached.file;
     }
-    // A read under way may be of a file that was there before this one.
+    // A current read may be of the previous file.
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) {
       const shared = await underWay.catch(() => null);
@@ -96,15 +95,12 @@ export class ManifestCache {
     }
   }
 
-  /**
-   * Like {@link read}, but always from the disk: for callers that must not rely on what the file system tells
-   * of a file.
-   */
+  /** Like {@link read}, but always from the disk, for callers that must not rely on stats. */
   async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
     return (await this.#read(disk, path))?.file ?? null;
   }
 
-  /** Reads a few at a time, because each takes the memory of a file and of its decoded form. */
+  /** Bounds the concurrent reads, because each takes the memory of a file and of its decoded form. */
   #read(disk: Disk, path: string): Promise<CachedManifest | null> {
     return this.#limit.run(() => this.#readNow(disk, path));
   }
@@ -128,7 +124,7 @@ export class ManifestCache {
 
   /**
    * Keeps a manifest that was just published, so that the next reader need not decode it.
-   * @returns its stat; null where it is not there any more
+   * @returns its stat; null if it does not exist any more
    */
   async remember(disk: Disk, path: string, file: ManifestFile): Promise<FileStat | null> {
     const stat = await disk.stat(path).catch(() => null);

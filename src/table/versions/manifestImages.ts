@@ -1,8 +1,8 @@
 /**
- * Reads many manifests one after the other, for a caller that looks at each of them once. Thousands of
- * manifests of a megabyte are read into the same few pieces of memory, and none of them gets into the cache
- * of manifests. Their fragments are not decoded: versions of a table have most fragments in common, byte for
- * byte, so a caller that has seen those of one version needs only what the next one has besides.
+ * Reads many manifests one after the other, for a caller that looks at each one once. Thousands of manifests
+ * of a megabyte share a few pieces of memory, and bypass the cache of manifests. Fragments are not decoded:
+ * versions share most fragments, byte for byte, so a caller needs only the difference from one version to the
+ * next.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -17,14 +17,14 @@ import { isSameBytes } from "../../platform/native.js";
 import { decodeManifestFile, type EncodedManifest, type ManifestFile, refuseOversized } from "./manifest.js";
 import type { VersionEntry } from "./versions.js";
 
-/** Most manifests read at once. */
+/** Maximum number of manifests that are read concurrently. */
 const PARALLELISM = 16;
-/** Bytes of manifests read at once, about; a larger one is read alone. */
+/** Approximate bytes of concurrent reads; a larger manifest is read alone. */
 const READ_BYTES = 16 * 1024 * 1024;
-/** Memory is allocated somewhat larger than needed, because the next manifest mostly is larger. */
+/** Factor by which memory exceeds the need, because the next manifest is mostly larger. */
 const GROWTH = 1.25;
 const LEAST_MEMORY_BYTES = 4096;
-/** Fragments of another manifest that one is compared with. */
+/** Number of nearby fragments of another manifest that each fragment is compared with. */
 const LOOK_AHEAD = 8;
 
 /** A manifest as it lies on the disk. */
@@ -42,18 +42,21 @@ export class ManifestImage {
     this.#whenFree = whenFree;
   }
 
-  /** Path and identity of the file it was read from, in one string. */
+  /** Path and identity of the file that was read, in one string. */
   get key(): string {
     return this.#key;
   }
 
-  /** For its head, index section and transaction. */
+  /** Decoded head, index section and transaction. */
   get file(): ManifestFile {
     if (this.#file === null) throw new InternalError("a manifest was looked at before it was decoded");
     return this.#file;
   }
 
-  /** Keeps the image unchanged until {@link letGo} was called as often. Otherwise it lasts for one visit. */
+  /**
+   * Keeps the image unchanged until {@link letGo} was called as often as this. Without a call, it lasts for
+   * one visit.
+   */
   keep(): void {
     this.#keepers++;
   }
@@ -69,9 +72,9 @@ export class ManifestImage {
   }
 
   /**
-   * Indexes of the fragments that another manifest lacks; without another one, of all fragments. Some
-   * fragments that the other has may be among them: between those that both have at the beginning and at the
-   * end, a fragment is compared only with nearby ones.
+   * Yields the indexes of the fragments that `other` lacks; of all fragments without `other`. May yield some
+   * that it has: between the common beginning and the common end, a fragment is compared only with nearby
+   * ones.
    */
   *unsharedWith(other: ManifestImage | null): Generator<number, void, undefined> {
     const mine = this.#fragments;
@@ -85,7 +88,7 @@ export class ManifestImage {
     }
   }
 
-  /** Index of the same fragment in another manifest, from `from` on; -1 where it is not nearby. */
+  /** Returns the index of the same fragment in another manifest, from `from` on; -1 if it is not nearby. */
   #twinOf(index: number, other: ManifestImage, from: number): number {
     const bytes = this.#encodedFragment(index);
     const last = Math.min(from + LOOK_AHEAD, other.#fragments.count);
@@ -96,8 +99,8 @@ export class ManifestImage {
   }
 
   /**
-   * The range of fragments between those that both have at the beginning and at the end.
-   * @returns the index of the first of them, and one past the last
+   * Returns the range of fragments between the common beginning and the common end.
+   * @returns index of the first of them, and one past the last
    */
   #differenceFrom(other: ManifestImage): readonly [start: number, end: number] {
     const mine = this.#fragments;
@@ -110,7 +113,7 @@ export class ManifestImage {
     const start = firstIndex(0, mine.count, (index) => mine.endAt(index) > prefixEnd);
     const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);
     let end = firstIndex(0, mine.count, (index) => mine.tagAt(index) >= suffixStart);
-    // The same bytes at the end may belong to one longer fragment there.
+    // The same bytes at the end may belong to one longer fragment of the other manifest.
     const moreThere = others.count - mine.count;
     const shift = others.endAt(others.count - 1) - mine.endAt(last);
     const isFragmentThere = (index: number): boolean =>
@@ -123,7 +126,7 @@ export class ManifestImage {
     return this.#fields.bytes.subarray(this.#fragments.startAt(index), this.#fragments.endAt(index));
   }
 
-  /** From the first fragment's tag to the last one's end. */
+  /** Returns the bytes from the first fragment's tag to the last one's end. */
   #fragmentBytes(): Uint8Array {
     const fragments = this.#fragments;
     return this.#fields.bytes.subarray(fragments.tagAt(0), fragments.endAt(fragments.count - 1));
@@ -134,7 +137,7 @@ export class ManifestImage {
     return this.#encoded;
   }
 
-  /** Replaces the bytes of the image by those of an open manifest file. */
+  /** Reads an open manifest file into the memory of the image. */
   async read(handle: ReadHandle): Promise<void> {
     const { path, size, identity } = handle;
     refuseOversized(path, size);
@@ -157,7 +160,7 @@ export class ManifestImage {
   }
 }
 
-/** Path and identity of a file in one string. */
+/** Joins the path and identity of a file to one string. */
 export const fileKey = (path: string, identity: string): string => `${path}\0${identity}`;
 
 async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
@@ -177,7 +180,7 @@ async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
 export class ManifestReader {
   readonly #disk: Disk;
   readonly #free: ManifestImage[] = [];
-  /** Bytes of the manifest read last: its neighbours are of a like size. */
+  /** Bytes of the manifest read last, as an estimate for the next. */
   #lastBytes = READ_BYTES;
 
   constructor(disk: Disk) {
@@ -185,7 +188,7 @@ export class ManifestReader {
   }
 
   /**
-   * Calls `visit` with each of the manifests that still exists, in their order.
+   * Calls `visit` with each manifest that still exists, in order.
    * @throws CorruptFileError, UnsupportedError, and the errors of `visit`
    */
   async forEach<Entry extends VersionEntry>(

@@ -1,17 +1,17 @@
-/** The small JSON files that help to find the latest version: the hint and the gap. */
+/** Reads the small JSON files that help to find the latest version: the hint and the gap. */
 
 import { decodeSealedJson } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 
-/** Each is one line; a longer file is none of ours. */
+/** Maximum size in bytes of a note, which is one line. */
 const MAX_NOTE_BYTES = 1024;
 
 /**
  * Reads a note.
- * @param parse returns null for a value that we would not write; undefined stands for no JSON
- * @returns null if there is no note, "garbage" if it holds what we would not write
+ * @param parse returns null for a value that this engine would not write; undefined stands for no JSON
+ * @returns null if the file does not exist, "garbage" if this engine would not write its content
  */
 export async function readNumberingNote<T>(
   disk: Disk,
@@ -22,7 +22,7 @@ export async function readNumberingNote<T>(
   try {
     bytes = await disk.readFile(path, MAX_NOTE_BYTES);
   } catch (error) {
-    // Too long, or cut short while it was read: such a file proves nothing.
+    // The file is too long, or was cut while it was read, and proves nothing.
     if (error instanceof CorruptFileError || codeOf(error) === "EISDIR") return "garbage";
     throw error;
   }

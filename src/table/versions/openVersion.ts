@@ -1,29 +1,29 @@
-/** Opens versions that were found: reads their manifests. */
+/** Opens versions: reads their manifests. */
 
 import { CorruptFileError } from "../../errors.js";
 import type { ManifestFile } from "./manifest.js";
 import type { OpenVersion, TableAt, TableEnvironment } from "./tableAt.js";
 import type { LatestVersion, VersionEntry } from "./versions.js";
 
-/** The means to read manifests. */
+/** Dependencies for reading manifests. */
 type ManifestReaders = Pick<TableEnvironment, "disk" | "manifests">;
 
 /**
- * Opens a version found a moment ago; null where it was cleaned up meanwhile.
- * @throws CorruptFileError where the file holds another version than its name says
+ * Opens a version that was just found; null if it was cleaned up meanwhile.
+ * @throws CorruptFileError if the file holds another version than its name says
  */
 export async function openVersion<Environment extends TableEnvironment, Entry extends VersionEntry>(
   table: TableAt<Environment>,
   entry: Entry,
 ): Promise<(Entry & OpenVersion<Environment>) | null> {
   const file = await readManifestAt(table.environment, entry);
-  // The stat is from the search, and says nothing by the time that the version is used.
+  // The stat is from the search, and is stale when the version is used.
   return file && { ...entry, manifestStat: undefined, table, file };
 }
 
 /**
- * The manifest of a version found a moment ago; null where it was cleaned up meanwhile.
- * @throws CorruptFileError where the file holds another version than its name says
+ * Reads the manifest of a version that was just found; null if it was cleaned up meanwhile.
+ * @throws CorruptFileError if the file holds another version than its name says
  */
 export const readManifestAt = async (
   { disk, manifests }: ManifestReaders,
@@ -31,7 +31,7 @@ export const readManifestAt = async (
 ): Promise<ManifestFile | null> =>
   checkedVersion(await manifests.read(disk, entry.path, entry.manifestStat), entry);
 
-/** Like {@link readManifestAt}, but always from the disk: for the version that a commit is based on. */
+/** Like {@link readManifestAt}, but always from the disk, for the version that a commit is based on. */
 export const readManifestAnew = async (
   { disk, manifests }: ManifestReaders,
   entry: VersionEntry,

@@ -1,26 +1,26 @@
 /**
- * Every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of one of
- * its branches, which is laid out the same way. Below it:
+ * Defines every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of
+ * one of its branches, which has the same layout. Below it:
  *
- *   data/<24 binary digits><26 hex digits>.lance     data files
- *   _versions/<name>.manifest                        one manifest per version, named by scheme:
- *                                                      V1  the version in decimal
- *                                                      V2  2^64 - 1 - version as 20 digits, so that the latest
- *                                                          version sorts first
- *   _versions/latest_version_hint.json               where to look first
- *   _versions/<name>.retired  .released              manifests of versions that are being removed
- *   _transactions/<read version>-<uuid>.txn          what each version changed
- *   _deletions/<fragment>-<read version>-<id>.arrow|.bin
- *   _indices/<uuid>/                                 one directory per index segment
- *   _refs/tags/<tag>.json  _refs/branches/<branch>.json   names percent-encoded
- *   tree/<branch>/                                   the branch's own directory
- *   _staging/                                        manifests that a caller of createTableVersion has yet to publish
- *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
- *   _tiltyard/version_gaps.json                      which version numbers were skipped
- *   _tiltyard/checkpoints/<name>                     values of columns that are being backfilled
- *   _tiltyard/retired/<name>.manifest                what older releases wrote in place of `<name>.retired`
+ *     data/<24 binary digits><26 hex digits>.lance     data files
+ *     _versions/<name>.manifest                        one manifest per version, named by scheme:
+ *                                                        V1  the version in decimal
+ *                                                        V2  2^64 - 1 - version as 20 digits: the latest
+ *                                                            version sorts first
+ *     _versions/latest_version_hint.json               the hint
+ *     _versions/<name>.retired  .released              manifests of versions that are being removed
+ *     _transactions/<read version>-<uuid>.txn          the change of each version
+ *     _deletions/<fragment>-<read version>-<id>.arrow|.bin
+ *     _indices/<uuid>/                                 one directory per index segment
+ *     _refs/tags/<tag>.json  _refs/branches/<branch>.json   names percent-encoded
+ *     tree/<branch>/                                   the branch's own directory
+ *     _staging/                                        manifests that callers of createTableVersion staged
+ *     _tiltyard/versions/<version>.json                record that a caller of createTableVersion attached
+ *     _tiltyard/version_gaps.json                      the last gap in the version numbers
+ *     _tiltyard/checkpoints/<name>                     values of running backfills
+ *     _tiltyard/retired/<name>.manifest                name of `<name>.retired` in older releases
  *
- * The reference never looks into `_tiltyard`.
+ * The reference ignores `_tiltyard`.
  */
 
 import { toHex } from "../../bytes/hex.js";
@@ -29,10 +29,10 @@ import { DELETION_FILE_TYPE, type DeletionFile } from "../../format/table.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { join } from "../../platform/native.js";
 
-/** How manifests are named; one table uses one scheme. */
+/** Naming scheme of manifests; a table uses one. */
 export type NamingScheme = "V1" | "V2";
 
-/** Ending of the files in `_versions` that readers take for versions. */
+/** Suffix of the files in `_versions` that readers treat as versions. */
 export const MANIFEST_SUFFIX = ".manifest";
 const V2_DIGITS = 20;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
@@ -48,23 +48,21 @@ export const branchesDirectory = (tableRoot: string): string => join(refsDirecto
 export const branchDirectory = (tableRoot: string, branch: string): string =>
   join(tableRoot, "tree", ...branch.split("/"));
 export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");
-/** Where clients may put manifests before they are published. */
+/** Directory in which callers may stage manifests. */
 export const stagingDirectory = (tableRoot: string): string => join(tableRoot, "_staging");
 export const versionRecordsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "versions");
 
-/** What a backfill has computed and not committed yet. */
+/** Directory for values that a backfill has computed and not committed yet. */
 export const checkpointsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "checkpoints");
 
-/** What backfills record of computed columns. */
+/** Directory for records of computed columns. */
 export const computedDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "computed");
 export const fittingRecordPath = (tableRoot: string, fieldId: number): string =>
   join(computedDirectory(tableRoot), `${fieldId}.json`);
 
-/**
- * What a table or branch keeps in its directory; the directories of branches nested in it lie among these.
- */
+/** Parts of a table or branch in its directory; directories of nested branches may lie among them. */
 export const TABLE_PARTS: readonly string[] = [
   "_versions",
   "_transactions",
@@ -74,30 +72,26 @@ export const TABLE_PARTS: readonly string[] = [
   "_tiltyard",
 ];
 
-/** The parts that a table can have before its first version. */
+/** Parts that a table can have before its first version. */
 export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "data"];
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
-/**
- * Directories whose files have names that no other file ever has: the name of the file, or of its directory,
- * holds a random id.
- */
+/** Directories with unique file names: the file's name, or its directory's, contains a random id. */
 const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
-/** Directories whose files can have the same names as those of another table or branch in the same place. */
+/** Directories whose file names may be reused by a later table or branch. */
 const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
 
 const PARTS: ReadonlySet<string> = new Set([...TABLE_PARTS, "_refs", "tree"].map(foldName));
 const SIDE_START = foldName("_tiltyard");
 
-/** True if some file system takes a name for that of a directory which holds published files. */
+/** Returns true if some file system treats a name as that of a directory with published files. */
 export function isTablePart(name: string): boolean {
   const folded = foldName(name);
   return PARTS.has(folded) || folded.startsWith(SIDE_START);
 }
 
 /**
- * True if files below a part of a table have names that no other file ever has; undefined for a directory
- * that is no part.
+ * Returns true if files below a part of a table have unique names; undefined if the directory is not a part.
  */
 export function hasUniqueNames(directoryName: string): boolean | undefined {
   if (UNIQUE_NAMES.includes(directoryName)) return true;
@@ -106,17 +100,17 @@ export function hasUniqueNames(directoryName: string): boolean | undefined {
 
 // ------------------------------------------------------------------------------------- names from content
 
-/** The form of file names that this engine and the reference use, and most other writers too. */
+/** Usual form of file names, as most writers make them. */
 const USUAL_NAME = /^[0-9A-Za-z_-]+\.[a-z]{1,8}$/;
 const MAX_NAME_BYTES = 255;
-/** Separators, streams and drives of Windows, and characters that no name holds. */
+/** Separators, streams and drives of Windows, and control characters. */
 const UNFIT = /[/\\:\p{Cc}]/u;
-/** Longer than any name of a device. */
+/** Length beyond any device name. */
 const MIN_USUAL_LENGTH = 24;
 
 /**
- * True if a text from a manifest is the name of one file, which can't lead out of the directory that it is
- * looked for in. Every name that becomes part of a path goes through this.
+ * Returns true if a text from a manifest is the name of one file, which cannot lead out of its directory.
+ * Every name that becomes part of a path is checked here.
  */
 export function isFileName(name: string): boolean {
   if (name.length >= MIN_USUAL_LENGTH && name.length <= MAX_NAME_BYTES && USUAL_NAME.test(name)) return true;
@@ -124,7 +118,7 @@ export function isFileName(name: string): boolean {
   return new TextEncoder().encode(name).length <= MAX_NAME_BYTES;
 }
 
-/** The same for the name of a data file, which other writers may put into directories below `data/`. */
+/** Like {@link isFileName}, for a data file, which other writers may put into directories below `data/`. */
 export const isDataFileName = (name: string): boolean => name.split("/").every(isFileName);
 
 export const HINT_NAME = "latest_version_hint.json";
@@ -138,23 +132,23 @@ export const REF_SUFFIX = ".json";
 export const tagName = (tag: string): string => encodeURIComponent(tag) + REF_SUFFIX;
 export const tagPath = (tableRoot: string, tag: string): string =>
   join(tagsDirectory(tableRoot), tagName(tag));
-/** A slash in a branch's name is `%2F` here. */
+/** Returns a branch's name as part of a file name, with `%2F` for a slash. */
 export const branchRefName = (branch: string): string => encodeURIComponent(branch) + REF_SUFFIX;
 export const branchRefPath = (tableRoot: string, branch: string): string =>
   join(branchesDirectory(tableRoot), branchRefName(branch));
 
-/** The root of all branches of the table at `mainRoot`. */
+/** Root of all branches of the table at `mainRoot`. */
 export const branchTree = (mainRoot: string): string => join(mainRoot, "tree");
 
-/** Directory of an index segment's files; the uuid is 16 bytes. */
+/** Returns the directory name of an index segment; the uuid has 16 bytes. */
 export function indexDirectoryName(uuid: Uint8Array): string {
   const hex = toHex(uuid);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.*)$/, "$1-$2-$3-$4-$5");
 }
 
-/** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
+/** Makes a name for a data file from a random UUID: 3 bytes in binary and 13 in hexadecimal. */
 export function dataFileName(): string {
-  // The runtime draws random bytes for many of them at once.
+  // `randomUUID` draws from a buffer that the runtime fills in bulk.
   const hex = crypto.randomUUID().replaceAll("-", "");
   const binary = Number.parseInt(hex.slice(0, 6), 16).toString(2).padStart(24, "0");
   return `${binary}${hex.slice(6)}.lance`;
@@ -163,7 +157,7 @@ export function dataFileName(): string {
 export const transactionFileName = (readVersion: number, uuid: string): string =>
   `${readVersion}-${uuid}.txn`;
 
-/** Null for a name that no transaction's file has. */
+/** Parses the name of a transaction's file; null if it has another form. */
 export function parseTransactionFileName(name: string): { readVersion: number; uuid: string } | null {
   const [, digits, uuid] = /^(\d{1,16})-([^/\\]+)\.txn$/.exec(name) ?? [];
   const readVersion = Number(digits);
@@ -184,8 +178,8 @@ export const manifestPath = (tableRoot: string, version: number, scheme: NamingS
   join(versionsDirectory(tableRoot), manifestName(version, scheme));
 
 /**
- * The version a file in `_versions` holds; null where it is no published manifest of the chain: a staging
- * orphan, a detached version, the hint, a name nobody writes.
+ * Parses the name of a file in `_versions`; null if it is not a version: a staged orphan, a detached version,
+ * the hint or a foreign file.
  * @throws UnsupportedError for a version number beyond 2^53 - 1
  */
 export function parseManifestName(name: string): { version: number; scheme: NamingScheme } | null {
@@ -201,14 +195,14 @@ export function parseManifestName(name: string): { version: number; scheme: Nami
   return { version: safeVersion(BigInt(digits), name), scheme: "V1" };
 }
 
-/** Ending of the manifest of a version that is being removed; see retiredVersions.ts. */
+/** Suffix of the manifest of a version that is being removed; see retiredVersions.ts. */
 export type RemovalState = "retired" | "released";
 const REMOVAL_STATES: readonly RemovalState[] = ["retired", "released"];
 
 export const setAsideName = (version: number, scheme: NamingScheme, state: RemovalState): string =>
   `${manifestName(version, scheme).slice(0, -MANIFEST_SUFFIX.length)}.${state}`;
 
-/** Null for a file of `_versions` that is no manifest of a version being removed. */
+/** Parses the name of a version that is being removed; null for another file of `_versions`. */
 export function parseSetAsideName(
   name: string,
 ): { version: number; scheme: NamingScheme; state: RemovalState } | null {
@@ -226,7 +220,7 @@ function safeVersion(version: bigint, name: string): number {
 }
 
 /**
- * A file that the reference is writing: it links it to its final name when it is complete, and then removes
- * it.
+ * Suffix of a file that the reference is writing. It links the complete file to its final name, and then
+ * removes this one.
  */
 export const FOREIGN_TEMPORARY = /#\d+$/;

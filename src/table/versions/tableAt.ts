@@ -1,7 +1,6 @@
 /**
- * What the table layer works with and on: its dependencies, a table or branch at its place, and versions that
- * were opened there. All of it is plain data that never changes. Functions take the least of it that they
- * need.
+ * Defines the parameters of the table layer: its dependencies, a table or branch in its directory, and opened
+ * versions. All of them are plain data that never changes. Functions take the smallest type that they need.
  */
 
 import type { Disk } from "../../io/disk/disk.js";
@@ -12,29 +11,27 @@ import type { ManifestCache } from "./manifestCache.js";
 import { branchDirectory } from "./paths.js";
 import type { LatestVersion, VersionEntry, VersionsAt } from "./versions.js";
 
-/** The dependencies of the table layer. */
+/** Dependencies of the table layer. */
 export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
-  /** Remembers the latest versions; absent where each is searched for. */
+  /** Remembers the latest versions; absent: every search reads the disk. */
   readonly latestVersions?: LatestVersions;
   /** Called after each commit to an existing table, without the table's lock; never rejects. */
   readonly afterCommit?: (committed: OpenVersion) => Promise<void>;
   /**
-   * True if the host lets tables refer to a directory outside the namespace's; absent where it allows none.
+   * Returns true if the host lets tables refer to a directory outside the namespace's; absent: it allows
+   * none.
    */
   readonly mayUseBase?: (path: string) => Promise<boolean>;
-  /**
-   * Changes of several tables at once that a process may have left half done when it died; absent where there
-   * are none.
-   */
+  /** Unfinished batches of dead processes; absent: there are none. */
   readonly batches?: UnfinishedBatches;
 }
 
-/** Keeps versions from being committed between the parts of a batch. */
+/** Keeps other versions from being committed between the parts of a batch. */
 export interface UnfinishedBatches {
-  /** True if an unfinished batch changes this table or branch; called under its lock. */
+  /** Returns true if an unfinished batch changes this table or branch; called under its lock. */
   present(tableRoot: string): Promise<boolean>;
   /** Finishes those batches; called without a lock, because it takes the locks of all their tables. */
   recover(tableRoot: string, signal?: AbortSignal): Promise<void>;
@@ -42,17 +39,17 @@ export interface UnfinishedBatches {
 
 // ------------------------------------------------------------------------------------------------- places
 
-/** Where the refs of a table lie. */
+/** Location of a table's refs. */
 export interface RefsAt {
   readonly disk: Disk;
-  /** Directory of the table: that of its main branch. */
+  /** Directory of the table's main branch. */
   readonly mainRoot: string;
 }
 
-/** A table, or a branch of it, at its place. Made by {@link tableAt}. */
+/** A table, or a branch of it, in its directory. Made by {@link tableAt}. */
 export interface TableAt<Environment extends TableEnvironment = TableEnvironment> extends VersionsAt, RefsAt {
   readonly environment: Environment;
-  /** Null is the main branch. */
+  /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
 }
 
@@ -72,7 +69,7 @@ export const tableAt = <Environment extends TableEnvironment>(
   branch,
 });
 
-/** A branch of the same table; null is the main branch. */
+/** Returns a branch of the same table; null is the main branch. */
 export const branchAt = <Environment extends TableEnvironment>(
   { environment, mainRoot }: TableAt<Environment>,
   branch: string | null,
@@ -86,7 +83,7 @@ export interface OpenVersion<Environment extends TableEnvironment = TableEnviron
   readonly file: ManifestFile;
 }
 
-/** The latest version when it was opened: what a change is planned on. */
+/** The latest version at its opening; changes are planned on it. */
 export interface OpenLatest<Environment extends TableEnvironment = TableEnvironment>
   extends OpenVersion<Environment>,
     LatestVersion {}

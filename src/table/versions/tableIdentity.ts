@@ -1,11 +1,11 @@
 /**
- * Tells a table or branch from one that was put in its place, for records that outlive a process: they name
- * directories and version numbers, and a table that is dropped and made anew has the same ones.
+ * Identifies a table or branch in records that outlive a process. Records name directories and version
+ * numbers, and a table that is dropped and created again has the same ones.
  *
- * Where the version that was the latest is still there, its bytes decide, as no other table has them: they
- * hold a time in nanoseconds and the random id of a transaction. A directory restored from a copy has them,
- * and is the same table. Where there is no such version, because there never was one or another engine has
- * cleaned it up, the directory has to be the same: its inode, which may be reused, with the time it was made.
+ * If the recorded latest version still exists, its bytes decide, because they are unique: they contain a time
+ * in nanoseconds and a transaction's random id. A directory restored from a copy has them, and is the same
+ * table. If there never was such a version, or another engine has cleaned it up, the directory must be the
+ * same. Its inode may be reused, so its birth time counts as well.
  */
 
 import type { FileStat } from "../../io/disk/disk.js";
@@ -18,19 +18,19 @@ import { findVersion, type VersionsAt } from "./versions.js";
 export interface TableIdentity {
   /** `<device>:<inode>` of the directory. */
   readonly inode: string;
-  /** When the directory was made, in nanoseconds as decimal digits; "0" where that is not known. */
+  /** Birth time of the directory in nanoseconds, as decimal digits; "0" if unknown. */
   readonly birthNs: string;
-  /** The latest version; null where there was none. */
+  /** Latest version; null if there was none. */
   readonly base: BaseVersion | null;
 }
 
 interface BaseVersion {
   readonly version: number;
-  /** Of the manifest's bytes, hexadecimal. */
+  /** SHA-256 of the manifest's bytes, hexadecimal. */
   readonly sha256: string;
 }
 
-/** Null where there is no such directory. */
+/** Reads the identity; null if the directory does not exist. */
 export async function readTableIdentity(table: VersionsAt): Promise<TableIdentity | null> {
   const stat = await table.disk.stat(table.root);
   if (stat?.kind !== "directory") return null;
@@ -41,7 +41,7 @@ export async function readTableIdentity(table: VersionsAt): Promise<TableIdentit
   return { inode: stat.inode, birthNs: String(birthOf(stat)), base };
 }
 
-/** True if the table or branch in a directory is the one whose identity was taken. */
+/** Returns true if the table or branch in a directory has the recorded identity. */
 export async function isSameTable(
   table: VersionsAt,
   { inode, birthNs, base }: TableIdentity,
@@ -53,7 +53,8 @@ export async function isSameTable(
     const read = entry && (await readManifestBytes(table.disk, entry.path));
     if (read !== null) return sha256(read.bytes) === base.sha256;
     const latest = await findLatestVersion(table);
-    // A cleanup leaves the latest version. If that is older, another table was put into the same directory.
+    // A cleanup keeps the latest version. If that is older, another table replaced this one in the same
+    // directory.
     if (latest === null || latest.version < base.version) return false;
   }
   const birth = birthOf(stat);
@@ -61,7 +62,7 @@ export async function isSameTable(
   return stat.inode === inode && (!isBirthKnown || String(birth) === birthNs);
 }
 
-/** True if a value that parsing JSON has given is an identity. */
+/** Returns true if a value from JSON is an identity. */
 export function isTableIdentity(value: unknown): value is TableIdentity {
   if (!isJsonObject(value)) return false;
   const { inode, birthNs, base } = value;
@@ -74,7 +75,7 @@ const matches = (value: unknown, pattern: RegExp): boolean =>
   typeof value === "string" && pattern.test(value);
 
 /**
- * When a directory was made; 0 where that is not known, and the platform gives the time of the last change
+ * Returns the birth time of a directory; 0 if it is unknown, and the platform reports the change time
  * instead.
  */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);

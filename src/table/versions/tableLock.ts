@@ -1,4 +1,4 @@
-/** The lock that every writer of a table takes. */
+/** Takes the lock of a table, as every writer of it does. */
 
 import { sleep } from "../../async/sleep.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -8,10 +8,10 @@ import { fenceOff, OverruledError } from "../../io/publish.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
 import type { TableAt, TableEnvironment } from "./tableAt.js";
 
-/** How long a lock is waited for, where that differs from what is usual, and whether it is kept. */
+/** Options of the wait for a lock that override the defaults, and if the lock is kept. */
 export type LockWait = Pick<LockOptions, "signal" | "waitMs" | "keep">;
 
-/** The options for a lock of a table, with those of the wait that are given. */
+/** Returns the options for a lock of a table, overridden by those of the wait. */
 export const lockOptions = (
   { lock }: Pick<TableEnvironment, "lock">,
   { signal, waitMs, keep }: LockWait,
@@ -22,15 +22,15 @@ export const lockOptions = (
   keep,
 });
 
-/** Most times that work is started where its lock keeps being lost. */
+/** Maximum number of starts of work whose lock keeps being lost. */
 const MAX_TAKES = 20;
 const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
 
 /**
- * Runs work under a table's lock, once no unfinished batch changes the table: a batch that its process left
- * half done may have versions yet to publish, whose numbers no other writer may take.
- * @param work run again where it fails because the lock was lost: nothing has changed then
+ * Runs work under a table's lock, after finishing any unfinished batch of the table. Such a batch may have
+ * versions to publish, whose numbers no other writer may take.
+ * @param work starts over if it fails because the lock was lost; nothing has changed then
  */
 export async function withTableLock<T>(
   table: TableAt,
@@ -50,7 +50,7 @@ export async function withTableLock<T>(
 
 /**
  * Runs work under the lock of a directory.
- * @param work run again where it fails because the lock was lost: nothing has changed then
+ * @param work starts over if it fails because the lock was lost; nothing has changed then
  */
 export async function withSteadyLock<T>(
   directory: string,
@@ -69,15 +69,12 @@ export async function withSteadyLock<T>(
 }
 
 /**
- * Pauses before the next attempt. Pauses grow up to a limit, and are random, so that two waiting writers
- * differ.
+ * Pauses before the next attempt. Pauses grow up to a limit, and are random so that waiting writers spread.
  */
 export const backOff = (attempt: number): Promise<void> =>
   sleep(Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
 
-/**
- * Makes the next step of the former holder fail, should it wake up after its lock of a table was taken over.
- */
+/** Returns a fence that makes the next step of a table lock's former holder fail. */
 export const fenceOffTable =
   (disk: Disk) =>
   async (tableRoot: string): Promise<void> => {

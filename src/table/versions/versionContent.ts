@@ -1,11 +1,11 @@
-/** The content of a version, from which the next one is made. */
+/** Defines the content of a version, from which the next one is made. */
 
 import { type IndexMetadata, IndexSection, type Manifest } from "../../format/table.js";
 
-/** A version's content: its manifest, and its index section as encoded bytes. */
+/** Content of a version: its manifest, and its encoded index section. */
 export interface VersionContent {
   readonly manifest: Manifest;
-  /** Null where the table has no indexes. */
+  /** Encoded index section; null if the table has no indexes. */
   readonly indexSectionBytes: Uint8Array | null;
 }
 

@@ -1,4 +1,4 @@
-/** The hint: a file that names the latest version, or one shortly before it. */
+/** Reads and writes the hint, a file that names the latest version, or one shortly before it. */
 
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -8,7 +8,7 @@ import { readNumberingNote } from "./numberingNote.js";
 import { hintPath } from "./paths.js";
 import type { VersionsAt } from "./versions.js";
 
-/** The version that the hint names; null where there is no hint. */
+/** Reads the version that the hint names; null if there is no hint. */
 export const readHint = (table: VersionsAt): Promise<number | null | "garbage"> =>
   readNumberingNote(table.disk, hintPath(table.root), parseHint);
 
@@ -18,14 +18,14 @@ function parseHint(value: unknown): number | null {
   return isCount(version) ? version : null;
 }
 
-/** Every hint of ours has this length, so that the next one can be written in its place. */
+/** Length of every hint of ours, so that the next one can overwrite it. */
 const HINT_BYTES = 32;
 
 /**
- * Notes the latest version for the next lookup. Losing the hint costs a directory listing, so it is not
- * synced, it may be read half written, and a failure does not fail the commit. The hint is written in place,
- * because file systems may hurry a file to the device that is renamed onto another.
- * @param options `isFirst`: in all likelihood there is no hint yet
+ * Records the latest version for the next lookup. A lost hint only costs a directory listing. So the hint is
+ * not synced, readers may see it half written, and a failure does not fail the commit. It is overwritten in
+ * place, because some file systems flush a file that is renamed onto another.
+ * @param options `isFirst`: most likely there is no hint yet
  */
 export async function writeHint(
   table: VersionsAt,
@@ -43,7 +43,7 @@ export async function writeHint(
   }
 }
 
-/** False where there is a hint already. */
+/** Creates the hint; returns false if it exists. */
 async function createHint(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
   let handle: WriteHandle;
   try {

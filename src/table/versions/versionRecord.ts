@@ -1,8 +1,8 @@
 /**
- * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON
- * object. It is written before the manifest is published, so that no reader sees the version without it. It
- * holds the manifest's size and SHA-256, which tell it from the record of an attempt that was never
- * published.
+ * Handles the record that a caller of createTableVersion attached to a version:
+ * `_tiltyard/versions/<version>.json`, one JSON object. It is written before the manifest is published, so
+ * that no reader sees the version without it. It contains the manifest's size and SHA-256, which distinguish
+ * it from the record of an attempt that was never published.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -19,7 +19,7 @@ export interface VersionRecord {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The file: a record and the manifest that it belongs to. */
+/** Content of the file: a record and the manifest that it belongs to. */
 interface StoredRecord extends VersionRecord {
   readonly manifestSize: number;
   /** Hexadecimal. */
@@ -32,8 +32,7 @@ const recordPath = (tableRoot: string, version: number): string =>
   join(versionRecordsDirectory(tableRoot), versionRecordName(version));
 
 /**
- * Attaches a record to a version about to be published, or makes sure that it has none. A record is durable
- * on return.
+ * Attaches a record to a version that is about to be published, or removes an old record. Durable on return.
  * @throws InvalidInputError for a record beyond 1 MiB
  */
 export async function writeVersionRecord(
@@ -64,10 +63,10 @@ export async function writeVersionRecord(
   await replaceFile(table.disk, path, bytes, { sync: true, lease });
 }
 
-/** The record of a version; empty where none was attached. */
+/** Reads the record of a version; empty if none was attached. */
 export async function readVersionRecord(table: VersionsAt, entry: VersionEntry): Promise<VersionRecord> {
   const path = recordPath(table.root, entry.version);
-  // A file longer than anything we write is not ours.
+  // A file longer than any record of ours is ignored.
   const stat = await table.disk.stat(path);
   if (stat === null || stat.kind !== "file" || stat.size > MAX_RECORD_BYTES) return {};
   const bytes = await table.disk.readFile(path);
@@ -78,7 +77,7 @@ export async function readVersionRecord(table: VersionsAt, entry: VersionEntry):
   return { eTag: stored.eTag, metadata: stored.metadata };
 }
 
-/** Null for what we would not have written. */
+/** Parses a record; null if this engine would not have written it. */
 function parseRecord(bytes: Uint8Array): StoredRecord | null {
   const value = decodeSealedJson(bytes);
   if (typeof value !== "object" || value === null) return null;

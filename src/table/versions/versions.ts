@@ -1,4 +1,4 @@
-/** The existing versions of a table, found by the names of their manifests, and where they lie. */
+/** Lists the existing versions of a table by the names of their manifests. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidTableStateError } from "../../errors.js";
@@ -7,7 +7,7 @@ import { join } from "../../platform/native.js";
 import type { DirectoryIdentity } from "./directoryIdentity.js";
 import { manifestPath, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
 
-/** Where the versions and files of a table, or of a branch of it, lie. */
+/** Location of the versions and files of a table or branch. */
 export interface VersionsAt {
   readonly disk: Disk;
   /** Directory of the table or branch. */
@@ -22,18 +22,18 @@ export interface VersionEntry {
   readonly path: string;
 }
 
-/** The highest version of a table. */
+/** Highest version of a table. */
 export interface LatestVersion extends VersionEntry {
-  /** The directory that it was found in. */
+  /** Directory of versions that the search read. */
   readonly directory: DirectoryIdentity;
-  /** Of its manifest, from the search; absent where the search did not look at it. */
+  /** Stat of its manifest from the search; absent if the search did not look at it. */
   readonly manifestStat?: FileStat;
 }
 
-/** Names that are parsed without a pause. */
+/** Number of names that are parsed without a pause. */
 const ENTRIES_AT_ONCE = 512;
 
-/** One version, or null where it does not exist. */
+/** Finds a version; null if it does not exist. */
 export async function findVersion(table: VersionsAt, version: number): Promise<VersionEntry | null> {
   if ((await versionStat(table, version, "V2")) !== null) {
     return versionEntry(table.root, version, "V2");
@@ -45,14 +45,14 @@ export async function findVersion(table: VersionsAt, version: number): Promise<V
 }
 
 /**
- * All versions, ascending.
- * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
+ * Lists all versions, ascending.
+ * @throws InvalidTableStateError if manifests of both naming schemes exist
  */
 export async function listVersions(table: VersionsAt): Promise<VersionEntry[]> {
   const directory = versionsDirectory(table.root);
   const versions: VersionEntry[] = [];
   for (const [index, entry] of ((await table.disk.list(directory)) ?? []).entries()) {
-    // Most tables have few versions, and are done before the first pause.
+    // Most tables have few versions, and need no pause.
     if ((index + 1) % ENTRIES_AT_ONCE === 0) await yieldToEventLoop();
     if (entry.kind !== "file") continue;
     const parsed = parseManifestName(entry.name);
@@ -67,7 +67,7 @@ export async function listVersions(table: VersionsAt): Promise<VersionEntry[]> {
   return versions.sort((a, b) => a.version - b.version);
 }
 
-/** The entry that a version has if it exists. */
+/** Returns the entry of a version, which may not exist. */
 export const versionEntry = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
   version,
   scheme,
