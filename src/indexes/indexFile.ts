@@ -1,4 +1,4 @@
-/** Reads and writes the files of indexes: data files of few columns that belong to no table. */
+/** Reads and writes index files: data files with few columns that belong to no table. */
 
 import { type DataType, Field, List, Schema } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/column.js";
@@ -26,19 +26,19 @@ import { takeColumns } from "../rows/takeColumns.js";
 import type { TableField } from "../schema/schema.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
 
-/** Indexes are asked more often than they are built: what writes files is loaded with the first that is. */
+/** Searches are more frequent than builds, so the writer loads with the first build. */
 const writing = lazyModule(() => import("../rows/writeColumns.js"));
 
-/** A column of an index file, without nulls unless it says so. */
+/** A column of an index file, without nulls by default. */
 export interface FileColumnType {
   readonly name: string;
   readonly type: LogicalType;
   readonly nullable?: boolean;
-  /** Of lists: the type of their items, which are nullable. */
+  /** Type of the items, which are nullable, if the column holds lists. */
   readonly item?: LogicalType;
-  /** Name that older releases gave it; the column is read under either. */
+  /** Name in files of older releases; the reader accepts both. */
   readonly formerName?: string;
-  /** Whether a file need not have it. */
+  /** True if files may lack the column. */
   readonly isOptional?: boolean;
 }
 
@@ -51,12 +51,9 @@ export const FLOAT32_TYPE: LogicalType = { kind: "float", bits: 32 };
 export const LIST_TYPE: LogicalType = { kind: "list", large: false, ofStructs: false };
 export const BOOL_TYPE: LogicalType = { kind: "bool" };
 
-// ------------------------------------------------------------------------------------------------- writing
-
 /**
  * Writes a file of an index.
- * @param columns of the file
- * @param batches in the order of the columns
+ * @param batches columns in the order of `columns`
  */
 export async function writeIndexFile(
   { disk, directory, fileVersion, signal }: IndexTarget,
@@ -86,7 +83,7 @@ export async function writeIndexFile(
   return { name, byteLength };
 }
 
-/** A column of integers of 4 bytes. */
+/** Wraps integers of 4 bytes as a column. */
 export const uint32Column = (words: Uint32Array): FixedColumn => ({
   kind: "fixed",
   length: words.length,
@@ -95,7 +92,7 @@ export const uint32Column = (words: Uint32Array): FixedColumn => ({
   values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
 });
 
-/** A column of integers of 8 bytes. @param words pairs: low, high */
+/** Wraps integers of 8 bytes as a column. @param words pairs: low, high */
 export const uint64Column = (words: Uint32Array): FixedColumn => ({
   kind: "fixed",
   length: words.length / 2,
@@ -104,7 +101,7 @@ export const uint64Column = (words: Uint32Array): FixedColumn => ({
   values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
 });
 
-/** A column of bytes. */
+/** Joins byte strings into a column. */
 export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
   const offsets = new Int32Array(values.length + 1);
   for (const [row, value] of values.entries()) offsets[row + 1] = offsets[row] + value.length;
@@ -112,8 +109,6 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
   for (const [row, value] of values.entries()) bytes.set(value, offsets[row]);
   return { kind: "variable", length: values.length, validity: null, offsets, bytes };
 }
-
-// ------------------------------------------------------------------------------------------------- reading
 
 /** An open file of an index. */
 export class OpenIndexFile {
@@ -135,8 +130,9 @@ export class OpenIndexFile {
   }
 
   /**
-   * @param columns that the file has, with any nullability
-   * @throws UnsupportedError where it lacks one, or one has another type or encoding, as in files of other releases;
+   * Opens a file.
+   * @param columns that the file must have; the reader accepts any nullability
+   * @throws UnsupportedError if a column is missing or has another type or an encoding of other releases;
    *   CorruptFileError
    */
   static async open(
@@ -147,7 +143,7 @@ export class OpenIndexFile {
     const metadata = await files.open(name);
     const { fields, file } = columnsOfFile(metadata);
     const stored = new Map<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>();
-    const found = new Map<string, TableField>();
+    const presentFields = new Map<string, TableField>();
     for (const column of columns) {
       const named = (name: string | undefined) => fields.find((candidate) => candidate.name === name);
       const field = named(column.name) ?? named(column.formerName);
@@ -157,17 +153,18 @@ export class OpenIndexFile {
         throw new UnsupportedError(`${metadata.path} has ${wanted}`);
       }
       const plan = planLeaves([[field]]);
-      const places = await openColumns([file], plan.leaves);
-      for (const place of places) {
-        if (place === null || place.pages.every(({ layout }) => isKnownEncoding(layout))) continue;
+      const openedColumns = await openColumns([file], plan.leaves);
+      for (const openedColumn of openedColumns) {
+        if (openedColumn === null || openedColumn.pages.every(({ layout }) => isKnownEncoding(layout)))
+          continue;
         throw new UnsupportedError(
           `${metadata.path} has pages in an encoding that this release does not read`,
         );
       }
-      stored.set(column.name, { plan, stored: places });
-      found.set(column.name, field);
+      stored.set(column.name, { plan, stored: openedColumns });
+      presentFields.set(column.name, field);
     }
-    return new OpenIndexFile(files, metadata, found, stored);
+    return new OpenIndexFile(files, metadata, presentFields, stored);
   }
 
   get rowCount(): number {
@@ -178,12 +175,12 @@ export class OpenIndexFile {
     return this.metadata.path;
   }
 
-  /** Begins the keys of what is cached of the file. */
+  /** Prefix of the cache keys of this file. */
   get cacheKey(): string {
     return `${this.metadata.path}|${this.metadata.identity}|`;
   }
 
-  /** Bytes of the pages of some columns. */
+  /** Returns the bytes of the pages of some columns. */
   byteLength(names: readonly string[]): number {
     let byteLength = 0;
     for (const name of names) {
@@ -199,25 +196,25 @@ export class OpenIndexFile {
     throw new CorruptFileError(this.path, 0, reason);
   }
 
-  /** Whether it has a column that it need not have. */
+  /** True if the file has this optional column. */
   has(name: string): boolean {
     return this.#fields.has(name);
   }
 
-  /** Bytes of the schema's metadata; null where there are none of the name. */
+  /** Returns a value of the schema's metadata as bytes; null if absent. */
   metadataBytes(name: string): Uint8Array | null {
     return this.metadata.descriptor.schema?.metadata.get(name) ?? null;
   }
 
-  /** A text of the schema's metadata; null where there is none of the name. */
+  /** Returns a value of the schema's metadata as text; null if absent. */
   text(name: string): string | null {
     const bytes = this.metadataBytes(name);
     return bytes === null ? null : new TextDecoder().decode(bytes);
   }
 
   /**
-   * A positive number of the schema's metadata.
-   * @throws CorruptFileError where it is none, or too large
+   * Returns a positive integer of the schema's metadata.
+   * @throws CorruptFileError if the value is not an integer from 1 to `max`
    */
   count(name: string, fallback: number, max: number): number {
     const text = this.text(name);
@@ -227,7 +224,9 @@ export class OpenIndexFile {
     return count;
   }
 
-  /** @throws CorruptFileError where there is no such buffer */
+  /**
+   * @throws CorruptFileError if the file has no such buffer
+   */
   async globalBuffer(number: number): Promise<{ bytes: Uint8Array; byteOffset: number }> {
     const bytes = await this.#files.source.handles.withHandle(this.path, (handle) =>
       readGlobalBuffer(handle, this.metadata, number),
@@ -235,33 +234,32 @@ export class OpenIndexFile {
     return { bytes, byteOffset: this.metadata.globalBuffers[number].byteOffset };
   }
 
-  /** All values of a column. */
+  /** Reads all values of a column. */
   async column(name: string, signal?: AbortSignal): Promise<Column> {
     const [column] = await this.spans(name, [{ start: 0, end: this.rowCount }], signal);
     return column;
   }
 
-  /** Some rows of a column: a column for each span, in memory of their own. Spans that adjoin each other are read as one. */
+  /** Reads one column per span of rows, each in memory of its own. Adjacent spans share a read. */
   async spans(name: string, spans: readonly RowSpan[], signal?: AbortSignal): Promise<Column[]> {
     const { plan, stored } = this.#of(name);
     const runs = runsOfSpans(spans);
     const parts: Column[][] = runs.map(() => []);
-    const asked = runs.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
+    const requests = runs.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
     const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, ...(signal && { signal }) };
-    for await (const batch of readColumns(this.#files.source, plan, asked, options)) {
+    for await (const batch of readColumns(this.#files.source, plan, requests, options)) {
       parts[batch.span.index].push(batch.columns[0]);
     }
     const { layout } = plan.outputs[0];
     return runs.flatMap((run, index) => {
       const columns = parts[index];
       const column = columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns);
-      return run.spans.length === 1 ? [column] : run.spans.map((span) => ownRows(column, run, span));
+      return run.spans.length === 1 ? [column] : run.spans.map((span) => copyRows(column, run, span));
     });
   }
 
   /**
-   * Some rows of a column, from the cache under a key of this file, or put there. Others may wait for the same load, so it goes on
-   * where one of them no longer does.
+   * Reads a span of a column through the cache. Callers share a load, so one caller's abort does not stop it.
    */
   async cachedSpan(
     key: string,
@@ -278,14 +276,14 @@ export class OpenIndexFile {
     return column;
   }
 
-  /** Single rows of a column. @param positions ascending and each once */
+  /** Reads single rows of a column. @param positions ascending and distinct */
   async take(name: string, positions: Uint32Array, signal?: AbortSignal): Promise<Column> {
     const { plan, stored } = this.#of(name);
     const { columns } = await takeColumns(this.#files.source, plan, stored, positions, signal);
     return columns[0];
   }
 
-  /** Rows of several columns, batch by batch. */
+  /** Reads rows of several columns in batches. */
   async *batches(
     names: readonly string[],
     batchRows: number,
@@ -309,7 +307,10 @@ export class OpenIndexFile {
   }
 }
 
-/** The words of a column of integers of 4 bytes, or pairs of words of one of 8. @throws CorruptFileError for nulls */
+/**
+ * Returns a column of 4-byte integers as words, or of 8-byte integers as pairs of words. @throws
+ * CorruptFileError for nulls
+ */
 export function integerWords(column: Column, path: string): Uint32Array {
   if (column.kind !== "fixed") throw new CorruptFileError(path, 0, `integers in a column of ${column.kind}`);
   if (column.validity !== null) throw new CorruptFileError(path, 0, "nulls among integers");
@@ -317,10 +318,9 @@ export function integerWords(column: Column, path: string): Uint32Array {
   return new Uint32Array(buffer, byteOffset, (column.length * column.byteWidth) / 4);
 }
 
-/** Rows of a file. */
 interface RowSpan {
   readonly start: number;
-  /** One past the last. */
+  /** Exclusive. */
   readonly end: number;
 }
 
@@ -328,10 +328,10 @@ interface SpanRun extends RowSpan {
   readonly spans: readonly RowSpan[];
 }
 
-/** Most rows of several spans that are read as one. */
+/** Maximum number of rows of adjacent spans in one read. */
 const MAX_RUN_ROWS = 65_536;
 
-/** Spans in their order, those that adjoin each other together. */
+/** Groups adjacent spans. */
 function runsOfSpans(spans: readonly RowSpan[]): SpanRun[] {
   const runs: SpanRun[] = [];
   for (let first = 0, next = 0; first < spans.length; first = next) {
@@ -346,6 +346,6 @@ function runsOfSpans(spans: readonly RowSpan[]): SpanRun[] {
   return runs;
 }
 
-/** A copy of some rows of a run: in a cache, a view of them would keep all of it in memory. */
-const ownRows = (column: Column, run: RowSpan, { start, end }: RowSpan): Column =>
+/** Copies some rows of a run: a cached view would keep the whole run in memory. */
+const copyRows = (column: Column, run: RowSpan, { start, end }: RowSpan): Column =>
   concatColumns([sliceColumn(column, start - run.start, end - start), sliceColumn(column, 0, 0)]);

@@ -1,7 +1,7 @@
 /**
- * What all kinds of scalar indexes share. An index knows one column's values and ids of rows, and never a table: which
- * fragments it covers, which rows are deleted, and whether ids are addresses is for those who use it. An index is one
- * segment or several; each is opened and searched by itself.
+ * Interfaces that all kinds of scalar indexes share. An index holds one column's values and row ids, and
+ * never a table. Its callers know which fragments it covers, which rows are deleted, and whether ids are
+ * addresses. An index has one or more segments; each is opened and searched on its own.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -17,7 +17,7 @@ import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
-/** Kinds of indexes on vectors that are built. */
+/** Kinds of vector indexes that this release builds. */
 export type VectorKindName =
   | "IVF_FLAT"
   | "IVF_PQ"
@@ -29,69 +29,72 @@ export type VectorKindName =
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 
 /**
- * What is asked of an index. Values are columns of the indexed column's type, of its item's type for `hasAny` and
- * `hasAll`. They hold one or more values, no null, and are no dictionaries. Floats are compared in the total order of
- * IEEE 754 (valueOrder.ts): -0 is not 0, and NaN comes after all numbers.
+ * A condition on the indexed column. Values are columns of the indexed column's type; of its item type for
+ * `hasAny` and `hasAll`. They hold at least one value, no null, and no dictionary. Floats compare in the
+ * total order of IEEE 754 (valueOrder.ts): -0 is not 0, and NaN comes after all numbers.
  */
 export type IndexQuery =
-  /** The value is one of some; of one for equality. */
+  /** The value equals one of these; one value for equality. */
   | { readonly kind: "in"; readonly values: Column }
-  /** The value lies between bounds; null for no bound. */
+  /** The value lies between two bounds; null for an open end. */
   | { readonly kind: "range"; readonly lower: IndexBound | null; readonly upper: IndexBound | null }
   | { readonly kind: "isNull" }
-  /** Text that begins with a prefix: `LIKE 'prefix%'`. */
+  /** The text begins with the prefix: `LIKE 'prefix%'`. */
   | { readonly kind: "startsWith"; readonly prefix: string }
-  /** Text that holds another: `contains()`, `LIKE '%text%'`. */
+  /** The text contains another text: `contains()`, `LIKE '%text%'`. */
   | { readonly kind: "contains"; readonly text: string }
-  /** A list with any, or all, of some items. */
+  /** The list contains any, or all, of these items. */
   | { readonly kind: "hasAny" | "hasAll"; readonly values: Column };
 
 export interface IndexBound {
-  /** One value. */
+  /** A column of one value. */
   readonly value: Column;
   readonly isInclusive: boolean;
 }
 
 export interface IndexAnswer {
-  /** The rows for which the condition holds; where the answer is not exact, all that may be among them. */
+  /** Rows that meet the condition; a superset of them if the answer is not exact. */
   readonly rows: RowIds;
-  /** The rows for which the condition is null; null where they are not known, or were not asked for. */
+  /** Rows for which the condition is null; null if unknown or not requested. */
   readonly nulls: RowIds | null;
-  /** Whether every one of the rows meets the condition, so that no value needs to be looked at again. */
+  /** True if every row meets the condition, so that no value needs a recheck. */
   readonly isExact: boolean;
 }
 
 export interface IndexSearchOptions {
-  /** Whether the rows for which the condition is null are wanted too, as for its negation. Default false. */
+  /** True to return the rows with a null condition too, as a negation needs them. Default false. */
   readonly withNulls?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** What a search is expected to give and to cost. */
+/** Expected result and cost of a search. */
 export interface SearchEstimate {
-  /** Approximate number of rows of the answer. */
+  /** Approximate number of rows in the answer. */
   readonly rows: number;
-  /** Approximate bytes of the index's files that hold it. */
+  /** Approximate bytes to read from the index files. */
   readonly bytes: number;
 }
 
-/** One open segment of an index. What it keeps in memory is what {@link memoryWeight} says; all else is read lazily. */
+/**
+ * One open segment of an index. It keeps {@link memoryWeight} bytes in memory and reads everything else
+ * lazily.
+ */
 export interface MergeableIndex {
-  /** What it was made with; absent for kinds that have no parameters. Merged segments, and new ones, are made likewise. */
+  /** Build parameters, which merged and new segments reuse; absent for kinds without parameters. */
   readonly parameters?: IndexTarget["parameters"];
-  /** Approximate bytes of memory this object holds, for caches. */
+  /** Approximate bytes of memory that this object holds, for caches. */
   readonly memoryWeight: number;
 }
 
 /** An open segment that looks up values. */
 export interface OpenIndex extends MergeableIndex {
   readonly kind: IndexKindName;
-  /** Whether the index can answer a query. */
+  /** True if the index can answer the query. */
   answers(query: IndexQuery): boolean;
-  /** Reads nothing. The query must be one that the index answers. */
+  /** Estimates without reading. {@link answers} must accept the query. */
   estimate(query: IndexQuery): SearchEstimate;
   /**
-   * The query must be one that the index answers.
+   * Finds the rows. {@link answers} must accept the query.
    * @throws CorruptFileError; the signal's reason
    */
   search(query: IndexQuery, options?: IndexSearchOptions): Promise<IndexAnswer>;
@@ -102,83 +105,88 @@ export interface IndexFiles {
   /**
    * Opens a file of the segment.
    * @param name such as `page_data.lance`
-   * @throws UnsupportedError, CorruptFileError where there is none
+   * @throws UnsupportedError; CorruptFileError if the file is missing
    */
   open(name: string): Promise<DataFileMetadata>;
-  /** Whether there is a file of a name. */
+  /** True if the segment has a file of this name. */
   has(name: string): Promise<boolean>;
-  /** What the files' pages are read through. */
+  /** Source of the files' pages. */
   readonly source: PageSource;
-  /** Parts of files, decoded, shared by all open indexes. Keys begin with the path and the identity of the file. */
+  /**
+   * Cache of decoded file parts, shared by all open indexes. Keys begin with the path and the identity of the
+   * file.
+   */
   readonly parts: LruCache<IndexPart>;
 }
 
-/** A part of an index file in memory: as it was read, or what was made of it. */
+/** A part of an index file in memory, as read or after decoding. */
 export type IndexPart = Column | RowIds | KeptPostings | KernelPart;
 
-/** A part as kernels need it. */
+/** A part in the layout that kernels read. */
 export interface KernelPart {
   readonly kind: "packed";
   /** Approximate bytes of memory. */
   readonly memoryWeight: number;
 }
 
-/** Postings that keep what was unpacked of them. */
+/** Postings that keep their unpacked blocks. */
 export interface KeptPostings {
   readonly kind: "postings";
-  /** Approximate bytes of memory; it grows as more is unpacked. */
+  /** Approximate bytes of memory; it grows as blocks are unpacked. */
   readonly memoryWeight: number;
 }
 
-/** Rows that an index is built of. */
+/** Rows from which an index is built. */
 export interface IndexRows {
   /**
-   * The indexed column's values, nulls included. They, or the items of lists, are in a dictionary of values without nulls only
-   * where the kind takes these ({@link BuildableKind.takesDictionaries}).
+   * Values of the indexed column, nulls included. Only kinds with {@link BuildableKind.takesDictionaries}
+   * receive the values, or the items of lists, as a dictionary; a dictionary's values hold no nulls.
    */
   readonly values: Column;
-  /** The rows' ids as the index stores them: integers of 8 bytes without nulls. */
+  /** Row ids as the index stores them: integers of 8 bytes without nulls. */
   readonly ids: Column;
-  /** Where each row's id follows that of the row before: the first one, so that nobody needs to look at the others. */
+  /**
+   * First id, present if each id is one more than the id before, so that the builder need not read the
+   * others.
+   */
   readonly firstId?: { readonly high: number; readonly low: number };
-  /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
-  readonly places?: RowZone;
-  /** What the index stores besides, of rows in its own order; absent for nothing. */
+  /** Fragment and offsets of the rows, for kinds with zones; absent for sorted rows. */
+  readonly fragmentRows?: FragmentRows;
+  /** Codes that the index stores beside the values, in row order; absent if it stores none. */
   readonly codes?: Column;
   readonly rowCount: number;
 }
 
 /** Rows of one fragment. */
-export interface RowZone {
+export interface FragmentRows {
   readonly fragmentId: number;
   /** Physical offset of each row, ascending. */
   readonly offsets: Uint32Array;
 }
 
-/** Where an index is written, and what it is made with. */
+/** Target directory and parameters of an index build. */
 export interface IndexTarget {
   readonly disk: Disk;
-  /** A directory that exists, in which the names of the index's files are free. The caller makes the names durable. */
+  /** Existing directory in which the index's file names are free. The caller makes the names durable. */
   readonly directory: string;
-  /** Version of the index's files: that of the table's data files, so that releases that read the table read them. */
+  /** File version of the table's data files, so that every release that reads the table reads the index. */
   readonly fileVersion: FileVersion;
-  /** The indexed column. */
   readonly field: TableField;
   /**
-   * Sorts rows by their values: nulls first, values in the order of valueOrder.ts, rows of equal values as they came.
+   * Sorts rows by value: nulls first, values in the order of valueOrder.ts, equal values in input order.
    * Spills to disk beyond a bound.
    * @param type of the values
-   * @param concurrency bytes that are sorted in memory. Default: the same for all kinds
+   * @param concurrency bytes to sort in memory; default: one bound for all kinds
    */
   sort(rows: AsyncIterable<IndexRows>, type: LogicalType, concurrency?: number): AsyncIterable<IndexRows>;
-  /** Makes a file for what memory can't hold; whoever asks for it discards it. */
+  /** Makes a temporary file for data that memory cannot hold. The caller discards it. */
   temporaryFile(): Promise<TemporaryFile>;
-  /** Threads for long work; absent where it is done in line. */
+  /** Threads for long work; absent to work inline. */
   readonly workers?: WorkerPool;
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Approximate number of rows of the input. */
+  /** Approximate number of input rows. */
   readonly rowCount: number;
-  /** Called now and then with the number of rows of the input that were taken in. */
+  /** Reports the number of input rows processed. */
   progress?(doneRows: number): void;
   readonly signal?: AbortSignal;
 }
@@ -191,51 +199,56 @@ export interface WrittenIndexFile {
 /** A kind of index that can be built. */
 export interface BuildableKind {
   readonly name: IndexKindName | VectorKindName;
-  /** What the manifest has as the type of the index's details. */
+  /** Type URL of the index details in the manifest. */
   readonly typeUrl: string;
-  /**
-   * The value of these details. Default: empty.
-   * @param parameters as {@link IndexTarget} has them
-   */
+  /** Encodes the index details. Default: empty. */
   details?(parameters: IndexTarget["parameters"]): Uint8Array;
   /**
-   * Why an index can't be built with these parameters.
+   * Checks that the index can be built with these parameters.
    * @throws UnsupportedError
    */
   checkParameters?(parameters: IndexTarget["parameters"]): Promise<void>;
-  /** Version of the format that is written. */
+  /** Format version that this release writes. */
   readonly indexVersion: number;
-  /** The same where it depends on the parameters. Default: {@link indexVersion}. */
+  /** Format version for these parameters. Default: {@link indexVersion}. */
   versionOf?(parameters: IndexTarget["parameters"]): number;
   /**
-   * Whether answers, and what the index keeps, are addresses of rows even in tables with stable row ids, because it
-   * knows fragments and offsets instead of ids. A merge then keeps what is known of fragments that stay
-   * (`RowMoves.keepsFragment`), and needs the rows of all others; other kinds follow ids (`RowMoves.move`), and need the
-   * rows only that no old segment covers.
+   * True if the index stores row addresses even in tables with stable row ids, because it stores fragments
+   * and offsets in place of ids. A merge then keeps the zones of unchanged fragments
+   * (`RowMoves.keepsFragment`) and needs the rows of all other fragments. Other kinds map ids
+   * (`RowMoves.move`) and need only the rows that no old segment covers.
    */
-  readonly knowsPlaces: boolean;
-  /** Whether rows may come with values, or items of lists, in dictionaries, as pages store them. Default false. */
+  readonly storesAddresses: boolean;
+  /**
+   * True if rows may bring values, or items of lists, as dictionaries, as pages store them. Default false.
+   */
   readonly takesDictionaries?: boolean;
-  /** Whether rows are looked at only until the next are asked for, so that their memory serves these. Default false. */
+  /**
+   * True if the builder is done with a batch when it asks for the next, so that batches can share memory.
+   * Default false.
+   */
   readonly keepsNoRows?: boolean;
-  /** Null where the kind takes a column of this type, else why not, as the rest of a sentence about the column. */
+  /**
+   * Returns null if the kind accepts the column, else the reason as the predicate of a sentence about the
+   * column.
+   */
   refusal(field: TableField): string | null;
   /**
-   * Writes the files of a segment. They survive a power cut, once their names do.
-   * @param rows in the order in which they lie in the table; they may be gone through several times
+   * Writes the files of a segment, synced; the caller makes their names durable.
+   * @param rows in table order; the builder may iterate them several times
    */
   build(rows: AsyncIterable<IndexRows>, target: IndexTarget): Promise<readonly WrittenIndexFile[]>;
 }
 
-/** Kinds whose segments can be merged and remapped: one, or several that manifests don't tell apart. */
+/** A kind whose segments can be merged and remapped. */
 export interface MergeableKind extends Omit<BuildableKind, "name"> {
-  /** Highest version of the format that can be opened. */
+  /** Highest format version that this release opens. */
   readonly maxIndexVersion: number;
   /**
-   * Makes one new segment of old ones and of further rows.
+   * Merges old segments and further rows into one new segment.
    * @param old opened by {@link open}
-   * @param moves null where all rows of the old segments are where they were
-   * @param rows see {@link knowsPlaces}
+   * @param moves null if all rows of the old segments kept their ids
+   * @param rows see {@link storesAddresses}
    */
   merge(
     old: readonly MergeableIndex[],
@@ -244,8 +257,8 @@ export interface MergeableKind extends Omit<BuildableKind, "name"> {
     target: IndexTarget,
   ): Promise<readonly WrittenIndexFile[]>;
   /**
-   * @param field the indexed column
-   * @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read
+   * Opens a segment.
+   * @throws CorruptFileError; UnsupportedError for a layout that this release does not read
    */
   open(files: IndexFiles, field: TableField): Promise<MergeableIndex>;
 }

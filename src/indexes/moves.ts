@@ -1,26 +1,24 @@
-/** What a merge of indexes is told of rows that are no longer where they were. */
-
-/** Where the rows of an old index went. */
+/** Maps rows of an old index to their new ids. */
 export interface RowMoves {
   /**
-   * The new ids of rows.
-   * @param ids pairs of words: low, high; not to be changed
+   * Returns the new ids of rows.
+   * @param ids pairs of words: low, high; read only
    */
   move(ids: Uint32Array): MovedRows;
-  /** Whether all ids with a high word are as they were, and still covered by the index. */
+  /** True if all ids with this high word are unchanged and the index still covers them. */
   keepsIds(high: number): boolean;
   /**
-   * What the low words of the ids with a high word are below: an index may say that it holds every id with the word,
-   * in which case these are asked about. 0 where there are no such rows.
+   * Bound above all low words that occur with this high word; 0 if none occur. An index may claim every id of
+   * a high word; a merge then maps the ids below this bound.
    */
   lowsBelow(high: number): number;
-  /** Whether the rows of a fragment are where they were, and still covered by the index. */
+  /** True if the rows of the fragment are unchanged and the index still covers them. */
   keepsFragment(fragmentId: number): boolean;
 }
 
 export interface MovedRows {
-  /** Pairs of words, one for each row asked about; those of rows that are gone mean nothing. */
+  /** Pairs of words, one per input row; those of deleted rows have no meaning. */
   readonly ids: Uint32Array;
-  /** The rows that are left, as positions in what was asked about, ascending; null for all of them. */
+  /** Input positions of the remaining rows, ascending; null for all. */
   readonly kept: Uint32Array | null;
 }

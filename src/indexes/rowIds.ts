@@ -1,16 +1,16 @@
 /**
- * Sets of 64-bit row ids as answers of indexes and as bitmaps in their files: the ids with the same high word are one
- * set of low words. Where ids are addresses, the high word is a fragment's id and the low one an offset in it.
+ * Sets of 64-bit row ids, as answers of indexes and as bitmaps in their files. Ids with one high word form
+ * one set of low words. In an address, the high word is the fragment id and the low word the row offset.
  *
- * On disk a set is, little-endian:
+ * A set on disk, little-endian:
  *
  *     u32 entryCount
  *     entryCount times, high words ascending
  *       u32 highWord
- *       u32 byteLength of the bitmap; 0 for every low word there is
+ *       u32 byteLength of the bitmap; 0 for all low words
  *       bitmap of the low words (bytes/roaring)
  *
- * and in indexes of text fragments:
+ * and in NGRAM indexes:
  *
  *     u64 entryCount
  *     entryCount times { u32 highWord, bitmap of the low words }
@@ -36,15 +36,17 @@ const TREEMAP_ENTRY_BYTES = 4;
 export class RowIds {
   static readonly none = new RowIds([]);
 
-  /** By high word, ascending; no set is empty. */
+  /** Non-empty sets by ascending high word. */
   readonly #sets: ReadonlyMap<number, RoaringSet>;
 
-  /** @param sets with high words that ascend */
+  /**
+   * @param sets with ascending high words
+   */
   private constructor(sets: Iterable<readonly [number, RoaringSet]>) {
     this.#sets = new Map(sets);
   }
 
-  /** @param ids pairs of words: low, high */
+  /** Builds a set. @param ids pairs of words: low, high */
   static of(ids: Uint32Array): RowIds {
     const ascending = ascendingIds(ids);
     if (ascending !== null) return RowIds.#ofAscending(ascending);
@@ -66,14 +68,14 @@ export class RowIds {
     return new RowIds(sets);
   }
 
-  /** @param sets by high word, in any order; empty ones are left out */
+  /** Builds a set from sets by high word, in any order; empty ones are left out. */
   static ofSets(sets: Iterable<readonly [number, RoaringSet]>): RowIds {
     return new RowIds([...sets].filter(([, set]) => set.size > 0).sort(([a], [b]) => a - b));
   }
 
-  /** The ids of all sets together. */
+  /** Returns the union of all sets. */
   static unionOf(sets: readonly RowIds[]): RowIds {
-    // Neighbours first: each id is then copied as often as the number of sets has digits.
+    // Pairwise, so that each id is copied log2(sets) times.
     let united = sets;
     while (united.length > 1) {
       const pairs: RowIds[] = [];
@@ -93,15 +95,14 @@ export class RowIds {
     return size;
   }
 
-  /** The high words that there are, ascending. */
+  /** Returns the high words, ascending. */
   highWords(): number[] {
     return [...this.#sets.keys()];
   }
 
   /**
-   * The low words of the ids with a high word, ascending.
-   * @param below only those below it: the rows that there are. A set may hold every low word there is, because it says
-   *   so in a few bytes
+   * Returns the ascending low words of the ids with this high word.
+   * @param below exclusive bound, the fragment's row count: a set may claim all low words in a few bytes
    */
   lows(high: number, below: number): Uint32Array {
     return this.#sets.get(high)?.valuesBelow(below) ?? new Uint32Array(0);
@@ -111,47 +112,47 @@ export class RowIds {
     return this.#sets.get(high)?.has(low) ?? false;
   }
 
-  union(other: RowIds): RowIds {
-    if (other.#sets.size === 0) return this;
-    if (this.#sets.size === 0) return other;
+  union(ids: RowIds): RowIds {
+    if (ids.#sets.size === 0) return this;
+    if (this.#sets.size === 0) return ids;
     const united = new Map(this.#sets);
-    for (const [high, set] of other.#sets) united.set(high, united.get(high)?.union(set) ?? set);
+    for (const [high, set] of ids.#sets) united.set(high, united.get(high)?.union(set) ?? set);
     return RowIds.ofSets(united);
   }
 
-  intersect(other: RowIds): RowIds {
+  intersect(ids: RowIds): RowIds {
     const common: [number, RoaringSet][] = [];
     for (const [high, set] of this.#sets) {
-      const there = other.#sets.get(high);
+      const there = ids.#sets.get(high);
       if (there !== undefined) common.push([high, set.intersect(there)]);
     }
     return RowIds.ofSets(common);
   }
 
-  /** The ids with one of some high words. */
+  /** Returns the ids with one of these high words. */
   within(highWords: ReadonlySet<number>): RowIds {
     const kept = [...this.#sets].filter(([high]) => highWords.has(high));
     return kept.length === this.#sets.size ? this : new RowIds(kept);
   }
 
-  /** The ids that the other set has not. */
-  minus(other: RowIds): RowIds {
+  /** Returns the ids that the other set lacks. */
+  minus(ids: RowIds): RowIds {
     const left: [number, RoaringSet][] = [];
     for (const [high, set] of this.#sets) {
-      const gone = other.#sets.get(high);
+      const gone = ids.#sets.get(high);
       left.push([high, gone === undefined ? set : set.minus(gone)]);
     }
     return RowIds.ofSets(left);
   }
 
-  /** Approximate bytes of memory that the set takes. */
+  /** Approximate bytes of memory. */
   get memoryWeight(): number {
     let bytes = 128;
     for (const set of this.#sets.values()) bytes += 64 + set.memoryWeight;
     return bytes;
   }
 
-  /** The ids with their new values, as an index of rows that moved has them. */
+  /** Returns the set with the new ids of its rows. */
   moved(moves: RowMoves): RowIds {
     const stayed: [number, RoaringSet][] = [];
     const moved = new RowIdsBuilder();
@@ -188,7 +189,9 @@ export class RowIds {
     return concatBytes(parts);
   }
 
-  /** @throws CorruptFileError where the bytes are no such set */
+  /**
+   * @throws CorruptFileError
+   */
   static decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
     const reader = new EntryReader(bytes, origin);
     const count = reader.need(HEADER_BYTES).getUint32(0, true);
@@ -216,7 +219,9 @@ export class RowIds {
     return concatBytes(parts);
   }
 
-  /** @throws CorruptFileError where the bytes are no such set */
+  /**
+   * @throws CorruptFileError
+   */
   static decodeTreemap(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
     const reader = new EntryReader(bytes, origin);
     const header = reader.need(TREEMAP_HEADER_BYTES);
@@ -233,7 +238,7 @@ export class RowIds {
   }
 }
 
-/** The ids, each once, where they ascend, as those of rows mostly do; null where they don't. */
+/** Returns the ids, distinct, if they ascend, as ids of rows mostly do; else null. */
 function ascendingIds(ids: Uint32Array): Uint32Array | null {
   let repeated = 0;
   for (let index = 2; index < ids.length; index += 2) {
@@ -253,14 +258,14 @@ function ascendingIds(ids: Uint32Array): Uint32Array | null {
   return distinct;
 }
 
-/** Collects ids in any order; one may come more than once. */
+/** Collects ids in any order, with repeats. */
 export class RowIdsBuilder {
   readonly #builders = new Map<number, RoaringBuilder>();
   #high = -1;
   #builder: RoaringBuilder | null = null;
 
   /**
-   * Adds the ids of the rows from `start` to `end - 1`.
+   * Adds the ids of rows `[start, end)`.
    * @param ids pairs of words: low, high
    */
   add(ids: Uint32Array, start: number, end: number): void {
@@ -277,13 +282,13 @@ export class RowIdsBuilder {
     this.#builders.set(high, this.#builder);
   }
 
-  /** The set, of what was added so far. */
+  /** Returns the set of the ids added. */
   finish(): RowIds {
     return RowIds.ofSets(Array.from(this.#builders, ([high, builder]) => [high, builder.finish()] as const));
   }
 }
 
-/** Reads the entries of a set one after the other. */
+/** Reads the entries of a set in turn. */
 class EntryReader {
   readonly #bytes: Uint8Array;
   readonly #origin: BitmapOrigin;
@@ -295,7 +300,7 @@ class EntryReader {
     this.#origin = origin;
   }
 
-  /** The next bytes, to be read by a view. */
+  /** Returns a view of the next bytes and skips them. */
   need(length: number): DataView {
     const [bytes] = this.bytesOf(length);
     return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -308,7 +313,7 @@ class EntryReader {
     return [rest.subarray(0, length), origin];
   }
 
-  /** All bytes that were not read yet, and where they lie. */
+  /** Returns all unread bytes and their origin. */
   rest(): [Uint8Array, BitmapOrigin] {
     const { path, byteOffset } = this.#origin;
     return [this.#bytes.subarray(this.#position), { path, byteOffset: byteOffset + this.#position }];

@@ -1,4 +1,4 @@
-/** Streams of an index's rows: counting them, following those that moved, merging streams that are sorted. */
+/** Streams of index rows: counting, remapping, and merging of sorted streams. */
 
 import { mergeRuns, type RunBlock } from "../arrow/columns/mergeRuns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
@@ -9,7 +9,7 @@ import type { IndexRows, IndexTarget } from "./kind.js";
 import type { RowMoves } from "./moves.js";
 import { compareValues, type OrderedValues, orderedValues } from "./valueOrder.js";
 
-/** The rows, reported as they are taken. */
+/** Passes the rows on and reports their number. */
 export async function* counted(
   rows: AsyncIterable<IndexRows>,
   { progress, signal }: Pick<IndexTarget, "progress" | "signal">,
@@ -23,7 +23,7 @@ export async function* counted(
   }
 }
 
-/** The rows with their new ids, without those that are gone. */
+/** Passes the rows on with their new ids, without deleted rows. */
 export async function* movedRows(
   rows: AsyncIterable<IndexRows>,
   moves: RowMoves | null,
@@ -47,7 +47,7 @@ const takeRows = ({ values, ids }: IndexRows, rows: Uint32Array): IndexRows => (
 });
 
 /**
- * Merges sorted streams. Of rows with equal values those of earlier streams come first.
+ * Merges sorted streams. Among equal values, rows of earlier streams come first.
  * @param type of the values
  */
 export async function* mergeSorted(

@@ -1,12 +1,12 @@
 /**
- * The order of values in indexes, which is that of the rows in their files:
+ * Order of values in indexes, and of the rows in their files:
  *
  *     booleans, integers, times   as numbers
  *     floats                      the total order of IEEE 754: -NaN, -∞ … -0, 0 … ∞, NaN
- *     text and bytes              byte by byte; what is a part of the other comes first
+ *     text and bytes              byte by byte; a prefix comes first
  *
- * Values are compared where they lie; nothing is made of them one by one. Nulls have no place here: whoever compares
- * knows which rows have values.
+ * Values are compared in their buffers, without a copy. No function here accepts a null: callers check
+ * validity.
  */
 
 import type { Column, Validity } from "../arrow/columns/column.js";
@@ -17,11 +17,11 @@ import { compareRanges } from "../bytes/compare.js";
 import { firstIndex } from "../bytes/search.js";
 import { InternalError } from "../errors.js";
 
-/** Values of a column that can be compared with one another, and with those of another column of their type. */
+/** Values of a column, comparable with each other and with another column of their type. */
 export type OrderedValues = { readonly length: number; readonly validity: Validity | null } & (
   | { readonly kind: "bits"; readonly bits: Uint8Array; readonly bitOffset: number }
   | { readonly kind: "numbers"; readonly numbers: Numbers }
-  /** Floats of up to 32 bits, as integers with a sign. */
+  /** Floats of up to 32 bits, as signed integers. */
   | { readonly kind: "floats"; readonly numbers: Int16Array | Int32Array; readonly magnitude: number }
   /** Pairs of words: low, high. */
   | { readonly kind: "words"; readonly words: Uint32Array; readonly of: "signed" | "unsigned" | "float" }
@@ -31,9 +31,7 @@ export type OrderedValues = { readonly length: number; readonly validity: Validi
 
 type Numbers = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
 
-/**
- * @param column of the type, and no dictionary
- */
+/** Views a column of this type, not a dictionary, as ordered values. */
 export function orderedValues(type: LogicalType, column: Column): OrderedValues {
   const { length, validity } = column;
   switch (column.kind) {
@@ -117,8 +115,8 @@ function byteOffsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64A
 }
 
 /**
- * Below 0 where value `i` of `a` comes before value `j` of `b`, above 0 where it comes after, 0 where they are the same.
- * Both are of one type, and neither is null.
+ * Compares value `i` of `a` with value `j` of `b`, both of one type and valid. Returns less than, greater
+ * than or equal to 0.
  */
 export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: number): number {
   switch (a.kind) {
@@ -130,7 +128,7 @@ export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: 
       return a.numbers[i] - b.numbers[j];
     case "floats": {
       if (b.kind !== "floats") break;
-      // The more negative floats are, the greater are their bits without the sign.
+      // Bits without the sign grow as a negative float falls.
       const left = a.numbers[i];
       const right = b.numbers[j];
       return (left < 0 ? left ^ a.magnitude : left) - (right < 0 ? right ^ a.magnitude : right);
@@ -178,7 +176,7 @@ function compareWords(
   return of === "float" && high < 0 ? -difference : difference;
 }
 
-/** Index of the first value from `start` to `end - 1` that does not come before the given one; `end` if none. */
+/** Returns the index of the first value in `[start, end)` that is at least value `row` of `than`, else `end`. */
 export const firstFrom = (
   values: OrderedValues,
   start: number,
@@ -187,7 +185,7 @@ export const firstFrom = (
   row: number,
 ): number => firstIndex(start, end, (index) => compareValues(values, index, than, row) >= 0);
 
-/** Index of the first value from `start` to `end - 1` that comes after the given one; `end` if none. */
+/** Returns the index of the first value in `[start, end)` greater than value `row` of `than`, else `end`. */
 export const firstAfter = (
   values: OrderedValues,
   start: number,
@@ -196,19 +194,19 @@ export const firstAfter = (
   row: number,
 ): number => firstIndex(start, end, (index) => compareValues(values, index, than, row) > 0);
 
-/** The values' rows in their order; rows of equal values stay in theirs. Only for few values, none of which is null. */
+/** Sorts the rows of a few valid values; equal values keep their order. */
 export function orderOf(values: OrderedValues): Uint32Array {
   return Uint32Array.from({ length: values.length }, (_, row) => row).sort(
     (a, b) => compareValues(values, a, values, b) || a - b,
   );
 }
 
-/** Rows after which sorting yields. */
+/** Number of rows between yields. */
 const YIELD_ROWS = 8192;
 
 /**
- * The same for any number of values: null where they are in order already. Yields now and then, for whoever shares the
- * thread.
+ * Sorts like {@link orderOf} for any number of values, and yields to other work. Returns null if they are in
+ * order already.
  */
 export function* sortedOrder(values: OrderedValues): Generator<void, Uint32Array | null> {
   const { length } = values;

@@ -1,4 +1,7 @@
-/** Damaged index files give a typed error or an answer; nothing hangs and nothing else is thrown. */
+/**
+ * Searches of damaged index files return an answer or a typed error; they neither hang nor throw anything
+ * else.
+ */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,16 +21,16 @@ async function* placed(rows: AsyncIterable<IndexRows>): AsyncGenerator<IndexRows
   let first = 0;
   for await (const batch of rows) {
     const offsets = Uint32Array.from({ length: batch.rowCount }, (_, row) => first + row);
-    yield { ...batch, places: { fragmentId: 0, offsets } };
+    yield { ...batch, fragmentRows: { fragmentId: 0, offsets } };
     first += batch.rowCount;
   }
 }
 
-describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("%s", (name) => {
+describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("a damaged %s index", (name) => {
   const kind = kindOfName(name) as IndexKind;
   const field = fieldOf("string");
 
-  it("answers or fails with a typed error", async () => {
+  it("returns an answer or a typed error", async () => {
     const random = new Random(9);
     const values = drawValues(random, field.type, { rowCount: ROWS, nulls: 0.1, distinct: 100 });
     const ids = values.map((_, row) => BigInt(row));
@@ -49,7 +52,7 @@ describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("%s", (nam
       for (const [index, { name: fileName }] of written.entries()) {
         const bytes = await readFile(join(directory, fileName));
         if (index === chosen) {
-          // Damage to the end of a file, where its structure is, says the most.
+          // Damage near the end hits the structure of the file.
           const span = damage % 2 === 0 ? bytes.length : Math.min(bytes.length, 600);
           const slot = bytes.length - 1 - random.below(span);
           if (damage % 7 === 6) await writeFile(join(damaged, fileName), bytes.subarray(0, slot));

@@ -1,4 +1,4 @@
-/** Compares what an index answers with what looking at every row gives. */
+/** Compares index answers with a scan. */
 
 import { expect } from "vitest";
 import type { IndexQuery, OpenIndex } from "../../src/indexes/kind.js";
@@ -15,8 +15,7 @@ import {
 } from "./indexValues.js";
 
 /**
- * Compares the answers to many queries with what a look at every value gives. Queries that the index does not answer are
- * left out.
+ * Compares the answers to many queries with a scan. Skips queries that the index does not answer.
  * @returns the number of queries
  */
 export async function expectAnswers(
@@ -87,7 +86,7 @@ export async function expectAnswers(
   return asked;
 }
 
-/** The comparison of vitest takes a hundred times as long; it tells what is different. */
+/** Faster than vitest's comparison by a factor of a hundred, which then reports the difference. */
 export function expectRows(rows: readonly number[], expected: readonly number[], what: string): void {
   const isSame = rows.length === expected.length && rows.every((row, index) => row === expected[index]);
   if (!isSame) expect(rows, what).toEqual(expected);

@@ -1,4 +1,4 @@
-/** A directory with the files of an index, built from rows in memory. */
+/** A directory with index files, built from rows in memory. */
 
 import { join } from "node:path";
 import type { Column } from "../../src/arrow/columns/column.js";
@@ -23,7 +23,7 @@ const MIB = 2 ** 20;
 
 export const disk = new NodeDisk({ durability: "none" });
 
-/** The files in a directory; close the handles when done. */
+/** Opens the files of a directory; the caller closes the handles. */
 export function filesIn(directory: string, partBytes = 64 * MIB): IndexFiles & { close(): Promise<void> } {
   const handles = new HandlePool(disk);
   return {
@@ -55,7 +55,7 @@ export function targetOf(
 
 const BATCH_ROWS = 1000;
 
-/** Rows in batches. */
+/** Cuts rows into batches. */
 export async function* rowsOf(
   type: LogicalType,
   values: readonly Value[],
@@ -100,7 +100,7 @@ async function* sortInMemory(
   yield* batchesOf(takeColumn(values, order), takeColumn(ids, order));
 }
 
-/** The values of a column as their bytes. */
+/** Returns the bytes of each value of a column. */
 export function bytesOfValues(column: Column): Value[] {
   return Array.from({ length: column.length }, (_, row) => {
     if (!isValid(column.validity, row)) return null;

@@ -1,4 +1,4 @@
-/** Values of all types that indexes take, and their order by plain means: what answers of indexes are compared with. */
+/** Values of all indexable types and their plain order, with which tests compare index answers. */
 
 import type { Column } from "../../src/arrow/columns/column.js";
 import { type LogicalType, parseType } from "../../src/arrow/types/type.js";
@@ -6,7 +6,7 @@ import type { RowIds } from "../../src/indexes/rowIds.js";
 import type { TableField } from "../../src/schema/schema.js";
 import type { Random } from "../support/generators.js";
 
-/** A value as its bytes, least significant first for numbers; null for a null. Booleans are one byte. */
+/** Bytes of a value, little-endian for numbers, one byte for booleans; null for a null. */
 export type Value = Uint8Array | null;
 
 export const ORDERED_TYPES = [
@@ -54,7 +54,7 @@ export const int32 = (value: number): Uint8Array => bytesWith(4, (view) => view.
 export const double = (value: number): Uint8Array => bytesWith(8, (view) => view.setFloat64(0, value, true));
 export const text = (value: string): Uint8Array => encoder.encode(value);
 
-/** Bytes of a value of a type; null for text and bytes of any length. */
+/** Returns the bytes per value of a type; null for text and binary. */
 function widthOf(type: LogicalType): number | null {
   switch (type.kind) {
     case "int":
@@ -75,7 +75,7 @@ function widthOf(type: LogicalType): number | null {
   }
 }
 
-/** The edges of a type: least and greatest values, zeros, infinities, NaN of both signs. */
+/** Returns edge values of a type: extremes, zeros, infinities, NaN of both signs. */
 export function edgesOf(type: LogicalType): Uint8Array[] {
   const width = widthOf(type);
   if (type.kind === "bool") return [Uint8Array.of(0), Uint8Array.of(1)];
@@ -111,9 +111,9 @@ const numberBytes = (bits: bigint, width: number): Uint8Array =>
 
 export interface ValueShape {
   readonly rowCount: number;
-  /** Share of nulls. */
+  /** Fraction of nulls. */
   readonly nulls: number;
-  /** Number of different values that are drawn, besides the type's edges. */
+  /** Number of distinct random values besides the edges. */
   readonly distinct: number;
 }
 
@@ -134,7 +134,7 @@ export function drawValues(
   );
 }
 
-/** A column of the values. */
+/** Makes a column of the values. */
 export function columnOf(type: LogicalType, values: readonly Value[]): Column {
   const { length } = values;
   const bytes = new Uint8Array((length + 7) >>> 3);
@@ -164,7 +164,7 @@ export function columnOf(type: LogicalType, values: readonly Value[]): Column {
   return { kind: "fixed", length, validity, byteWidth: width, values: all };
 }
 
-/** Something that JavaScript orders as the type orders the value. */
+/** Returns a key that JavaScript orders like the type. */
 export function sortKey(type: LogicalType, value: Uint8Array): bigint | string {
   if (type.kind === "string" || type.kind === "binary" || type.kind === "fixedSizeBinary") {
     return Buffer.from(value).toString("hex");
@@ -184,13 +184,13 @@ export function compareKeys(a: bigint | string, b: bigint | string): number {
 export const idWords = (ids: readonly bigint[]): Uint32Array =>
   Uint32Array.from(ids.flatMap((id) => [Number(id & 0xffff_ffffn), Number(id >> 32n)]));
 
-/** The number of a row is the low word of its id; where the high word is not the row's, the answer is wrong. */
+/** Row number in the low word; a wrong high word fails the test. */
 export const idOf = (row: number): bigint => (BigInt(highOf(row)) << 32n) + BigInt(row);
 
-/** Rows lie in two fragments, and some in one with the highest id. */
+/** Spreads rows over two fragments and one with the highest id. */
 const highOf = (row: number): number => (row % 3 === 0 ? 7 : row % 997 === 1 ? 0xffff_ffff : 0);
 
-/** The numbers of the rows of an answer, ascending. */
+/** Returns the row numbers of an answer, ascending. */
 export function rowsOfAnswer(rows: RowIds, highWord: (row: number) => number = highOf): number[] {
   const found: number[] = [];
   for (const high of rows.highWords()) {

@@ -1,4 +1,4 @@
-/** Indexes merged with others and with new rows, while rows moved or went away. */
+/** Merges indexes with each other and with new rows, while rows move and disappear. */
 
 import { describe, expect, it } from "vitest";
 import type { IndexKind } from "../../src/indexes/kind.js";
@@ -13,7 +13,7 @@ import { expectAnswers } from "./expectAnswers.js";
 import { filesIn, rowsOf, targetOf } from "./indexDirectory.js";
 import { columnOf, drawValues, fieldOf, idOf, idsOf, type Value } from "./indexValues.js";
 
-/** Rows of which every fifth is gone; the others move to where the rows after them are. */
+/** Deletes every fifth row and moves the others to the next rows' ids. */
 const moves: RowMoves = {
   move(ids) {
     const moved = ids.slice();
@@ -53,7 +53,7 @@ describe.each([
   const draw = (seed: number, rowCount: number) =>
     drawValues(new Random(seed), field.type, { rowCount, nulls: 0.2, distinct: 50 });
 
-  it(`of ${type}: two segments and new rows become one`, async () => {
+  it(`a merge joins two segments and new rows of ${type}`, async () => {
     const [a, b, c] = [draw(1, 5000), draw(2, 3), draw(3, 4000)];
     const old = [await build(kind, type, a, 0), await build(kind, type, b, 5000)];
     const directory = await makeTempDir();
@@ -64,7 +64,7 @@ describe.each([
     await files.close();
   });
 
-  it(`of ${type}: rows that moved are found where they are, and others no more`, async () => {
+  it(`a merge maps moved rows of ${type} and drops deleted ones`, async () => {
     const values = draw(5, 6000);
     const old = await build(kind, type, values, 0);
     const directory = await makeTempDir();
@@ -86,7 +86,7 @@ describe.each([
   });
 });
 
-it("follows texts that moved", async () => {
+it("a merge maps moved texts", async () => {
   const field = fieldOf("string");
   const values = Array.from({ length: 1000 }, (_, row) => Buffer.from(`text ${row % 10}00`));
   const old = await build(NGRAM, "string", values, 0);
@@ -100,7 +100,7 @@ it("follows texts that moved", async () => {
   expect(new Set(idsOf(rows))).toEqual(new Set(expected));
 });
 
-it("asks about no more rows of a whole fragment than there are", () => {
+it("a full set asks only about the rows of its fragment", () => {
   const whole = RowIds.decode(Uint8Array.of(1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0), { path: "", byteOffset: 0 });
   expect(whole.size).toBe(2 ** 32);
   const asked: number[] = [];

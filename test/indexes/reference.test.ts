@@ -1,4 +1,4 @@
-/** Index files that the reference wrote: we read them, and write the same. */
+/** Reads index files written by LanceDB, and writes the same files. */
 
 import { join } from "node:path";
 import { Field, Schema, tableToIPC } from "apache-arrow";
@@ -43,7 +43,7 @@ interface Indexed {
   readonly field: TableField;
   readonly column: Column;
   readonly values: readonly Value[];
-  /** First item of each list, and one past the last. */
+  /** First item of each list, then the number of items. */
   readonly ends: readonly number[];
 }
 
@@ -95,7 +95,7 @@ const INDEXED: Indexed[] = [
 let root: string;
 let connection: Connection;
 let table: Table;
-/** Directory and kind of the index on each column. */
+/** Directory and kind of the index of each column. */
 const written = new Map<string, { directory: string; kind: IndexKind; version: number }>();
 
 const arrowFieldOf = ({ name, type, children }: TableField): Field =>
@@ -132,8 +132,8 @@ beforeAll(async () => {
 });
 afterAll(() => connection.close());
 
-describe.each(INDEXED)("$name", ({ name, kind, field, column, values, ends }) => {
-  it("answers as a look at every row does", async () => {
+describe.each(INDEXED)("an index $name of LanceDB", ({ name, kind, field, column, values, ends }) => {
+  it("answers like a scan", async () => {
     const theirs = written.get(name)!;
     expect(theirs.kind.name).toBe(kind);
     expect(theirs.kind).toBe(kindOfName(kind));
@@ -165,7 +165,7 @@ describe.each(INDEXED)("$name", ({ name, kind, field, column, values, ends }) =>
     await files.close();
   });
 
-  it("is written as the reference writes it", async () => {
+  it("equals the files that we write", async () => {
     const theirs = written.get(name)!;
     const directory = await makeTempDir();
     const ids = uint64Column(idWords(values.slice(0, ROWS).map((_, row) => BigInt(row))));
@@ -184,7 +184,7 @@ describe.each(INDEXED)("$name", ({ name, kind, field, column, values, ends }) =>
   });
 });
 
-/** Schema, metadata, rows and further buffers of a file. */
+/** Schema, metadata, rows and global buffers of a file. */
 async function contentOf(directory: string, name: string, isUnordered: boolean) {
   const files = filesIn(directory);
   const metadata = await files.open(name);
@@ -195,7 +195,7 @@ async function contentOf(directory: string, name: string, isUnordered: boolean) 
     const values = bytesOfValues(await file.column(field.name));
     const shown = values.map((value) => {
       if (value === null) return null;
-      // Sets with the same content may be encoded in several ways.
+      // Equal sets may have different encodings.
       if (field.name !== "bitmaps") return Buffer.from(value).toString("hex");
       return rowsOfAnswer(RowIds.decode(value, { path: name, byteOffset: 0 }), () => 0).join();
     });
@@ -204,7 +204,7 @@ async function contentOf(directory: string, name: string, isUnordered: boolean) 
   const rows = Array.from({ length: metadata.rowCount }, (_, row) =>
     [...columns.values()].map((values) => values[row]),
   );
-  // Rows of equal values come in any order.
+  // Rows of equal values have no order.
   if (isUnordered || name === "page_data.lance") rows.sort((a, b) => (String(a) < String(b) ? -1 : 1));
   const buffers: string[] = [];
   for (let number = 1; number < metadata.globalBuffers.length; number++) {

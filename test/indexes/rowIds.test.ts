@@ -1,4 +1,4 @@
-/** Sets of row ids that come in order are made without being sorted, and are the same as those that come in any. */
+/** Sets of ascending row ids skip the sort, and equal sets of unsorted ids. */
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const run = fc.record({
 });
 
 describe("a set of row ids", () => {
-  it("is the same for ids in order, with repeats, and in no order", () => {
+  it("is equal for ascending, repeated and unsorted ids", () => {
     fc.assert(
       fc.property(fc.array(run, { maxLength: 4 }), fc.boolean(), (runs, isSorted) => {
         const ids: [number, number][] = [];
@@ -34,7 +34,7 @@ describe("a set of row ids", () => {
     );
   });
 
-  it("within some high words has the ids that have one of them", () => {
+  it("keeps only ids with the given high words", () => {
     const set = RowIds.of(Uint32Array.of(7, 0, 1, 2, 9, 2, 5, 4));
     const within = (...highs: number[]) => set.within(new Set(highs));
     expect(within(2, 3).highWords()).toEqual([2]);

@@ -1,4 +1,4 @@
-/** The kinds of indexes of values and of words. */
+/** All kinds of scalar and full-text indexes. */
 
 import type { IndexKind, IndexKindName } from "../kind.js";
 import { messageName } from "../messageName.js";
@@ -10,19 +10,19 @@ import { NGRAM } from "../scalar/ngram.js";
 import { ZONEMAP } from "../scalar/zonemap.js";
 import { FTS } from "../text/fts.js";
 
-/** The kind of a name; null for one that this release does not know. */
+/** Returns the kind of this name; null if this release does not know it. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
 
-/** Whether the details of two indexes are of the same type. */
-export const isSameTypeUrl = (one: string, other: string): boolean => messageName(one) === messageName(other);
+/** True if the details of two indexes have the same type. */
+export const isSameTypeUrl = (a: string, b: string): boolean => messageName(a) === messageName(b);
 
-/** The kind that a manifest means by the type of an index's details; null for one that this release does not know. */
+/** Returns the kind whose details have this type; null if this release does not know it. */
 export function kindOfTypeUrl(typeUrl: string): IndexKind | null {
   const name = messageName(typeUrl);
   return [...KINDS.values()].find((kind) => messageName(kind.typeUrl) === name) ?? null;
 }
 
-/** Whether a manifest means an index on vectors by the type of its details. */
+/** True if this is the details type of a vector index. */
 export const isVectorTypeUrl = (typeUrl: string): boolean => messageName(typeUrl) === "VectorIndexDetails";
 
 const KINDS: ReadonlyMap<IndexKindName, IndexKind> = new Map(

@@ -1,7 +1,6 @@
-/** BITMAP: the set of rows of each value. One file, see bitmapFile.ts. */
+/** BITMAP: one row set per value, in one file (bitmapFile.ts). */
 
 import type { LogicalType } from "../../arrow/types/type.js";
-import { askedValues } from "../askedValues.js";
 import type {
   IndexAnswer,
   IndexKind,
@@ -10,13 +9,14 @@ import type {
   OpenIndex,
   SearchEstimate,
 } from "../kind.js";
+import { queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
 import { groupByValue } from "./groupByValue.js";
 import { mergeGroups } from "./valueGroups.js";
 
-/** Whether an index may have a set of rows for each value of a type. */
+/** True if values of this type can have bitmaps. */
 export function hasBitmaps({ kind }: LogicalType): boolean {
   return kind === "bool" || kind === "int" || kind === "string" || kind === "binary";
 }
@@ -26,7 +26,7 @@ export const BITMAP: IndexKind = {
   typeUrl: "/lance.table.BitmapIndexDetails",
   indexVersion: 0,
   maxIndexVersion: 0,
-  knowsPlaces: false,
+  storesAddresses: false,
   takesDictionaries: true,
 
   refusal: ({ type }) =>
@@ -77,7 +77,7 @@ class BitmapSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     const bytes = this.#rowsOf(query).length * this.file.setBytes;
-    // Sets of few rows take two bytes a row, others less.
+    // A set of few rows takes two bytes a row; larger sets take less.
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
@@ -92,6 +92,6 @@ class BitmapSearch implements OpenIndex {
   }
 
   #rowsOf(query: IndexQuery): Uint32Array {
-    return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(askedValues(this.#type, query));
+    return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(queryValues(this.#type, query));
   }
 }

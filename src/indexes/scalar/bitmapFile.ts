@@ -1,12 +1,12 @@
 /**
- * A file with a set of rows for each value:
+ * A file with one row set per value, of BITMAP and LABEL_LIST indexes. NGRAM uses other names (ngram.ts).
  *
- *     bitmap_page_lookup.lance  keys     the values' type, nullable: each value once, null for the rows of null
- *                               bitmaps  binary: the set of the value's rows (rowIds.ts)
+ *     bitmap_page_lookup.lance  keys     the value type, nullable: distinct values, null for null rows
+ *                               bitmaps  binary: row set of the value (rowIds.ts)
  *                               metadata: lance:index_stats, {"num_bitmaps": number of rows}
  *
- * of BITMAP and LABEL_LIST indexes, and that of NGRAM (ngram.ts), which has other names. Keys are written in order, null
- * first; those of others may come in any order. All keys are in memory, sets are read as they are needed.
+ * This writer orders keys, null first; other writers may not. Keys are held in memory, row sets are read on
+ * demand.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -18,7 +18,6 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BitmapOrigin } from "../../bytes/roaring.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
-import type { AskedValues } from "../askedValues.js";
 import {
   BINARY_TYPE,
   binaryColumn,
@@ -28,6 +27,7 @@ import {
 } from "../indexFile.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
+import type { QueryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import {
   compareValues,
@@ -39,16 +39,18 @@ import {
 } from "../valueOrder.js";
 import type { ValueGroups } from "./valueGroups.js";
 
-/** How the file of a kind is laid out. */
+/** Layout of the file of a kind. */
 export interface SetFileForm {
   readonly fileName: string;
-  /** Name of the column of values. */
+  /** Name of the key column. */
   readonly keys: string;
   readonly sets: FileColumnType;
   encode(rows: RowIds): Uint8Array;
-  /** @throws CorruptFileError */
+  /**
+   * @throws CorruptFileError
+   */
   decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds;
-  /** Adds metadata and buffers once all sets are written. */
+  /** Adds metadata and buffers after the last set. */
   finish?(file: DataFileWriter, setCount: number): Promise<void> | void;
 }
 
@@ -62,13 +64,13 @@ export const BITMAP_FORM: SetFileForm = {
     file.addMetadata("lance:index_stats", JSON.stringify({ num_bitmaps: setCount })),
 };
 
-/** Bound on the keys, which are all in memory. */
+/** Maximum number of keys, which are held in memory. */
 const MAX_KEYS = 2 ** 26;
-/** Approximate bytes of sets that are read at once. */
+/** Approximate bytes of sets per read. */
 const ROUND_BYTES = 4 * 1024 * 1024;
-/** Bytes of sets that are encoded between two looks at the clock. */
+/** Encoded bytes between yields. */
 const STEP_BYTES = 64 * 1024;
-/** Sets that are read at once. */
+/** Maximum number of sets per read. */
 const ROUND_SETS = 4096;
 
 const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnType[] => [
@@ -77,7 +79,7 @@ const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnTy
 ];
 
 /**
- * Writes the sets of values.
+ * Writes the row sets of values.
  * @param type of the values
  */
 export async function writeSets(
@@ -112,11 +114,11 @@ export class BitmapFile {
   readonly #form: SetFileForm;
   readonly file: OpenIndexFile;
   readonly #column: Column;
-  /** The keys without null, in order. */
+  /** Ordered keys without null. */
   readonly #keys: OrderedValues;
-  /** The row of the file of each key. */
+  /** File row of each key. */
   readonly #rows: Uint32Array;
-  /** The rows of the file whose key is null. */
+  /** File rows with a null key. */
   readonly #nullRows: Uint32Array;
   readonly memoryWeight: number;
 
@@ -153,12 +155,12 @@ export class BitmapFile {
       if (row % ROUND_SETS === 0) await yieldToEventLoop();
       (isValid(column.validity, row) ? present : nullRows).push(row);
     }
-    const given = Uint32Array.from(present);
-    const values = nullRows.length === 0 ? column : takeColumn(column, given);
+    const presentRows = Uint32Array.from(present);
+    const values = nullRows.length === 0 ? column : takeColumn(column, presentRows);
     const order = await runAsync(sortedOrder(orderedValues(type, values)));
     if (order === null)
-      return new BitmapFile(files, form, type, file, values, given, Uint32Array.from(nullRows));
-    const rows = order.map((index) => given[index]);
+      return new BitmapFile(files, form, type, file, values, presentRows, Uint32Array.from(nullRows));
+    const rows = order.map((index) => presentRows[index]);
     return new BitmapFile(
       files,
       form,
@@ -170,53 +172,53 @@ export class BitmapFile {
     );
   }
 
-  /** Approximate bytes of a set in the file. */
+  /** Average bytes of a set in the file. */
   get setBytes(): number {
     return this.file.rowCount === 0 ? 0 : this.file.byteLength([this.#form.sets.name]) / this.file.rowCount;
   }
 
-  /** Rows of the file whose keys are asked for. */
-  rowsOf(asked: AskedValues): Uint32Array {
+  /** Returns the file rows with the keys of a query. */
+  rowsOf(wanted: QueryValues): Uint32Array {
     const keys = this.#keys;
     const end = keys.length;
-    if (asked.kind === "range") {
-      const { lower, upper } = asked;
+    if (wanted.kind === "range") {
+      const { lower, upper } = wanted;
       const first =
         lower === null ? 0 : (lower.isInclusive ? firstFrom : firstAfter)(keys, 0, end, lower.value, 0);
       const last =
         upper === null ? end : (upper.isInclusive ? firstAfter : firstFrom)(keys, first, end, upper.value, 0);
       return this.#rows.slice(first, last);
     }
-    const found: number[] = [];
+    const fileRows: number[] = [];
     let from = 0;
-    for (let point = 0; point < asked.distinct; point++) {
-      from = firstFrom(keys, from, end, asked.values, point);
-      for (; from < end && compareValues(keys, from, asked.values, point) === 0; from++)
-        found.push(this.#rows[from]);
+    for (let point = 0; point < wanted.distinct; point++) {
+      from = firstFrom(keys, from, end, wanted.values, point);
+      for (; from < end && compareValues(keys, from, wanted.values, point) === 0; from++)
+        fileRows.push(this.#rows[from]);
     }
-    return Uint32Array.from(found);
+    return Uint32Array.from(fileRows);
   }
 
   get nullRows(): Uint32Array {
     return this.#nullRows;
   }
 
-  /** For each value asked for, the rows of the file that have it. */
-  rowsOfEach(asked: Extract<AskedValues, { kind: "points" }>): Uint32Array[] {
-    return Array.from({ length: asked.distinct }, (_, point) => {
-      const first = firstFrom(this.#keys, 0, this.#keys.length, asked.values, point);
-      return this.#rows.slice(first, firstAfter(this.#keys, first, this.#keys.length, asked.values, point));
+  /** Returns the file rows of each value of a query. */
+  rowsOfEach(wanted: Extract<QueryValues, { kind: "points" }>): Uint32Array[] {
+    return Array.from({ length: wanted.distinct }, (_, point) => {
+      const first = firstFrom(this.#keys, 0, this.#keys.length, wanted.values, point);
+      return this.#rows.slice(first, firstAfter(this.#keys, first, this.#keys.length, wanted.values, point));
     });
   }
 
-  /** The union of the sets in some rows of the file. */
+  /** Returns the union of the sets in these file rows. */
   async union(rows: Uint32Array, signal?: AbortSignal): Promise<RowIds> {
     let united = RowIds.none;
     for await (const sets of this.#rounds(rows, signal)) united = united.union(RowIds.unionOf(sets));
     return united;
   }
 
-  /** Everything, as a merge reads it. */
+  /** Reads all groups, for a merge. */
   async *groups(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<ValueGroups, void, undefined> {
     const moved = (sets: readonly RowIds[]) => (moves === null ? sets : sets.map((set) => set.moved(moves)));
     if (this.#nullRows.length > 0) {
@@ -252,7 +254,7 @@ export class BitmapFile {
     }
   }
 
-  /** The sets in some rows of the file, from the cache or read. */
+  /** Reads the sets in these file rows through the cache. */
   async #sets(rows: Uint32Array, signal?: AbortSignal): Promise<RowIds[]> {
     const { parts } = this.#files;
     const prefix = `${this.file.cacheKey}set|`;

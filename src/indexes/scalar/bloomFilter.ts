@@ -1,15 +1,15 @@
 /**
- * BLOOMFILTER: a Bloom filter of the values of each zone of rows. One file:
+ * BLOOMFILTER: a Bloom filter per zone of rows. One file:
  *
  *     bloomfilter.lance  fragment_id, zone_start, zone_length  u64
  *                        has_null           bool
  *                        bloom_filter_data  binary
- *                        metadata: bloomfilter_item, rows of a zone (8192); bloomfilter_probability, share of values
- *                        that a filter takes for its own by mistake (0.00057)
+ *                        metadata: bloomfilter_item, rows of a zone (8192); bloomfilter_probability, fraction of
+ *                        false positives (0.00057)
  *
- * Filters are those of Parquet, in blocks of eight words of 32 bits, little-endian. The high word of a value's hash
- * (bytes/xxHash64) chooses a block, the low word one bit in each of its words. What is hashed are the bytes of the
- * value: numbers little-endian, text as UTF-8.
+ * Filters are those of Parquet: blocks of eight 32-bit words, little-endian. The high word of a value's hash
+ * (bytes/xxHash64) selects a block, the low word one bit in each word of the block. The hash covers the bytes
+ * of the value: numbers little-endian, text as UTF-8.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -64,12 +64,12 @@ const MAX_PROBABILITY = 0.5;
 const BLOCK_WORDS = 8;
 const BLOCK_BYTES = 4 * BLOCK_WORDS;
 const MAX_FILTER_BYTES = 128 * 1024 * 1024;
-/** Multipliers that choose the bit of each word of a block. */
+/** Multipliers that select the bit of each word of a block. */
 const SALTS = [
   0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31,
 ];
 
-/** Bytes of filters that are in memory at once, about, and zones. */
+/** Approximate bytes and maximum number of filters in memory at once. */
 const ROUND_BYTES = 4 * 1024 * 1024;
 const ROUND_ZONES = 1024;
 
@@ -84,9 +84,9 @@ export const BLOOMFILTER: IndexKind = {
   typeUrl: "/lance.index.pb.BloomFilterIndexDetails",
   indexVersion: 0,
   maxIndexVersion: 0,
-  knowsPlaces: true,
+  storesAddresses: true,
 
-  // LanceDB fails what asks for, or merges, a Bloom filter of booleans, float16 or binary of a fixed size.
+  // LanceDB fails to search or merge a Bloom filter of booleans, float16 or fixed-size binary.
   refusal({ type }) {
     switch (type.kind) {
       case "int":
@@ -118,7 +118,7 @@ export const BLOOMFILTER: IndexKind = {
     const probability = Number(file.text(PROBABILITY_KEY) ?? PROBABILITY);
     const parameters = {
       rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS),
-      // Only filters that are still to be made are about it.
+      // The probability matters only for new filters.
       ...(probability > 0 && probability <= MAX_PROBABILITY && { [PROBABILITY_KEY]: probability }),
     };
     const zones = await readZones(file);
@@ -133,16 +133,14 @@ export const BLOOMFILTER: IndexKind = {
   },
 };
 
-// ------------------------------------------------------------------------------------------------- filters
-
-/** Bytes of a filter for a number of values: a power of two. */
+/** Returns the bytes of a filter for a number of values: a power of two. */
 export function filterBytes(valueCount: number, probability: number): number {
   const bits = (-BLOCK_WORDS * valueCount) / Math.log(1 - probability ** (1 / BLOCK_WORDS));
   const bytes = Math.min(Math.max(bits / 8, BLOCK_BYTES), MAX_FILTER_BYTES);
   return 2 ** Math.ceil(Math.log2(bytes));
 }
 
-/** Index of the first word of the block for a hash. */
+/** Returns the index of the block's first word. */
 const blockOf = (high: number, blockCount: number): number =>
   Math.floor((high * blockCount) / 2 ** 32) * BLOCK_WORDS;
 
@@ -161,7 +159,7 @@ function mayHold(view: DataView, high: number, low: number): boolean {
   return true;
 }
 
-/** Hashes the values of a column that are not null. @param use is called with each row, right after its value was hashed */
+/** Hashes the values that are not null. @param use is called with each row right after its hash */
 function hashValues(column: Column, hash: XxHash64, use: (row: number) => void): void {
   const { length, validity } = column;
   const one = new Uint8Array(1);
@@ -188,9 +186,7 @@ function hashValues(column: Column, hash: XxHash64, use: (row: number) => void):
   }
 }
 
-// ------------------------------------------------------------------------------------------------- writing
-
-/** Filters that are complete and wait to be written. */
+/** Complete filters, not yet written. */
 interface FilterRows {
   readonly zones: Zone[];
   readonly hasNull: boolean[];
@@ -220,12 +216,15 @@ async function write(
   });
 }
 
-/** @throws InvalidInputError */
+/**
+ * @throws InvalidInputError
+ */
 function probabilityOf(parameters: Readonly<Record<string, unknown>>): number {
-  const given = parameters[PROBABILITY_KEY] ?? PROBABILITY;
-  if (typeof given === "number" && given > 0 && given <= MAX_PROBABILITY) return given;
+  const probability = parameters[PROBABILITY_KEY] ?? PROBABILITY;
+  if (typeof probability === "number" && probability > 0 && probability <= MAX_PROBABILITY)
+    return probability;
   throw new InvalidInputError(
-    `${PROBABILITY_KEY} is ${String(given)}, not above 0 and at most ${MAX_PROBABILITY}`,
+    `${PROBABILITY_KEY} is ${String(probability)}, not above 0 and at most ${MAX_PROBABILITY}`,
   );
 }
 
@@ -236,7 +235,7 @@ function batchOf({ zones, hasNull, filters }: FilterRows): InputBatch {
   return { columns: [...zoneColumns(zones), nulls, binaryColumn(filters)], rowCount: zones.length };
 }
 
-/** Makes filters. */
+/** Builds the filters. */
 class Filters implements Summary {
   readonly #filterBytes: number;
   readonly #hash = new XxHash64();
@@ -249,7 +248,7 @@ class Filters implements Summary {
     this.#words = new Int32Array(bytes / 4);
   }
 
-  /** Bytes of the filters that wait to be taken. */
+  /** Bytes of the complete filters. */
   get byteLength(): number {
     return this.#complete.zones.length * this.#filterBytes;
   }
@@ -270,15 +269,13 @@ class Filters implements Summary {
     this.#hasNull = false;
   }
 
-  /** The filters that are complete. */
+  /** Returns the complete filters and forgets them. */
   take(): FilterRows {
     const complete = this.#complete;
     this.#complete = { zones: [], hasNull: [], filters: [] };
     return complete;
   }
 }
-
-// ------------------------------------------------------------------------------------------------- searching
 
 class BloomSearch implements OpenIndex {
   readonly kind = "BLOOMFILTER";
@@ -314,7 +311,7 @@ class BloomSearch implements OpenIndex {
       return { rows: zones.reduce((sum, { length }) => sum + length, 0), bytes: 0 };
     }
     const rows = this.#zones.reduce((sum, { length }) => sum + length, 0);
-    // Each value is expected in a zone of its own; which one is only known from the filters.
+    // Assume one zone per value; only the filters know which.
     const values = query.kind === "in" ? query.values.length : 0;
     const zoneShare = this.#zones.length === 0 ? 0 : Math.min(1, values / this.#zones.length);
     return { rows: Math.ceil(rows * zoneShare), bytes: this.#file.byteLength(["bloom_filter_data"]) };
@@ -324,7 +321,7 @@ class BloomSearch implements OpenIndex {
     let zones: Zone[];
     if (query.kind === "isNull") zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
     else if (query.kind === "in") zones = await this.#zonesWith(query.values, signal);
-    else throw new InternalError(`a query of kind ${query.kind} asked of a Bloom filter`);
+    else throw new InternalError(`a Bloom filter cannot answer a query of kind ${query.kind}`);
     return { rows: rowsOfZones(zones), nulls: null, isExact: false };
   }
 
@@ -332,18 +329,19 @@ class BloomSearch implements OpenIndex {
     const hashes: { readonly high: number; readonly low: number }[] = [];
     const hash = new XxHash64();
     hashValues(values, hash, () => hashes.push({ high: hash.high, low: hash.low }));
-    const found: Zone[] = [];
+    const matches: Zone[] = [];
     for await (const { first, filters } of this.#rounds(signal)) {
       for (const [index, filter] of filters.entries()) {
         const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
-        if (hashes.some(({ high, low }) => mayHold(view, high, low))) found.push(this.#zones[first + index]);
+        if (hashes.some(({ high, low }) => mayHold(view, high, low)))
+          matches.push(this.#zones[first + index]);
         await yieldToEventLoop();
       }
     }
-    return found;
+    return matches;
   }
 
-  /** Zones of fragments that stay, with their filters. */
+  /** Yields the zones and filters of unchanged fragments. */
   async *kept(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<FilterRows, void, undefined> {
     for await (const { first, filters } of this.#rounds(signal)) {
       const kept = [...filters.keys()].filter(
@@ -358,7 +356,7 @@ class BloomSearch implements OpenIndex {
     }
   }
 
-  /** All filters, some at a time. */
+  /** Reads all filters, some at a time. */
   async *#rounds(
     signal?: AbortSignal,
   ): AsyncGenerator<{ readonly first: number; readonly filters: Uint8Array[] }, void, undefined> {

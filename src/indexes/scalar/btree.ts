@@ -1,16 +1,17 @@
 /**
- * BTREE: the rows sorted by value, and what each range of them begins and ends with. Two files:
+ * BTREE: the rows sorted by value, and the first and last value of each page of rows. Two files:
  *
  *     page_data.lance    values  the indexed type, nullable
  *                        ids     u64; `row_ids` in files of LanceDB before 0.22
- *                        one row for each of the table's, in the order of valueOrder.ts, nulls first
- *     page_lookup.lance  min, max    first and last value of a page, as it is stored: null where that is a null
+ *                        one row per table row, in the order of valueOrder.ts, nulls first
+ *     page_lookup.lance  min, max    first and last value of a page as stored, null if that is null
  *                        null_count  u32, nulls of the page
  *                        page_idx    u32, number of the page
- *                        one row for each page
+ *                        one row per page
  *                        metadata: batch_size, rows of a page (4096); range_partitioned, "false"
  *
- * Page `i` is the rows from `i · batch_size` on; only the last one may be short. A value may go on in the next page.
+ * Page `i` holds the rows from `i · batch_size`; only the last page may be short. Rows of one value may span
+ * pages.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -37,7 +38,7 @@ import { BTreeSearch } from "./btreeSearch.js";
 const PAGE_DATA = "page_data.lance";
 const PAGE_LOOKUP = "page_lookup.lance";
 const PAGE_ROWS = 4096;
-/** Bounds on what a file may say: rows of a page, which are in memory at once, and number of pages, which all are. */
+/** Bounds against corrupt files: a page and the whole lookup are held in memory. */
 const MAX_PAGE_ROWS = 2 ** 20;
 const MAX_PAGES = 2 ** 24;
 
@@ -58,7 +59,7 @@ export const BTREE: IndexKind = {
   typeUrl: "/lance.table.BTreeIndexDetails",
   indexVersion: 0,
   maxIndexVersion: 0,
-  knowsPlaces: false,
+  storesAddresses: false,
 
   refusal({ type }) {
     switch (type.kind) {
@@ -108,7 +109,7 @@ async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
   return new BTreeSearch(files, field.type, data, pageRows, lookup, { min, max, nullCounts, pageNumbers });
 }
 
-/** @param sorted by value */
+/** Writes both files. @param sorted rows by value */
 async function write(
   sorted: AsyncIterable<IndexRows>,
   target: IndexTarget,
@@ -123,7 +124,7 @@ async function write(
   return [data, written];
 }
 
-/** Notes what the pages begin and end with while their rows pass by. */
+/** Collects the first and last value of each page while the rows pass through. */
 class LookupRows {
   readonly #field: TableField;
   readonly #firsts: Column[] = [];
@@ -171,7 +172,7 @@ class LookupRows {
   }
 }
 
-/** The rows of a batch, counted from its first, that are row `which` of a page. */
+/** Returns the offsets in a batch of each page's row `which`. @param start number of rows before the batch */
 function rowsOfPages(start: number, rowCount: number, which: number): Uint32Array {
   const rows: number[] = [];
   const page = Math.ceil((start - which) / PAGE_ROWS);

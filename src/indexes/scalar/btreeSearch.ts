@@ -1,4 +1,4 @@
-/** An open BTREE index: what its pages begin and end with is in memory, the pages themselves are read as needed. */
+/** An open BTREE index. The page lookup is in memory; pages are read on demand. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -6,7 +6,6 @@ import { isSet, isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
-import { type AskedValues, askedValues } from "../askedValues.js";
 import { integerWords, type OpenIndexFile } from "../indexFile.js";
 import type {
   IndexAnswer,
@@ -17,17 +16,17 @@ import type {
   OpenIndex,
   SearchEstimate,
 } from "../kind.js";
+import { type QueryValues, queryValues } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { compareValues, firstAfter, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 
-/** Pages that are in memory at once. */
+/** Maximum number of pages in memory at once. */
 const PAGES_AT_ONCE = 64;
-/** Rows of a batch where all of the index is read. */
 const BATCH_ROWS = 16_384;
-/** Share of a page's rows that a condition is expected to hold for where only part of the page meets it. */
+/** Expected fraction of a page's rows that meet a condition if only some do. */
 const PART_OF_PAGE = 1 / 2;
 
-/** The columns of the file of pages. */
+/** Columns of the page lookup. */
 export interface PageColumns {
   readonly min: Column;
   readonly max: Column;
@@ -35,16 +34,16 @@ export interface PageColumns {
   readonly pageNumbers: Column;
 }
 
-/** The pages that hold rows of an answer. */
+/** Pages that hold rows of an answer. */
 interface WantedPages {
-  /** Entries of pages all of whose rows belong to it. */
+  /** Entries of pages whose rows all belong to it. */
   readonly whole: readonly number[];
-  /** Entries of pages that have to be looked into. */
+  /** Entries of pages to search. */
   readonly part: readonly number[];
 }
 
-interface AskedPages extends WantedPages {
-  readonly asked: AskedValues;
+interface QueryPages extends WantedPages {
+  readonly wanted: QueryValues;
 }
 
 export class BTreeSearch implements OpenIndex {
@@ -54,22 +53,24 @@ export class BTreeSearch implements OpenIndex {
   readonly #type: LogicalType;
   readonly #data: OpenIndexFile;
   readonly #pageRows: number;
-  /** By entry: what a page begins and ends with. */
+  /** First and last value of each page, by entry. */
   readonly #min: OrderedValues;
   readonly #max: OrderedValues;
   readonly #nullCounts: Uint32Array;
-  /** By entry: the number of its page. */
+  /** Page number of each entry. */
   readonly #pages: Uint32Array;
   readonly #rowBytes: number;
   /**
-   * Entries before this one have nulls only, and those from it on follow each other by their values; null where they lie in
-   * another order.
+   * First entry with values, if entries with nulls only come first and all others ascend; null for any other
+   * order.
    */
   readonly #firstWithValues: number | null;
-  /** What is asked, and the pages that hold it: an estimate is followed by the search. */
-  readonly #asked = new WeakMap<IndexQuery, AskedPages>();
+  /** Selected pages by query, since a search follows its estimate. */
+  readonly #asked = new WeakMap<IndexQuery, QueryPages>();
 
-  /** @throws CorruptFileError where the columns are not what such a file has */
+  /**
+   * @throws CorruptFileError if the columns do not match the pages
+   */
   constructor(
     files: IndexFiles,
     type: LogicalType,
@@ -103,8 +104,8 @@ export class BTreeSearch implements OpenIndex {
   }
 
   /**
-   * Nulls come first: a page that begins with a null has some, and one that ends with a null has nothing else. Old releases
-   * left the nulls out when they looked for what a page begins with.
+   * Checks an entry. Nulls come first, so a page that begins with a null has nulls, and a page that ends with
+   * one has only nulls. Old releases ignored nulls when they recorded the first value.
    */
   #checkEntry(lookup: OpenIndexFile, entry: number): void {
     const nullCount = this.#nullCounts[entry];
@@ -134,7 +135,7 @@ export class BTreeSearch implements OpenIndex {
     return first;
   }
 
-  /** Rows of a page. */
+  /** Number of rows of a page. */
   #rowCountOf(page: number): number {
     return Math.min(this.#pageRows, this.#data.rowCount - page * this.#pageRows);
   }
@@ -157,11 +158,11 @@ export class BTreeSearch implements OpenIndex {
       const rows = this.#nullCounts.reduce((sum, count) => sum + count, 0);
       return { rows, bytes: rows * 8 };
     }
-    const { asked, whole, part } = this.#askedPages(query);
+    const { wanted, whole, part } = this.#askedPages(query);
     const wholeRows = whole.length * this.#pageRows;
     const partRows =
-      asked.kind === "points"
-        ? Math.max(asked.values.length, part.length)
+      wanted.kind === "points"
+        ? Math.max(wanted.values.length, part.length)
         : part.length * this.#pageRows * PART_OF_PAGE;
     const bytes = wholeRows * 8 + part.length * this.#pageRows * this.#rowBytes;
     return { rows: Math.ceil(wholeRows + partRows), bytes: Math.ceil(bytes) };
@@ -174,12 +175,12 @@ export class BTreeSearch implements OpenIndex {
     if (query.kind === "isNull") {
       return { rows: await this.#nullRows(signal), nulls: RowIds.none, isExact: true };
     }
-    const { asked, whole, part } = this.#askedPages(query);
-    const found = new RowIdsBuilder();
+    const { wanted, whole, part } = this.#askedPages(query);
+    const rowIds = new RowIdsBuilder();
     for (let start = 0; start < whole.length; start += PAGES_AT_ONCE) {
       const ids = await this.#idsOf(whole.slice(start, start + PAGES_AT_ONCE), signal);
       for (const words of ids) {
-        found.add(words, 0, words.length / 2);
+        rowIds.add(words, 0, words.length / 2);
         await yieldToEventLoop();
       }
     }
@@ -190,15 +191,15 @@ export class BTreeSearch implements OpenIndex {
         this.#idsOf(entries, signal),
       ]);
       for (const [index, entry] of entries.entries()) {
-        this.#collect(asked, values[index], this.#nullCounts[entry], ids[index], found);
+        this.#collect(wanted, values[index], this.#nullCounts[entry], ids[index], rowIds);
         await yieldToEventLoop();
       }
     }
     const nulls = withNulls ? await this.#nullRows(signal) : null;
-    return { rows: found.finish(), nulls, isExact: true };
+    return { rows: rowIds.finish(), nulls, isExact: true };
   }
 
-  /** All rows in their order, as a merge reads them. */
+  /** Reads all rows in order, for a merge. */
   async *rows(signal?: AbortSignal): AsyncGenerator<IndexRows, void, undefined> {
     for await (const { columns, rowCount } of this.#data.batches(["values", "ids"], BATCH_ROWS, signal)) {
       integerWords(columns[1], this.#data.path);
@@ -206,25 +207,23 @@ export class BTreeSearch implements OpenIndex {
     }
   }
 
-  // ----------------------------------------------------------------------------------------------- which pages
-
-  #askedPages(query: IndexQuery): AskedPages {
+  #askedPages(query: IndexQuery): QueryPages {
     let pages = this.#asked.get(query);
     if (pages === undefined) {
-      const asked = askedValues(this.#type, query);
-      pages = { asked, ...this.#wanted(asked) };
+      const wanted = queryValues(this.#type, query);
+      pages = { wanted, ...this.#wanted(wanted) };
       this.#asked.set(query, pages);
     }
     return pages;
   }
 
-  #wanted(asked: AskedValues): WantedPages {
+  #wanted(wanted: QueryValues): WantedPages {
     const whole: number[] = [];
     const part: number[] = [];
-    const { start, end } = this.#reach(asked);
+    const { start, end } = this.#candidates(wanted);
     for (let entry = start; entry < end; entry++) {
       if (!isValid(this.#max.validity, entry)) continue;
-      switch (this.#meets(asked, entry)) {
+      switch (this.#meets(wanted, entry)) {
         case "whole":
           whole.push(entry);
           break;
@@ -235,28 +234,28 @@ export class BTreeSearch implements OpenIndex {
     return { whole, part };
   }
 
-  /** The entries outside of which no page holds what is asked. */
-  #reach(asked: AskedValues): { readonly start: number; readonly end: number } {
+  /** Returns the range of entries whose pages can hold the values. */
+  #candidates(wanted: QueryValues): { readonly start: number; readonly end: number } {
     const count = this.#pages.length;
     const first = this.#firstWithValues;
     if (first === null) return { start: 0, end: count };
-    const { least, most } = extremesOf(asked);
+    const { least, most } = extremesOf(wanted);
     const start = least === null ? first : firstFrom(this.#max, first, count, least.values, least.row);
-    // What the first of them begins with may be a null.
+    // The first value of entry `start` may be a null.
     const end = most === null ? count : firstAfter(this.#min, start + 1, count, most.values, most.row);
     return { start, end: Math.min(count, end) };
   }
 
-  #meets(asked: AskedValues, entry: number): "none" | "part" | "whole" {
+  #meets(wanted: QueryValues, entry: number): "none" | "part" | "whole" {
     const hasNulls = this.#nullCounts[entry] > 0;
-    if (asked.kind === "points") {
-      const { values, distinct } = asked;
-      // Where a page begins with nulls, its first value is not known.
+    if (wanted.kind === "points") {
+      const { values, distinct } = wanted;
+      // The first value of a page that begins with nulls is unknown.
       const first = hasNulls ? 0 : firstFrom(values, 0, distinct, this.#min, entry);
       if (first === distinct || compareValues(values, first, this.#max, entry) > 0) return "none";
       return !hasNulls && compareValues(this.#min, entry, this.#max, entry) === 0 ? "whole" : "part";
     }
-    const { lower, upper } = asked;
+    const { lower, upper } = wanted;
     if (lower !== null && isBelow(this.#max, entry, lower)) return "none";
     if (upper !== null && !hasNulls && isAbove(this.#min, entry, upper)) return "none";
     const isWhole =
@@ -266,20 +265,18 @@ export class BTreeSearch implements OpenIndex {
     return isWhole ? "whole" : "part";
   }
 
-  // ----------------------------------------------------------------------------------------------- reading pages
-
-  /** Adds the rows of a page that are asked for. */
+  /** Adds the rows of a page that the query asks for. */
   #collect(
-    asked: AskedValues,
+    wanted: QueryValues,
     page: Column,
     nullCount: number,
     ids: Uint32Array,
-    found: RowIdsBuilder,
+    rowIds: RowIdsBuilder,
   ): void {
     const values = orderedValues(this.#type, page);
     const end = values.length;
-    if (asked.kind === "range") {
-      const { lower, upper } = asked;
+    if (wanted.kind === "range") {
+      const { lower, upper } = wanted;
       let first = nullCount;
       if (lower !== null) {
         const search = lower.isInclusive ? firstFrom : firstAfter;
@@ -290,30 +287,30 @@ export class BTreeSearch implements OpenIndex {
         const search = upper.isInclusive ? firstAfter : firstFrom;
         last = search(values, first, end, upper.value, 0);
       }
-      found.add(ids, first, last);
+      rowIds.add(ids, first, last);
       return;
     }
     let row = nullCount;
-    let point = row === end ? asked.distinct : firstFrom(asked.values, 0, asked.distinct, values, row);
-    for (; point < asked.distinct && row < end; point++) {
-      const first = firstFrom(values, row, end, asked.values, point);
-      row = firstAfter(values, first, end, asked.values, point);
-      found.add(ids, first, row);
+    let point = row === end ? wanted.distinct : firstFrom(wanted.values, 0, wanted.distinct, values, row);
+    for (; point < wanted.distinct && row < end; point++) {
+      const first = firstFrom(values, row, end, wanted.values, point);
+      row = firstAfter(values, first, end, wanted.values, point);
+      rowIds.add(ids, first, row);
     }
   }
 
   async #nullRows(signal?: AbortSignal): Promise<RowIds> {
     const entries = Array.from(this.#pages.keys()).filter((entry) => this.#nullCounts[entry] > 0);
-    const found = new RowIdsBuilder();
+    const rowIds = new RowIdsBuilder();
     for (let start = 0; start < entries.length; start += PAGES_AT_ONCE) {
       const some = entries.slice(start, start + PAGES_AT_ONCE);
       const ids = await this.#idsOf(some, signal);
       for (const [index, entry] of some.entries()) {
-        found.add(ids[index], 0, this.#nullCounts[entry]);
+        rowIds.add(ids[index], 0, this.#nullCounts[entry]);
         await yieldToEventLoop();
       }
     }
-    return found.finish();
+    return rowIds.finish();
   }
 
   async #idsOf(entries: readonly number[], signal?: AbortSignal): Promise<Uint32Array[]> {
@@ -321,7 +318,7 @@ export class BTreeSearch implements OpenIndex {
     return columns.map((column) => integerWords(column, this.#data.path));
   }
 
-  /** The values of pages, checked against what the pages should begin and end with. */
+  /** Reads the values of pages and checks them against the lookup. */
   async #valuesOf(entries: readonly number[], signal?: AbortSignal): Promise<Column[]> {
     const columns = await this.#columnsOf("values", entries, signal);
     for (const [index, column] of columns.entries()) this.#checkPage(entries[index], column);
@@ -345,7 +342,7 @@ export class BTreeSearch implements OpenIndex {
     }
   }
 
-  /** A column of pages, of those in the cache and of others, which are read and cached. */
+  /** Reads a column of pages through the cache. */
   async #columnsOf(name: string, entries: readonly number[], signal?: AbortSignal): Promise<Column[]> {
     const { parts } = this.#files;
     const keyOf = (entry: number) => `${this.#data.cacheKey}${name}|${this.#pages[entry]}`;
@@ -366,23 +363,23 @@ export class BTreeSearch implements OpenIndex {
   }
 }
 
-interface Place {
+interface Point {
   readonly values: OrderedValues;
   readonly row: number;
 }
 
-/** The least and the greatest value that is asked for; null where there is no such bound. */
-function extremesOf(asked: AskedValues): { readonly least: Place | null; readonly most: Place | null } {
-  if (asked.kind === "points") {
-    const { values, distinct } = asked;
+/** Returns the least and greatest value of the query; null for an open end. */
+function extremesOf(wanted: QueryValues): { readonly least: Point | null; readonly most: Point | null } {
+  if (wanted.kind === "points") {
+    const { values, distinct } = wanted;
     if (distinct === 0) return { least: null, most: null };
     return { least: { values, row: 0 }, most: { values, row: distinct - 1 } };
   }
-  const placeOf = (bound: Bound | null) => bound && { values: bound.value, row: 0 };
-  return { least: placeOf(asked.lower), most: placeOf(asked.upper) };
+  const pointOf = (bound: Bound | null) => bound && { values: bound.value, row: 0 };
+  return { least: pointOf(wanted.lower), most: pointOf(wanted.upper) };
 }
 
-type Bound = Extract<AskedValues, { kind: "range" }>["lower"] & object;
+type Bound = Extract<QueryValues, { kind: "range" }>["lower"] & object;
 
 const isBelow = (values: OrderedValues, row: number, { value, isInclusive }: Bound): boolean => {
   const order = compareValues(values, row, value, 0);

@@ -1,11 +1,11 @@
-/** Floats among ordered values: which of them are NaN, zeros of both signs, and the values at the ends of the order. */
+/** Special floats among ordered values: NaN, signed zeros, and the ends of the order. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { OrderedValues } from "../valueOrder.js";
 
-/** Whether a value, of any type, is NaN. */
+/** True if a value of any type is NaN. */
 export function isNaNAt(type: LogicalType, values: OrderedValues, row: number): boolean {
   if (type.kind !== "float") return false;
   if (values.kind === "floats") {
@@ -17,21 +17,24 @@ export function isNaNAt(type: LogicalType, values: OrderedValues, row: number): 
   return high > 0x7ff0_0000 || (high === 0x7ff0_0000 && values.words[2 * row] !== 0);
 }
 
-/** The sign of a NaN: in the order of values, one comes before all others, and one after them. */
+/**
+ * Returns the sign of a NaN, 0 for any other value. Negative NaN comes before all values, positive NaN after
+ * them.
+ */
 export function signOfNaN(type: LogicalType, values: OrderedValues, row: number): -1 | 0 | 1 {
   if (!isNaNAt(type, values, row)) return 0;
   if (values.kind === "floats") return values.numbers[row] < 0 ? -1 : 1;
   return values.kind === "words" && values.words[2 * row + 1] >= 0x8000_0000 ? -1 : 1;
 }
 
-/** The upper two bytes of floats whose other bytes are zero, by their bits. */
+/** Upper two bytes of each float; its other bytes are zero. */
 const ENDS = {
   infinity: { 16: 0x7c00, 32: 0x7f80, 64: 0x7ff0 },
   negativeInfinity: { 16: 0xfc00, 32: 0xff80, 64: 0xfff0 },
   NaN: { 16: 0x7e00, 32: 0x7fc0, 64: 0x7ff8 },
 } as const;
 
-/** A column of one float. */
+/** Makes a column of one float. */
 export function extremeFloat(value: keyof typeof ENDS, bits: 16 | 32 | 64): Column {
   const byteWidth = bits / 8;
   const values = new Uint8Array(byteWidth);
@@ -39,10 +42,7 @@ export function extremeFloat(value: keyof typeof ENDS, bits: 16 | 32 | 64): Colu
   return { kind: "fixed", length: 1, validity: null, values, byteWidth };
 }
 
-/**
- * The values with the one zero that comes first in place of both, where they are the least of others, or the one that
- * comes last, where they are the greatest.
- */
+/** Replaces both zeros by -0 among least values, and by 0 among greatest values. */
 export function widenedZeros(
   type: LogicalType,
   values: OrderedValues,

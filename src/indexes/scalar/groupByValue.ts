@@ -1,7 +1,7 @@
 /**
- * Groups rows by their values, as indexes with a set of rows for each value want them. While there are few values and not
- * too many rows, rows are counted and put side by side value by value, and only the values are sorted. Rows beyond that are
- * sorted, which needs no more memory however many there are.
+ * Groups rows by value for indexes with one row set per value. Few values and rows are counted and scattered
+ * in memory, and only the values are sorted. Further rows go through an external sort, whose memory is
+ * bounded.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -20,28 +20,28 @@ import { orderedValues, sortedOrder } from "../valueOrder.js";
 import { groupRows, mergeGroups, type ValueGroups } from "./valueGroups.js";
 import { ValueNumbers } from "./valueNumbers.js";
 
-/** Values, and rows, from which on further rows are sorted. A row takes 20 bytes. */
+/** Limits on values and rows in memory, 20 bytes a row; further rows are sorted. */
 const MAX_VALUES = 2 ** 15;
 const MAX_ROWS = 2 ** 22;
-/** Rows that are grouped before other work on the thread has its turn. */
+/** Rows between yields. */
 const STEP_ROWS = 16_384;
-/** Values, and memory of their sets, that are handed on at once. */
+/** Limits on values and bytes of sets per batch. */
 const ROUND_VALUES = 4096;
 const ROUND_BYTES = 4 * 1024 * 1024;
-/** Groups that there is room for from the start. */
+/** Initial number of groups. */
 const LEAST_COUNTS = 1024;
-/** The group of null. */
+/** Group number of null. */
 const NULLS = 0;
-/** In place of the number of a value that was not met yet. */
+/** Marks a dictionary entry without a number. */
 const UNKNOWN = -1;
 
-/** Some rows: the group of each, and their ids. */
+/** Group and id of each row of a part. */
 interface GroupedPart {
   readonly groups: Uint32Array;
   readonly words: Uint32Array;
 }
 
-/** @param type of the values */
+/** Groups rows. @param type of the values */
 export async function* groupByValue(
   rows: AsyncIterable<IndexRows>,
   type: LogicalType,
@@ -75,22 +75,22 @@ async function* rest(
   }
 }
 
-/** The rows as a sort takes them. */
+/** Decodes dictionaries, which a sort does not take. */
 const withPlainValues = (rows: IndexRows): IndexRows => ({ ...rows, values: plainColumn(rows.values) });
 
-/** Rows in memory, and the numbers of their values. */
+/** Rows in memory with the group numbers of their values. */
 class GroupedRows {
   readonly #type: LogicalType;
   readonly #numbers = new ValueNumbers();
-  /** The values in the order of their numbers, in parts. */
+  /** Values in the order of their numbers, in parts. */
   readonly #values: Column[] = [];
-  /** A column with a null, where there is one. */
+  /** Column of one null, once a row has one. */
   #nullValue: Column | null = null;
-  /** Rows of null, and by the number of a value plus 1, those of the value. */
+  /** Number of rows per group: null, then each value at its number plus 1. */
   #counts = new Uint32Array(LEAST_COUNTS);
   #groupCount = 1;
   readonly #parts: GroupedPart[] = [];
-  /** The dictionary of the last rows that came with one, and the numbers of its values. */
+  /** Last dictionary and the numbers of its values. */
   #entries: { readonly dictionary: Column; readonly numbers: Int32Array } | null = null;
   #rowCount = 0;
 
@@ -115,7 +115,7 @@ class GroupedRows {
     this.#rowCount += rowCount;
   }
 
-  /** The place in the counts of each row's value. */
+  /** Returns the group of each row. */
   #groupsOf(values: Column, start: number, end: number): Uint32Array {
     const counts = this.#roomFor(end - start);
     const validity = values.kind === "null" ? null : values.validity;
@@ -145,7 +145,7 @@ class GroupedRows {
     return groups;
   }
 
-  /** The number of each row's value; that of a null has no meaning. */
+  /** Returns the number of each row's value; that of a null has no meaning. */
   #numbersOf(values: Exclude<Column, { kind: "null" }>, start: number, end: number): Uint32Array {
     if (values.kind !== "dictionary") return this.#numbers.of(values, start, end);
     const { dictionary, validity } = values;
@@ -156,7 +156,7 @@ class GroupedRows {
     const entries = readIndices(sliceColumn(values, start, end - start));
     for (let index = lookUp(entries, numbers, 0); index < entries.length; ) {
       const entry = entries[index];
-      // Only now: entries that no row has are no values.
+      // Number an entry with its first row: an unused entry is not a value.
       const isNull = validity !== null && !isSet(validity, start + index);
       if (!isNull) [numbers[entry]] = this.#numbers.of(dictionary, entry, entry + 1);
       index = isNull ? lookUp(entries, numbers, index + 1) : lookUp(entries, numbers, index);
@@ -164,14 +164,14 @@ class GroupedRows {
     return entries;
   }
 
-  /** The counts, with room for so many further groups. */
+  /** Returns the counts after growing them by `groups`. */
   #roomFor(groups: number): Uint32Array {
     const needed = this.#groupCount + groups;
     if (needed > this.#counts.length) this.#counts = enlarged(this.#counts, needed);
     return this.#counts;
   }
 
-  /** The groups in the order of their values, null first. */
+  /** Yields the groups in value order, null first. */
   async *finish(): AsyncGenerator<ValueGroups, void, undefined> {
     const counts = this.#counts.subarray(0, this.#groupCount);
     const ends = new Uint32Array(counts.length);
@@ -204,13 +204,13 @@ class GroupedRows {
   }
 
   /**
-   * The ids of all rows, group by group.
-   * @param places where the ids of each group begin; where they end, afterwards
+   * Scatters the ids of all rows by group.
+   * @param positions first id of each group; on return, one past its last id
    */
-  async #idsByGroup(places: Uint32Array, rowCount: number): Promise<Uint32Array> {
+  async #idsByGroup(positions: Uint32Array, rowCount: number): Promise<Uint32Array> {
     const ids = new Uint32Array(2 * rowCount);
     for (const { groups, words } of this.#parts) {
-      placeIds(groups, words, places, ids);
+      scatterIds(groups, words, positions, ids);
       await yieldToEventLoop();
     }
     return ids;
@@ -218,8 +218,8 @@ class GroupedRows {
 }
 
 /**
- * Puts the numbers of values in the place of their entries in a dictionary.
- * @returns the first row from `start` on whose entry has no number yet; the number of rows if there is none
+ * Replaces dictionary entries by value numbers.
+ * @returns the first row from `start` whose entry has no number; the number of rows if all have one
  */
 function lookUp(entries: Uint32Array, numbers: Int32Array, start: number): number {
   for (let row = start; row < entries.length; row++) {
@@ -230,7 +230,7 @@ function lookUp(entries: Uint32Array, numbers: Int32Array, start: number): numbe
   return entries.length;
 }
 
-/** Makes groups of the numbers of values that all have groups already, and counts their rows. */
+/** Converts numbers of known values to groups, and counts rows. */
 function countKnown(numbers: Uint32Array, counts: Uint32Array): void {
   for (let row = 0; row < numbers.length; row++) {
     const group = numbers[row] + 1;
@@ -239,10 +239,10 @@ function countKnown(numbers: Uint32Array, counts: Uint32Array): void {
   }
 }
 
-/** Puts the ids of rows at the next places of their groups. */
-function placeIds(groups: Uint32Array, words: Uint32Array, places: Uint32Array, ids: Uint32Array): void {
+/** Writes each row's id at its group's next position. */
+function scatterIds(groups: Uint32Array, words: Uint32Array, positions: Uint32Array, ids: Uint32Array): void {
   for (let row = 0; row < groups.length; row++) {
-    const position = places[groups[row]]++;
+    const position = positions[groups[row]]++;
     ids[2 * position] = words[2 * row];
     ids[2 * position + 1] = words[2 * row + 1];
   }

@@ -1,7 +1,7 @@
 /**
- * LABEL_LIST: the set of lists that hold each item. The file of BITMAP (bitmapFile.ts) with the items' type; a null item
- * counts as an item. The metadata `lance:label_list_nulls` is the number of a global buffer: the set of the rows whose
- * list is null, which are in no other set. Indexes of version 0 lack it.
+ * LABEL_LIST: one set of lists per item, in a file like that of BITMAP (bitmapFile.ts) with the item type. A
+ * null item is an item. The metadata `lance:label_list_nulls` is the number of a global buffer: the set of
+ * null lists, which occur in no other set. Indexes of version 0 lack it.
  */
 
 import type { Column, ListColumn } from "../../arrow/columns/column.js";
@@ -12,7 +12,6 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
-import { askedValues } from "../askedValues.js";
 import { integerWords, uint64Column } from "../indexFile.js";
 import type {
   IndexAnswer,
@@ -25,6 +24,7 @@ import type {
   SearchEstimate,
   WrittenIndexFile,
 } from "../kind.js";
+import { queryValues } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { hasBitmaps } from "./bitmap.js";
@@ -39,7 +39,7 @@ export const LABEL_LIST: IndexKind = {
   typeUrl: "/lance.table.LabelListIndexDetails",
   indexVersion: 1,
   maxIndexVersion: 1,
-  knowsPlaces: false,
+  storesAddresses: false,
   takesDictionaries: true,
 
   refusal: ({ type, children }) =>
@@ -78,8 +78,9 @@ export const LABEL_LIST: IndexKind = {
 const itemType = ({ children }: TableField): LogicalType => children[0].type;
 
 /**
- * @param before what is written too
- * @param nullsBefore rows whose list is null besides those that come
+ * Writes the file.
+ * @param before groups of old segments
+ * @param nullsBefore null lists of old segments
  */
 async function write(
   target: IndexTarget,
@@ -102,7 +103,7 @@ async function write(
   return [await writeSets(target, form, type, groups)];
 }
 
-/** A row for each item of the lists; the ids of null lists are added to `nulls`. */
+/** Yields a row per item, and adds the ids of null lists to `nulls`. */
 async function* itemRows(
   rows: AsyncIterable<IndexRows>,
   nulls: RowIdsBuilder,
@@ -123,7 +124,7 @@ async function* itemRows(
 }
 
 function explode({ offsets, items, validity, length }: ListColumn, words: Uint32Array): IndexRows {
-  // Items of a column are counted in 32 bits, so the low words of wide offsets suffice.
+  // A column has fewer than 2³² items, so the low words of wide offsets suffice.
   const isWide = !areNarrow(offsets);
   const starts = isWide ? wordsOf(offsets) : offsets;
   const step = isWide ? 2 : 1;
@@ -134,7 +135,7 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
   const ids = new Uint32Array(2 * count);
   let index = 0;
   if (validity === null) {
-    // The items lie side by side as they are.
+    // Without null lists, the items of the batch are contiguous.
     for (let row = 0; row < length; row++) {
       const end = index + starts[(row + 1) * step] - starts[row * step];
       for (; index < end; index++) {
@@ -160,7 +161,7 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
 class LabelListSearch implements OpenIndex {
   readonly kind = "LABEL_LIST";
   readonly file: BitmapFile;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly nullLists: RowIds | null;
   readonly #type: LogicalType;
 
@@ -188,7 +189,7 @@ class LabelListSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     if (query.kind === "isNull") return { rows: this.nullLists?.size ?? 0, bytes: 0 };
-    const bytes = this.file.rowsOf(askedValues(this.#type, query)).length * this.file.setBytes;
+    const bytes = this.file.rowsOf(queryValues(this.#type, query)).length * this.file.setBytes;
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
@@ -196,16 +197,16 @@ class LabelListSearch implements OpenIndex {
     if (query.kind === "isNull") {
       return { rows: this.nullLists ?? RowIds.none, nulls: RowIds.none, isExact: true };
     }
-    const asked = askedValues(this.#type, query);
-    if (query.kind === "hasAny" || asked.kind !== "points") {
+    const wanted = queryValues(this.#type, query);
+    if (query.kind === "hasAny" || wanted.kind !== "points") {
       return {
-        rows: await this.file.union(this.file.rowsOf(asked), signal),
+        rows: await this.file.union(this.file.rowsOf(wanted), signal),
         nulls: this.nullLists,
         isExact: true,
       };
     }
     let rows: RowIds | null = null;
-    for (const ofItem of this.file.rowsOfEach(asked)) {
+    for (const ofItem of this.file.rowsOfEach(wanted)) {
       const holding = await this.file.union(ofItem, signal);
       rows = rows === null ? holding : rows.intersect(holding);
       if (rows.size === 0) break;

@@ -1,10 +1,10 @@
 /**
  * NGRAM: the set of texts with each trigram (trigrams.ts). One file:
  *
- *     ngram_postings.lance  tokens        u32, nullable: number of the trigram; 0 for rows of null
- *                           posting_list  binary: the set of rows, as a treemap (rowIds.ts)
+ *     ngram_postings.lance  tokens        u32, nullable: number of the trigram; 0 for null rows
+ *                           posting_list  binary: row set as a treemap (rowIds.ts)
  *
- * A text that holds another has all its trigrams; the reverse need not be, so the rows found have to be looked at.
+ * A text that contains another has all its trigrams, but not the reverse, so the caller rechecks the rows.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -13,7 +13,6 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
-import { askedValues } from "../askedValues.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
 import type {
   IndexAnswer,
@@ -24,15 +23,16 @@ import type {
   OpenIndex,
   SearchEstimate,
 } from "../kind.js";
+import { queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
 import { TrigramFinder, trigramsWithin } from "./trigrams.js";
 import { groupRows, mergeGroups } from "./valueGroups.js";
 
-/** Stands for null. */
+/** Token of null rows. */
 const NULL_TOKEN = 0;
-/** Pairs of trigram and row that are handed on at once. */
+/** Pairs of trigram and row per batch. */
 const BATCH_PAIRS = 65_536;
 
 const FORM: SetFileForm = {
@@ -48,7 +48,7 @@ export const NGRAM: IndexKind = {
   typeUrl: "/lance.table.NGramIndexDetails",
   indexVersion: 0,
   maxIndexVersion: 0,
-  knowsPlaces: false,
+  storesAddresses: false,
   refusal: ({ type }) => (type.kind === "string" ? null : "is of a type other than text"),
 
   async build(rows, target) {
@@ -65,7 +65,7 @@ export const NGRAM: IndexKind = {
   open: async (files) => new NgramSearch(await BitmapFile.open(files, FORM, UINT32)),
 };
 
-/** A row for each trigram of each text. */
+/** Yields a row per trigram and text. */
 async function* trigramRows(rows: AsyncIterable<IndexRows>): AsyncGenerator<IndexRows, void, undefined> {
   const finder = new TrigramFinder();
   let pairs = new Pairs();
@@ -93,7 +93,7 @@ interface TextPlace {
   readonly end: number;
 }
 
-/** Where the text of a row lies; null for a null. */
+/** Returns a function that locates the text of a row; null for a null row. */
 function textsOf(column: Column): (row: number) => TextPlace | null {
   if (column.kind === "null") return () => null;
   if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
@@ -102,7 +102,7 @@ function textsOf(column: Column): (row: number) => TextPlace | null {
   return (row) => (isValid(validity, row) ? { bytes, start: offsetAt(row), end: offsetAt(row + 1) } : null);
 }
 
-/** Pairs of a trigram and a row. */
+/** Growing batch of pairs of trigram and row. */
 class Pairs {
   count = 0;
   #tokens = new Uint32Array(BATCH_PAIRS);
@@ -164,17 +164,17 @@ class NgramSearch implements OpenIndex {
     return { rows: rows ?? RowIds.none, nulls: null, isExact: false };
   }
 
-  /** For each trigram, the rows of the file that have it. */
+  /** Returns the file rows of each trigram of the query. */
   #setsOf(query: IndexQuery): Uint32Array[] {
     const text = textOf(query);
-    if (text === null) throw new InternalError(`a query of kind ${query.kind} asked of trigrams`);
+    if (text === null) throw new InternalError(`trigrams cannot answer a query of kind ${query.kind}`);
     const tokens = uint32Column(Uint32Array.from(trigramsWithin(text)));
-    const asked = askedValues(UINT32, { kind: "in", values: tokens });
-    return asked.kind === "points" ? this.file.rowsOfEach(asked) : [];
+    const wanted = queryValues(UINT32, { kind: "in", values: tokens });
+    return wanted.kind === "points" ? this.file.rowsOfEach(wanted) : [];
   }
 }
 
-/** What every text that is looked for holds. */
+/** Returns the text that every match contains. */
 function textOf(query: IndexQuery): string | null {
   if (query.kind === "contains") return query.text;
   return query.kind === "startsWith" ? query.prefix : null;

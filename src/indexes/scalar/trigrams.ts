@@ -1,14 +1,13 @@
 /**
- * Cuts text into trigrams: all runs of three letters and digits of ASCII, after the text was lower-cased and letters with
- * marks were replaced by those without. Each has a number: as digits to the base 37, 1 to 10 for 0 to 9 and 11 to 36
- * for a to z.
+ * Cuts text into trigrams: all runs of three ASCII letters and digits, after lower-casing and removal of
+ * diacritics. The number of a trigram has base 37: digits 0 to 9 count 1 to 10, letters a to z 11 to 36.
  */
 
-/** Numbers are below this. */
+/** Exclusive bound of the numbers. */
 const TRIGRAM_COUNT = 37 ** 3;
 const LENGTH = 3;
 
-/** Letters that are no other letter with a mark. */
+/** Letters that Unicode does not decompose. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ["ß", "ss"],
   ["æ", "ae"],
@@ -69,13 +68,13 @@ const LETTERS: ReadonlyMap<string, string> = new Map([
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Finds the trigrams of one text after the other. */
+/** Finds the distinct trigrams of texts. */
 export class TrigramFinder {
-  /** By number: the text in which it was last found. */
+  /** Last text with each trigram. */
   readonly #seen = new Uint32Array(TRIGRAM_COUNT);
   #text = 0;
 
-  /** Calls `use` with the number of each trigram of a text, each once. */
+  /** Calls `use` with the number of each distinct trigram of a text. */
   find(bytes: Uint8Array, start: number, end: number, use: (trigram: number) => void): void {
     this.#text++;
     const folded = foldText(bytes, start, end);
@@ -103,20 +102,20 @@ export class TrigramFinder {
 }
 
 /**
- * The trigrams that every text with the given one in it has, each once. Only those of plain letters count: how others
- * are replaced depends on who made the index.
+ * Returns the distinct trigrams of every text that contains `text`. Only ASCII counts: each writer folds
+ * other letters in its own way.
  */
 export function trigramsWithin(text: string): number[] {
   const bytes = encoder.encode(text.toLowerCase());
-  const found = new Set<number>();
+  const trigrams = new Set<number>();
   for (let offset = 0; offset + LENGTH <= bytes.length; offset++) {
     const digits = [digitOf(bytes[offset]), digitOf(bytes[offset + 1]), digitOf(bytes[offset + 2])];
-    if (!digits.includes(0)) found.add((digits[0] * 37 + digits[1]) * 37 + digits[2]);
+    if (!digits.includes(0)) trigrams.add((digits[0] * 37 + digits[1]) * 37 + digits[2]);
   }
-  return [...found];
+  return [...trigrams];
 }
 
-/** 0 for what is no letter or digit of ASCII. */
+/** Returns the digit in base 37; 0 for other bytes. */
 function digitOf(byte: number): number {
   if (byte >= 0x61 && byte <= 0x7a) return byte - 0x61 + 11;
   if (byte >= 0x41 && byte <= 0x5a) return byte - 0x41 + 11;
@@ -124,7 +123,7 @@ function digitOf(byte: number): number {
   return 0;
 }
 
-/** The text with plain letters; null where all of it is ASCII, of which the case does not matter. */
+/** Folds a text to plain letters; null if it is ASCII, since the case of ASCII does not matter. */
 function foldText(bytes: Uint8Array, start: number, end: number): Uint8Array | null {
   let offset = start;
   while (offset < end && bytes[offset] < 0x80) offset++;
@@ -135,5 +134,5 @@ function foldText(bytes: Uint8Array, start: number, end: number): Uint8Array | n
   return encoder.encode(folded);
 }
 
-/** Marks vanish, all else stays. */
+/** Drops diacritics. */
 const plain = (character: string): string => (/^\p{M}$/u.test(character) ? "" : character);

@@ -1,6 +1,6 @@
 /**
- * Rows by value: each value once, with the ids of all rows that have it, in the order of the values, null first. What
- * indexes with a bitmap for each value hold.
+ * Rows grouped by value: distinct values in order, null first, each with its row set. Indexes with a bitmap
+ * per value store them.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -16,19 +16,18 @@ import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { mergeSorted } from "../sortedRows.js";
 import { compareValues, orderedValues } from "../valueOrder.js";
 
-/** Some values and their rows. */
 export interface ValueGroups {
-  /** Each value once, in order. */
+  /** Distinct values in order. */
   readonly keys: Column;
-  /** The rows of each. */
+  /** Row set of each value. */
   readonly rows: readonly RowIds[];
 }
 
-/** Rows of values, and memory of their ids, after which they are handed on. */
+/** Limits on values and bytes of row sets per batch. */
 const MAX_GROUPS = 4096;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
-/** @param sorted rows by value */
+/** Groups sorted rows. */
 export function groupRows(
   sorted: AsyncIterable<IndexRows>,
   type: LogicalType,
@@ -43,8 +42,8 @@ export function groupRows(
 }
 
 /**
- * Merges groups of several streams: the rows of a value are those of all of them. The sets go through the merge as
- * numbers in place of ids.
+ * Merges groups of several streams and unites the rows of equal values. The merge carries the sets as numbers
+ * in place of ids.
  */
 export async function* mergeGroups(
   streams: readonly AsyncIterable<ValueGroups>[],
@@ -88,7 +87,7 @@ async function* groups(
   type: LogicalType,
   collector: () => Collector,
 ): AsyncGenerator<ValueGroups, void, undefined> {
-  /** Keys of what is finished, and of the group under way. */
+  /** Keys of the finished groups and of the current one. */
   let keys: Column[] = [];
   let finished: RowIds[] = [];
   let finishedBytes = 0;
@@ -131,8 +130,8 @@ async function* groups(
 }
 
 /**
- * The rows that begin a new value.
- * @param previous the value before the first row; null if there is none
+ * Returns the rows that begin a new value.
+ * @param previous last value before these rows; null if none
  */
 function runStarts(type: LogicalType, previous: Column | null, values: Column): Uint32Array {
   const rowCount = values.length;

@@ -1,6 +1,6 @@
 /**
- * Numbers distinct values in the order in which they first come: an open hash table over the bytes of values, half full
- * at most. It keeps a copy of each value, so that the columns they came in can go.
+ * Numbers distinct values in order of first occurrence: an open hash table over the bytes of values, at most
+ * half full. It copies each value, so that callers can drop the columns.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -14,33 +14,33 @@ import { InternalError } from "../../errors.js";
 const LEAST_SLOTS = 1024;
 const LEAST_BYTES = 16_384;
 
-/** Where the bytes of values lie. */
+/** Bytes of values. */
 interface ValueBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  /** Where values begin and end, by row; null where all have one width. */
+  /** Byte offsets by row; null for values of one width. */
   readonly offsets: Int32Array | Float64Array | null;
   readonly byteWidth: number;
-  /** The row at which the bytes begin. */
+  /** Row whose value begins at byte 0. */
   readonly firstRow: number;
 }
 
 export class ValueNumbers {
   #count = 0;
-  /** By slot: the number of a value plus 1, or 0 for none. */
+  /** Number of the value plus 1, 0 if the slot is free. */
   #slots = new Int32Array(LEAST_SLOTS);
-  /** By number. */
+  /** Hash by number. */
   #hashes = new Int32Array(LEAST_SLOTS / 2);
-  /** Where the bytes of values end; those of the first one begin at 0. */
+  /** End offset of each value's bytes; the first value begins at 0. */
   #ends = new Uint32Array(LEAST_SLOTS / 2);
   #bytes = new Uint8Array(LEAST_BYTES);
 
-  /** How many values have numbers. */
+  /** Number of distinct values. */
   get count(): number {
     return this.#count;
   }
 
-  /** The numbers of the values in the rows from `start` to `end - 1`; that of a null has no meaning. */
+  /** Returns the numbers of the values in rows `[start, end)`; that of a null has no meaning. */
   of(column: Column, start: number, end: number): Uint32Array {
     if (column.kind === "fixed" && column.byteWidth === 4) return this.#ofWords(column, start, end);
     const values = valueBytes(column, start, end);
@@ -56,7 +56,7 @@ export class ValueNumbers {
     return numbers;
   }
 
-  /** Values of 4 bytes: no two of them have one hash, which therefore stands for the value. */
+  /** Numbers values of 4 bytes, whose hashes are distinct and so stand for the values. */
   #ofWords({ values, validity }: FixedColumn, start: number, end: number): Uint32Array {
     const { buffer, byteOffset } = alignedBytes(values, 4);
     const words = new Int32Array(buffer, byteOffset, values.length >>> 2);

@@ -1,17 +1,20 @@
 /**
  * ZONEMAP: least and greatest value of each zone of rows. One file:
  *
- *     zonemap.lance  min, max     the indexed type, nullable: bounds of the values that are not null; null where there are none
+ *     zonemap.lance  min, max     the indexed type, nullable: bounds of the values; null if all are null
  *                    null_count   u32
  *                    nan_count    u32
  *                    fragment_id, zone_start, zone_length  u64
  *                    metadata: rows_per_zone (8192)
  *
- * Of NaN the counts alone tell us. LanceDB asks `max`, and not the counts, whether a zone has NaN greater than some value,
- * so `max` is NaN where there is any without a sign. Those with a sign are less than -∞ to LanceDB. But it passes over zones
- * whose `min` is NaN, whatever else they hold, so `min` is infinite in its place: ∞ where a zone has nothing but NaN, -∞
- * where one has a sign. What LanceDB does not find by it is a NaN less than -∞, if somebody asks for these. Other writers
- * leave NaN out of both, or have it in both.
+ * This reader finds NaN by the counts. LanceDB finds it by the bounds, so this writer sets them for LanceDB:
+ *
+ * - `max` is NaN if the zone has a positive NaN: LanceDB compares it with `max` only.
+ * - `min` is never NaN, since LanceDB skips such zones. It is ∞ if the zone has only positive NaN.
+ * - `min` is -∞ if the zone has a negative NaN, which LanceDB orders below -∞. LanceDB therefore misses these
+ *   only in a search for values below -∞.
+ *
+ * Other writers leave NaN out of both bounds, or include it in both.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -25,7 +28,6 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { TableField } from "../../schema/schema.js";
 import { storedLayoutOf } from "../../schema/storedLayout.js";
-import { type AskedValues, askedValues } from "../askedValues.js";
 import {
   type FileColumnType,
   integerWords,
@@ -46,6 +48,7 @@ import type {
   WrittenIndexFile,
 } from "../kind.js";
 import type { RowMoves } from "../moves.js";
+import { type QueryValues, queryValues } from "../queryValues.js";
 import { counted } from "../sortedRows.js";
 import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 import { BTREE } from "./btree.js";
@@ -74,7 +77,7 @@ const columnsOf = (type: LogicalType): FileColumnType[] => [
   ...ZONE_COLUMNS,
 ];
 
-/** What is kept of zones, one value each. */
+/** Summaries of zones, one value each. */
 interface ZoneValues {
   readonly zones: readonly Zone[];
   readonly min: Column;
@@ -88,7 +91,7 @@ export const ZONEMAP: IndexKind = {
   typeUrl: "/lance.table.ZoneMapIndexDetails",
   indexVersion: 0,
   maxIndexVersion: 0,
-  knowsPlaces: true,
+  storesAddresses: true,
   refusal: (field) => BTREE.refusal(field),
   build: async (rows, target) => [await write(rows, [], target)],
   merge: async (old, moves, rows, target) => [
@@ -133,7 +136,7 @@ async function write(
   );
 }
 
-/** Finds bounds of the values. */
+/** Computes the bounds. */
 class Extremes implements Summary {
   readonly #field: TableField;
   readonly #zones: Zone[] = [];
@@ -141,11 +144,10 @@ class Extremes implements Summary {
   readonly #maxs: Column[] = [];
   readonly #nullCounts: number[] = [];
   readonly #nanCounts: number[] = [];
-  /** The least and the greatest value that is no NaN. */
+  /** Least and greatest value that is not NaN. */
   #min: Column | null = null;
   #max: Column | null = null;
   #nullCount = 0;
-  /** By their sign. */
   #negativeNaNs = 0;
   #positiveNaNs = 0;
 
@@ -232,7 +234,7 @@ class ZonemapSearch implements OpenIndex {
   readonly memoryWeight: number;
   readonly #type: LogicalType;
   readonly #values: ZoneValues;
-  /** What the zones' values are compared by. */
+  /** Bounds in comparable form. */
   readonly #min: OrderedValues;
   readonly #max: OrderedValues;
   readonly #zoneBytes: number;
@@ -246,7 +248,7 @@ class ZonemapSearch implements OpenIndex {
     this.parameters = parameters;
     this.#type = type;
     this.#values = values;
-    // Others may have taken either zero for the least or the greatest: a zone with one is taken to have both.
+    // Other writers may record either zero as a bound, so a zone with one zero counts as having both.
     this.#min = widenedZeros(type, orderedValues(type, values.min), "least");
     this.#max = widenedZeros(type, orderedValues(type, values.max), "greatest");
     const bytes = columnBytes(values.min) + columnBytes(values.max) + 64 * values.zones.length;
@@ -279,7 +281,7 @@ class ZonemapSearch implements OpenIndex {
     return { rows: rowsOfZones(this.#zonesOf(query)), nulls: null, isExact: false };
   }
 
-  /** The zones of fragments that stay. */
+  /** Returns the zones of unchanged fragments. */
   kept(moves: RowMoves | null): ZoneValues {
     const { zones, min, max, nullCounts, nanCounts } = this.#values;
     if (moves === null) return this.#values;
@@ -298,25 +300,25 @@ class ZonemapSearch implements OpenIndex {
   #zonesOf(query: IndexQuery): Zone[] {
     const { zones, nullCounts } = this.#values;
     if (query.kind === "isNull") return zones.filter((_, zone) => nullCounts[zone] > 0);
-    const asked = askedValues(this.#type, query);
+    const wanted = queryValues(this.#type, query);
     const asksForNaN =
-      asked.kind === "range" ||
-      Array.from({ length: asked.distinct }).some((_, point) => isNaNAt(this.#type, asked.values, point));
-    return zones.filter((_, zone) => this.#meets(asked, asksForNaN, zone));
+      wanted.kind === "range" ||
+      Array.from({ length: wanted.distinct }).some((_, point) => isNaNAt(this.#type, wanted.values, point));
+    return zones.filter((_, zone) => this.#meets(wanted, asksForNaN, zone));
   }
 
-  #meets(asked: AskedValues, asksForNaN: boolean, zone: number): boolean {
+  #meets(wanted: QueryValues, asksForNaN: boolean, zone: number): boolean {
     if (asksForNaN && this.#values.nanCounts[zone] > 0) return true;
-    // LanceDB knows no extremes of some types, such as binary of a fixed size, and writes nulls beside values.
+    // LanceDB computes no bounds for some types, such as fixed-size binary, and writes null.
     if (!isValid(this.#min.validity, zone) || !isValid(this.#max.validity, zone)) {
       const { zones, nullCounts, nanCounts } = this.#values;
       return nullCounts[zone] + nanCounts[zone] < zones[zone].length;
     }
-    if (asked.kind === "points") {
-      const first = firstFrom(asked.values, 0, asked.distinct, this.#min, zone);
-      return first < asked.distinct && compareValues(asked.values, first, this.#max, zone) <= 0;
+    if (wanted.kind === "points") {
+      const first = firstFrom(wanted.values, 0, wanted.distinct, this.#min, zone);
+      return first < wanted.distinct && compareValues(wanted.values, first, this.#max, zone) <= 0;
     }
-    const { lower, upper } = asked;
+    const { lower, upper } = wanted;
     if (lower !== null) {
       const order = compareValues(this.#max, zone, lower.value, 0);
       if (lower.isInclusive ? order < 0 : order <= 0) return false;

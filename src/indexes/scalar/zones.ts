@@ -1,9 +1,9 @@
 /**
- * Zones: ranges of rows of one fragment, each with a summary of its values. Kinds that keep summaries answer with all
- * rows of the zones that may hold what is asked for, which then have to be looked at.
+ * Zones: ranges of rows of one fragment, each with a summary of its values. An answer holds all rows of the
+ * zones that may match, so the caller rechecks them.
  *
- * A zone is the rows whose physical offsets, divided by the rows of a zone, give the same number; it goes from the first
- * of them to the last.
+ * A zone holds the rows with one quotient of physical offset and zone size, from the first such row to the
+ * last.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -21,9 +21,9 @@ import {
 import type { IndexRows } from "../kind.js";
 import { RowIds } from "../rowIds.js";
 
-/** Rows of a zone, where the parameters say nothing else. */
+/** Default number of rows of a zone. */
 export const ZONE_ROWS = 8192;
-/** Bounds on what a parameter or a file may say. */
+/** Bounds for parameters and files. */
 export const MAX_ZONE_ROWS = 2 ** 24;
 const MAX_ZONES = 2 ** 26;
 
@@ -31,11 +31,11 @@ export interface Zone {
   readonly fragmentId: number;
   /** Physical offset of the first row. */
   readonly start: number;
-  /** Rows from the first to the last, those between that were deleted included. */
+  /** Number of rows from the first to the last, deleted rows included. */
   readonly length: number;
 }
 
-/** Rows of one zone, in the order in which they lie; the next batch may go on with the same one. */
+/** Consecutive rows of one zone; the next batch may continue it. */
 interface ZonePart {
   readonly fragmentId: number;
   readonly zone: number;
@@ -44,16 +44,16 @@ interface ZonePart {
   readonly values: Column;
 }
 
-/** What summarises the values of one zone after the other. */
+/** Summarises the values of one zone after another. */
 export interface Summary {
   add(values: Column): void;
-  /** The zone is complete. */
+  /** Ends the current zone. */
   finish(zone: Zone): void;
 }
 
 /**
- * Summarises rows zone by zone, and lets the caller go on after each part of one.
- * @param rows with their places
+ * Summarises rows zone by zone, and yields to the caller after each part of a zone.
+ * @param rows with fragment and offsets
  */
 export async function* summarise(
   rows: AsyncIterable<IndexRows>,
@@ -82,9 +82,9 @@ export async function* summarise(
   finish();
 }
 
-function* zoneParts({ values, places, rowCount }: IndexRows, zoneRows: number): Generator<ZonePart> {
-  if (places === undefined) throw new InternalError("rows of an index by zones without their places");
-  const { fragmentId, offsets } = places;
+function* zoneParts({ values, fragmentRows, rowCount }: IndexRows, zoneRows: number): Generator<ZonePart> {
+  if (fragmentRows === undefined) throw new InternalError("a zone index needs the rows' fragment offsets");
+  const { fragmentId, offsets } = fragmentRows;
   for (let first = 0; first < rowCount; ) {
     const zone = Math.floor(offsets[first] / zoneRows);
     let end = first + 1;
@@ -95,15 +95,20 @@ function* zoneParts({ values, places, rowCount }: IndexRows, zoneRows: number): 
   }
 }
 
-/** The number of rows of a zone that parameters ask for, as `rowsPerZone`. @throws InvalidInputError */
+/** Returns the zone size that the parameter `rowsPerZone` sets. @throws InvalidInputError */
 export function zoneRowsOf({ rowsPerZone }: Readonly<Record<string, unknown>>): number {
-  const given = rowsPerZone ?? ZONE_ROWS;
-  if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= MAX_ZONE_ROWS)
-    return given;
-  throw new InvalidInputError(`rowsPerZone is ${String(given)}, not an integer from 1 to ${MAX_ZONE_ROWS}`);
+  const zoneRows = rowsPerZone ?? ZONE_ROWS;
+  if (
+    typeof zoneRows === "number" &&
+    Number.isInteger(zoneRows) &&
+    zoneRows >= 1 &&
+    zoneRows <= MAX_ZONE_ROWS
+  )
+    return zoneRows;
+  throw new InvalidInputError(
+    `rowsPerZone is ${String(zoneRows)}, not an integer from 1 to ${MAX_ZONE_ROWS}`,
+  );
 }
-
-// ------------------------------------------------------------------------------------------------- files
 
 export const ZONE_COLUMNS: readonly FileColumnType[] = [
   { name: "fragment_id", type: UINT64_TYPE },
@@ -111,7 +116,7 @@ export const ZONE_COLUMNS: readonly FileColumnType[] = [
   { name: "zone_length", type: UINT64_TYPE },
 ];
 
-/** The columns of zones in a file. */
+/** Returns the file columns of zones. */
 export function zoneColumns(zones: readonly Zone[]): Column[] {
   return [
     uint64Column(wordsOf(zones.map(({ fragmentId }) => fragmentId))),
@@ -129,7 +134,7 @@ function wordsOf(numbers: readonly number[]): Uint32Array {
   return words;
 }
 
-/** The zones of a file. @throws CorruptFileError for places that no row has */
+/** Reads the zones of a file. @throws CorruptFileError for impossible offsets */
 export async function readZones(file: OpenIndexFile): Promise<Zone[]> {
   if (file.rowCount > MAX_ZONES) file.fail(`${file.rowCount} zones`);
   const [fragments, starts, lengths] = await Promise.all(
@@ -145,15 +150,15 @@ export async function readZones(file: OpenIndexFile): Promise<Zone[]> {
   });
 }
 
-/** The addresses of all rows of zones. */
+/** Returns the addresses of all rows of zones. */
 export function rowsOfZones(zones: readonly Zone[]): RowIds {
   const ranges = new Map<number, RoaringSet[]>();
   for (const { fragmentId, start, length } of zones) {
     if (length === 0) continue;
-    const known = ranges.get(fragmentId);
+    const fragmentRanges = ranges.get(fragmentId);
     const range = RoaringSet.ofRange(start, start + length);
-    if (known === undefined) ranges.set(fragmentId, [range]);
-    else known.push(range);
+    if (fragmentRanges === undefined) ranges.set(fragmentId, [range]);
+    else fragmentRanges.push(range);
   }
   return RowIds.ofSets(Array.from(ranges, ([high, sets]) => [high, unionOfSets(sets)] as const));
 }

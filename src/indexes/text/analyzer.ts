@@ -1,9 +1,9 @@
 /**
- * Cuts text into the tokens that an index holds:
+ * Cuts text into the tokens of an index:
  *
  *     base tokenizer ─ length bound ─ lower case ─ stem ─ stop words ─ folding to ASCII
  *
- * Positions count the tokens of the base tokenizer, so what is left out leaves gaps.
+ * Positions count the tokens of the base tokenizer, so dropped tokens leave gaps.
  */
 
 import type { Steps } from "../../async/eventLoop.js";
@@ -13,16 +13,13 @@ import type { TextParameters } from "./parameters.js";
 import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
 
-/**
- * Takes a token: what the index holds, its position, and where the text has it, in UTF-16 code units from `start` to
- * before `end`.
- */
+/** Receives a token, its position, and its range `[start, end)` in the text, in UTF-16 code units. */
 export type UseToken = (token: string, position: number, start: number, end: number) => void;
 type Cut = (text: string, use: UseToken) => void;
 
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
 const ONE_WORD = /^[\p{Alphabetic}\p{N}]+$/u;
-/** White space is that of ASCII. */
+/** ASCII white space. */
 const SPACE = /[\t\n\f\r ]/;
 const UNSPACED = /[^\t\n\f\r ]+/gu;
 
@@ -46,19 +43,19 @@ export class Analyzer {
   }
 
   /**
-   * Loads what the parameters need.
-   * @throws UnsupportedError where this release does not cut text as asked
+   * Loads the stemmer that the parameters need.
+   * @throws UnsupportedError if this release lacks it, or the tokenizer
    */
   static async load(parameters: TextParameters): Promise<Analyzer> {
     return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
   }
 
-  /** Whether texts are cut into runs of letters and digits. */
+  /** True if the base tokenizer cuts runs of letters and digits. */
   get cutsWords(): boolean {
     return this.#cut === cutWords;
   }
 
-  /** Calls `use` with the tokens of a text, in their order. */
+  /** Passes the tokens of a text to `use`, in order. */
   tokens(text: string, use: UseToken): void {
     this.#cut(text, (word, position, start, end) => {
       const token = this.tokenOf(word);
@@ -66,7 +63,7 @@ export class Analyzer {
     });
   }
 
-  /** The same as {@link tokens}; of a long text, a piece in each step. */
+  /** Does the work of {@link tokens} in steps, one per piece of a long text. */
   *steps(text: string, use: UseToken): Steps<void> {
     let position = 0;
     let start = 0;
@@ -85,12 +82,12 @@ export class Analyzer {
     } while (start < text.length);
   }
 
-  /** Calls `use` with the words of a text, as the base tokenizer cuts it. */
+  /** Passes the base tokenizer's words of a text to `use`. */
   words(text: string, use: UseToken): void {
     this.#cut(text, use);
   }
 
-  /** What the index holds of a word, as the base tokenizer cut it; null where it is left out. */
+  /** Returns the token of a base word; null if the index drops it. */
   tokenOf(word: string): string | null {
     if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return null;
     let token = this.#lowerCase ? lowerCased(word) : word;
@@ -100,10 +97,10 @@ export class Analyzer {
   }
 }
 
-/** Whether a text is a run of letters and digits. */
+/** True if the text is a run of letters and digits. */
 export const isOneWord = (text: string): boolean => ONE_WORD.test(text);
 
-/** The tokens of a query that is not exact: words as they are, neither stemmed nor folded. */
+/** Cuts a fuzzy query into words, without stemming or folding. */
 export function plainTokens(text: string, use: UseToken): void {
   cutWords(text, use);
 }
@@ -123,10 +120,10 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
   }
 }
 
-/** Letters of a piece of a text, at least. */
+/** Minimum UTF-16 units per piece. */
 const PIECE_LETTERS = 16_384;
 
-/** Where a piece of a text ends: at a space, which is in no word. */
+/** Returns the end of a piece: at a space, which no word contains. */
 function pieceEnd(text: string, start: number): number {
   if (text.length - start <= PIECE_LETTERS) return text.length;
   const space = text.slice(start + PIECE_LETTERS).search(SPACE);
@@ -143,7 +140,7 @@ const cutBy =
 
 const cutAny = cutBy(WORDS);
 
-/** Runs of letters and digits. Text is mostly ASCII, which needs no pattern. */
+/** Cuts runs of letters and digits, without a pattern while the text is ASCII. */
 function cutWords(text: string, use: UseToken): void {
   let position = 0;
   let start = -1;
@@ -169,7 +166,7 @@ function cutWords(text: string, use: UseToken): void {
 export const isWordByte = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39);
 
-/** Windows of characters over all of the text, the shorter of those with the same start first. */
+/** Cuts all windows of characters, by start, then length. */
 function cutWindows(text: string, least: number, most: number, prefixOnly: boolean, use: UseToken): void {
   const characters = Array.from(text);
   const starts = prefixOnly ? Math.min(1, characters.length) : characters.length;
@@ -177,7 +174,7 @@ function cutWindows(text: string, least: number, most: number, prefixOnly: boole
   for (let start = 0; start < starts; start++) {
     for (let length = least; length <= most && start + length <= characters.length; length++) {
       const window = characters.slice(start, start + length).join("");
-      // Windows overlap: all are said to have the first position.
+      // Overlapping windows all get position 0.
       use(window, 0, from, from + window.length);
     }
     from += characters[start].length;
@@ -186,7 +183,9 @@ function cutWindows(text: string, least: number, most: number, prefixOnly: boole
 
 const NON_ASCII = /[^\0-\x7f]/;
 
-/** Of each character by itself: where a word ends does not matter, as it does to `toLowerCase`. */
+/**
+ * Lower-cases each character on its own: unlike `toLowerCase`, Lance ignores the end of a word (final sigma).
+ */
 function lowerCased(word: string): string {
   if (!word.includes("Σ")) return word.toLowerCase();
   return Array.from(word, (character) => (character === "Σ" ? "σ" : character.toLowerCase())).join("");
@@ -198,7 +197,7 @@ function utf8Length(word: string): number {
   for (let index = 0; index < word.length; index++) {
     const code = word.charCodeAt(index);
     bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
-    // A pair of surrogates has 4 bytes.
+    // A surrogate pair takes 4 bytes.
     if (code >= 0xd800 && code < 0xdc00) bytes -= 2;
   }
   return bytes;

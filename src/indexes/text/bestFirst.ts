@@ -1,28 +1,31 @@
 /**
- * Looks at documents in the order of their scores, where a look at one costs more than its score: once enough good ones
- * were found, those with lower scores need none. Documents are gathered, few at first, so that there is a threshold soon.
+ * Checks documents in descending order of their scores, for checks that cost more than a score. Good
+ * documents raise the threshold and spare the check of the rest. The first batch is small, so that a
+ * threshold soon exists.
  */
 
 import type { DocumentSink } from "./scoreDocuments.js";
 
-/** Documents that are gathered at first before the best of them are looked at. */
-const FIRST_GATHERED = 64;
+/** Size of the first batch. */
+const FIRST_BATCH = 64;
 
-/** @param places of the document in lists, from `from` on; null where they are not known */
-type Look = (document: number, score: number, places: Uint32Array | null, from: number) => void;
+/**
+ * @param listIndices index of the document in each list, from `from` on; null if unknown
+ */
+type Check = (document: number, score: number, listIndices: Uint32Array | null, from: number) => void;
 
 export class BestFirst implements DocumentSink {
   readonly #sink: { readonly threshold: number };
-  readonly #look: Look;
+  readonly #check: Check;
   readonly #listCount: number;
   readonly #most: number;
   readonly #documents: Uint32Array;
   readonly #scores: Float64Array;
-  readonly #places: Uint32Array;
-  #hasPlaces = false;
+  readonly #listIndices: Uint32Array;
+  #hasListIndices = false;
   /**
-   * For each document, the number that it was gathered with, and above that the bits of its score as a single float: numbers
-   * of 64 bits, which the platform sorts without being asked for each two of them.
+   * Sort key per document: its batch position, and above it the bits of its score as float32. Float64 keys
+   * sort without a comparison function.
    */
   readonly #keys: Float64Array;
   readonly #numbers: Uint32Array;
@@ -31,36 +34,36 @@ export class BestFirst implements DocumentSink {
   #room: number;
 
   /**
-   * @param sink whose threshold rises with the documents that it is given by `look`
-   * @param listCount lists in which documents have places
-   * @param most documents that are gathered
+   * @param sink whose threshold rises with the documents that `check` adds
+   * @param listCount number of posting lists
+   * @param most maximum batch size
    */
-  constructor(sink: { readonly threshold: number }, listCount: number, most: number, look: Look) {
+  constructor(sink: { readonly threshold: number }, listCount: number, most: number, check: Check) {
     this.#sink = sink;
-    this.#look = look;
+    this.#check = check;
     this.#listCount = listCount;
     this.#most = most;
     this.#documents = new Uint32Array(most);
     this.#scores = new Float64Array(most);
-    this.#places = new Uint32Array(most * listCount);
+    this.#listIndices = new Uint32Array(most * listCount);
     this.#keys = new Float64Array(most);
     this.#numbers = new Uint32Array(this.#keys.buffer);
     this.#floats = new Float32Array(this.#keys.buffer);
-    this.#room = Math.min(most, FIRST_GATHERED);
+    this.#room = Math.min(most, FIRST_BATCH);
   }
 
   get threshold(): number {
     return this.#sink.threshold;
   }
 
-  add(document: number, score: number, places?: Uint32Array): void {
+  add(document: number, score: number, listIndices?: Uint32Array): void {
     const count = this.#count;
     this.#documents[count] = document;
     this.#scores[count] = score;
-    this.#hasPlaces = places !== undefined;
-    if (places !== undefined) {
+    this.#hasListIndices = listIndices !== undefined;
+    if (listIndices !== undefined) {
       for (let list = 0; list < this.#listCount; list++) {
-        this.#places[count * this.#listCount + list] = places[list];
+        this.#listIndices[count * this.#listCount + list] = listIndices[list];
       }
     }
     this.#numbers[2 * count] = count;
@@ -71,20 +74,20 @@ export class BestFirst implements DocumentSink {
     this.#room = Math.min(2 * this.#room, this.#most);
   }
 
-  /** Looks at those that were gathered. */
+  /** Checks the current batch. */
   finish(): void {
     const count = this.#count;
-    const places = this.#hasPlaces ? this.#places : null;
+    const listIndices = this.#hasListIndices ? this.#listIndices : null;
     if (count > 1) this.#keys.subarray(0, count).sort();
     for (let position = count - 1; position >= 0; position--) {
-      const gathered = this.#numbers[2 * position];
-      const score = this.#scores[gathered];
-      // Those that are left have no higher single floats, but may have a higher score than this one.
+      const slot = this.#numbers[2 * position];
+      const score = this.#scores[slot];
+      // The rest has no greater float32, but may have a greater score.
       if (score < this.threshold) {
         if (this.#floats[2 * position + 1] < Math.fround(this.threshold)) break;
         continue;
       }
-      this.#look(this.#documents[gathered], score, places, gathered * this.#listCount);
+      this.#check(this.#documents[slot], score, listIndices, slot * this.#listCount);
     }
     this.#count = 0;
   }

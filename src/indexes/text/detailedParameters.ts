@@ -1,4 +1,4 @@
-/** How an index of words cuts text, as the manifest has it beside the index's entry. */
+/** Reads tokenizer parameters from the index details in a manifest. */
 
 import { CorruptFileError } from "../../errors.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";
@@ -6,7 +6,7 @@ import type { IndexMetadata } from "../../format/table.js";
 import { messageName } from "../messageName.js";
 import { DEFAULT_TEXT_PARAMETERS, type TextParameters } from "./parameters.js";
 
-/** Details of an index of words; null for any other index, and for details that are empty or no such message. */
+/** Returns the details of a full-text index; null for other indexes, and for empty or invalid details. */
 export function textDetails({ name, indexDetails }: IndexMetadata): InvertedIndexDetails | null {
   const { typeUrl, value } = indexDetails ?? { typeUrl: "", value: new Uint8Array(0) };
   if (messageName(typeUrl) !== "InvertedIndexDetails" || value.length === 0) return null;
@@ -18,7 +18,9 @@ export function textDetails({ name, indexDetails }: IndexMetadata): InvertedInde
   }
 }
 
-/** @returns null where the details do not tell, or tell more than this release knows */
+/**
+ * @returns null if the details are missing, or hold fields that this release does not know
+ */
 export function detailedParameters(entry: IndexMetadata): TextParameters | null {
   const details = textDetails(entry);
   if (details === null || details.unknown !== undefined) return null;

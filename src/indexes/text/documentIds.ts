@@ -1,36 +1,36 @@
 /**
- * The ids of the documents of a partition. Documents that follow each other mostly have ids that do: these runs are few, and
- * lie close together in memory, where the ids of the documents that a search finds are far apart.
+ * Row ids of a partition's documents. Consecutive documents mostly have consecutive ids. The few runs fit the
+ * CPU cache, unlike the ids of scattered results.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/search.js";
 
-/** Documents to a run, at least: where runs are shorter, the ids themselves are looked at. */
+/** Minimum average length of a run; shorter runs are not used. */
 const LEAST_LENGTH = 64;
-/** Documents between two looks at the clock. */
+/** Documents between yields. */
 const STEP_DOCUMENTS = 65_536;
 
-/** The documents of a partition. */
+/** Documents of a partition. */
 export interface DocumentTable {
   /** Row ids, as pairs of words: low, high. */
   readonly ids: Uint32Array;
-  /** Tokens of each document. */
+  /** Number of tokens of each document. */
   readonly lengths: Uint32Array;
   readonly count: number;
 }
 
-/** Documents with consecutive ids. */
+/** Runs of documents with consecutive ids. */
 export interface IdRuns {
-  /** The first document of each run, and behind those of the last run the number of all. */
+  /** First document of each run, then the number of documents. */
   readonly starts: Uint32Array;
-  /** The id of the first document of each run, as pairs of words: low, high. */
+  /** Id of each run's first document, as pairs of words: low, high. */
   readonly firsts: Uint32Array;
 }
 
 /**
- * The runs of a partition; null where they are too many.
- * @param ids of the documents, as pairs of words: low, high
+ * Finds the runs; null if there are too many.
+ * @param ids pairs of words: low, high
  */
 export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
   const count = ids.length / 2;
@@ -50,12 +50,12 @@ export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
   return { starts: Uint32Array.from(starts), firsts };
 }
 
-/** Finds the ids of documents, quickest of one that is near the one before. */
+/** Looks up row ids, fastest near the previous document. */
 export class DocumentIds {
   readonly #ids: Uint32Array;
   readonly #runs: IdRuns | null;
   #run = 0;
-  /** The words of the id that was found last. */
+  /** Words of the last id. */
   low = 0;
   high = 0;
 

@@ -1,8 +1,7 @@
 /**
- * Stems English words by the Snowball English algorithm ("Porter 2"): suffixes are taken away in steps, each only where
- * enough of the word is left. R1 is what follows the first consonant after a vowel, R2 the same within R1.
- *
- * Words that are no ASCII letters only are treated alike: all but the vowels count as consonants.
+ * Snowball English stemmer ("Porter 2"): removes suffixes in steps, if enough of the word remains. R1 follows
+ * the first consonant after a vowel, R2 the same within R1. Characters other than ASCII vowels count as
+ * consonants.
  */
 
 const VOWELS = "aeiouy";
@@ -27,10 +26,10 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const DOUBLES: ReadonlySet<string> = new Set(["bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"]);
-/** Words whose R1 begins after these. */
+/** Prefixes that end where R1 begins. */
 const PREFIXES = ["gener", "commun", "arsen", "past", "univers", "later", "emerg", "organ", "inter"];
 
-/** Suffixes with what takes their place, longest first; those of step 2 in R1, of step 3 in R1, of step 4 in R2. */
+/** Suffixes and their replacements, longest first: step 2 in R1, step 3 in R1, step 4 in R2. */
 const STEP_2: readonly (readonly [string, string])[] = [
   ["ational", "ate"],
   ["fulness", "ful"],
@@ -89,12 +88,12 @@ const STEP_4 = [
   ...["ous", "al", "er", "ic"],
 ];
 
-/** @param given in lower case */
-export function stemEnglish(given: string): string {
-  if (given.length <= 2) return given;
-  const exception = EXCEPTIONS.get(given);
+/** Returns the stem. @param lowerCased word in lower case */
+export function stemEnglish(lowerCased: string): string {
+  if (lowerCased.length <= 2) return lowerCased;
+  const exception = EXCEPTIONS.get(lowerCased);
   if (exception !== undefined) return exception;
-  const word = markConsonants(given);
+  const word = markConsonants(lowerCased);
   const r1 = regionOne(word);
   const r2 = regionAfter(word, r1);
   const first = step1a(word);
@@ -103,7 +102,7 @@ export function stemEnglish(given: string): string {
   return step5(step4(third, r2), r1, r2).replaceAll("Y", "y");
 }
 
-/** Writes a y that is a consonant as Y. */
+/** Marks a consonant y as Y. */
 function markConsonants(word: string): string {
   if (!word.includes("y")) return word;
   let marked = "";
@@ -119,7 +118,7 @@ function regionOne(word: string): number {
   return prefix === undefined ? regionAfter(word, 0) : prefix.length;
 }
 
-/** What follows the first consonant after a vowel, from `start` on. */
+/** Returns the index after the first consonant after a vowel, from `start` on. */
 function regionAfter(word: string, start: number): number {
   for (let index = start + 1; index < word.length; index++) {
     if (!isVowel(word, index) && isVowel(word, index - 1)) return index + 1;
@@ -132,7 +131,7 @@ function hasVowel(word: string, end: number): boolean {
   return false;
 }
 
-/** Whether a word ends in a short syllable. */
+/** True if the word ends in a short syllable. */
 function endsShort(word: string): boolean {
   const last = word.length - 1;
   if (word === "past") return true;
@@ -182,9 +181,9 @@ function step1c(word: string): string {
 }
 
 function step2(word: string, r1: number): string {
-  const found = STEP_2.find(([suffix]) => word.endsWith(suffix));
-  if (found === undefined) return word;
-  const [suffix, replacement] = found;
+  const rule = STEP_2.find(([suffix]) => word.endsWith(suffix));
+  if (rule === undefined) return word;
+  const [suffix, replacement] = rule;
   const rest = cut(word, suffix);
   if (rest.length < r1) return word;
   if (suffix === "ogi" && !rest.endsWith("l")) return word;
@@ -193,9 +192,9 @@ function step2(word: string, r1: number): string {
 }
 
 function step3(word: string, r1: number, r2: number): string {
-  const found = STEP_3.find(([suffix]) => word.endsWith(suffix));
-  if (found === undefined) return word;
-  const [suffix, replacement] = found;
+  const rule = STEP_3.find(([suffix]) => word.endsWith(suffix));
+  if (rule === undefined) return word;
+  const [suffix, replacement] = rule;
   const rest = cut(word, suffix);
   if (rest.length < r1 || (suffix === "ative" && rest.length < r2)) return word;
   return rest + replacement;

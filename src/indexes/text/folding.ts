@@ -1,11 +1,8 @@
-/**
- * Replaces characters outside ASCII by the letters, digits and signs of ASCII that they are made of; what is made of none
- * stays.
- */
+/** Folds characters to the ASCII letters, digits and signs that they consist of; other characters stay. */
 
 const NON_ASCII = /[^\0-\x7f]/;
 
-/** Letters that are no other letter with a mark. */
+/** Letters that Unicode does not decompose. */
 const LETTERS: ReadonlyMap<string, string> = new Map([
   ["ß", "ss"],
   ["ẞ", "SS"],

@@ -1,11 +1,11 @@
 /**
- * The file of postings that LanceDB before 0.21 wrote, in an index of one partition:
+ * Reads the postings of LanceDB before 0.21, in indexes of one partition:
  *
- *     invert.lance  _rowid u64, _frequency f32      row: a document of a token, by the ids of tokens
+ *     invert.lance  _rowid u64, _frequency f32      row: a document of a token, by token id
  *                   _position list<i32>             with positions
  *                   metadata: offsets, a JSON array with the first row of each token
  *
- * It tells documents by their row ids. The lists are turned into the present form as they are read.
+ * Documents appear as row ids. The reader converts lists to the present form.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -31,23 +31,23 @@ import type { PostingFile } from "./postingFile.js";
 import { PostingList } from "./postingList.js";
 import type { Corpus } from "./score.js";
 
-/** The form of the lists that are made of the file's. */
+/** Form of the converted lists. */
 const FORM: PostingForm & { readonly withPosition: boolean } = {
   blockSize: 128,
   tail: "varint_delta_v1",
   withPosition: false,
 };
-/** Bytes of metadata, or entries of lists, between two looks at the clock. */
+/** Bytes of metadata, or list entries, between yields. */
 const STEP = 16_384;
 
-/** The documents of a partition, and the numbers that they have in ascending order of their ids. */
+/** Documents of a partition, sorted by id. */
 interface FormerDocuments extends DocumentTable {
-  /** Null where they ascend as they are. */
+  /** Documents in ascending order of their ids; null if they ascend already. */
   readonly order: Uint32Array | null;
   readonly corpus: Corpus;
 }
 
-/** The documents of a token as the file has them, and its rows in the order of their numbers. */
+/** Documents of a token as stored, and their order. */
 interface ListEntries {
   readonly numbers: Uint32Array;
   readonly rows: Uint32Array;
@@ -75,8 +75,9 @@ export class FormerPostings implements PostingFile {
   }
 
   /**
+   * Opens the file.
    * @param tokenCount number of tokens of the partition
-   * @throws UnsupportedError for a file that is laid out in another way; CorruptFileError
+   * @throws UnsupportedError for another layout; CorruptFileError
    */
   static async open(
     files: IndexFiles,
@@ -136,7 +137,7 @@ export class FormerPostings implements PostingFile {
         if (pace.isStep()) yield;
       }
       const entryRows = Uint32Array.from({ length: numbers.length }, (_, row) => row);
-      if (!isAscending) entryRows.sort((one, other) => numbers[one] - numbers[other]);
+      if (!isAscending) entryRows.sort((a, b) => numbers[a] - numbers[b]);
       const entries = { numbers, rows: entryRows, counts };
       lists.push(yield* this.#listOf(entries, positions?.[index] ?? null, documents, pace));
     }
@@ -195,7 +196,7 @@ export class FormerPostings implements PostingFile {
     return new PlainPositions(all, starts, this.path);
   }
 
-  /** The first row of each token, and the number of rows. They are kept in memory. */
+  /** Returns the first row of each token, then the row count, from the cache. */
   async #starts(): Promise<Uint32Array> {
     const part = await this.#files.parts.get(`${this.cacheKey}starts`, async () => {
       const starts = await runAsync(this.#readStarts());
@@ -252,10 +253,10 @@ function floatsOf(column: Column): Float32Array {
   return new Float32Array(buffer, byteOffset, column.length);
 }
 
-const compareIds = (ids: Uint32Array, one: number, low: number, high: number): number =>
-  ids[2 * one + 1] - high || ids[2 * one] - low;
+const compareIds = (ids: Uint32Array, document: number, low: number, high: number): number =>
+  ids[2 * document + 1] - high || ids[2 * document] - low;
 
-/** Numbers of the documents in ascending order of their ids; null where they ascend as they are. */
+/** Sorts the documents by id; null if they ascend already. */
 function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
   const pace = new Pace(STEP);
   let isAscending = true;
@@ -265,10 +266,10 @@ function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
   }
   if (isAscending) return null;
   const order = Uint32Array.from({ length: count }, (_, document) => document);
-  return order.sort((one, other) => compareIds(ids, one, ids[2 * other], ids[2 * other + 1]) || one - other);
+  return order.sort((a, b) => compareIds(ids, a, ids[2 * b], ids[2 * b + 1]) || a - b);
 }
 
-/** The number of the document with an id; -1 where there is none. */
+/** Returns the document with an id; -1 if none. */
 function numberOf({ ids, order, count }: FormerDocuments, low: number, high: number): number {
   const documentOf = (rank: number) => (order === null ? rank : order[rank]);
   const rank = firstIndex(0, count, (each) => compareIds(ids, documentOf(each), low, high) >= 0);

@@ -1,7 +1,4 @@
-/**
- * FTS: words of texts, with the texts that have them. What cuts texts, and reads and writes postings, is loaded when it is
- * needed.
- */
+/** FTS: full-text index. The analyzer and the postings load on first use. */
 
 import { lazyModule } from "../../async/lazy.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";
@@ -17,12 +14,12 @@ export const FTS: IndexKind = {
   typeUrl: "/lance.table.InvertedIndexDetails",
   indexVersion: 2,
   maxIndexVersion: 3,
-  knowsPlaces: false,
+  storesAddresses: false,
   refusal: textRefusal,
 
   versionOf: (parameters) => (textParameters(parameters).blockSize === 256 ? 3 : 2),
-  details(given) {
-    const { customStopWords, language, ...parameters } = textParameters(given);
+  details(settings) {
+    const { customStopWords, language, ...parameters } = textParameters(settings);
     return InvertedIndexDetails.encode(
       InvertedIndexDetails.create({
         ...parameters,
@@ -34,10 +31,12 @@ export const FTS: IndexKind = {
   checkParameters: async (parameters) => (await files.get()).checkTextParameters(parameters),
   build: async (rows, target) => (await files.get()).buildTextIndex(rows, target),
   merge: async (old, moves, rows, target) => (await files.get()).mergeTextIndexes(old, moves, rows, target),
-  open: async (given) => (await opened.get()).openTextIndex(given),
+  open: async (indexFiles) => (await opened.get()).openTextIndex(indexFiles),
 };
 
-/** Why a column can't have an index of words; null where it can. */
+/**
+ * Returns the reason why a column cannot have a full-text index, as the predicate of a sentence; else null.
+ */
 function textRefusal({ type, children }: TableField): string | null {
   const item = type.kind === "list" ? children[0]?.type : undefined;
   return type.kind === "string" || item?.kind === "string" ? null : "holds no text";

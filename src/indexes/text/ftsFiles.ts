@@ -1,4 +1,4 @@
-/** Indexes of words: built of rows, and merged. */
+/** Builds and merges full-text indexes. */
 
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
@@ -15,7 +15,9 @@ import { documentTokens, RowTexts } from "./rowTexts.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, type TextIndex } from "./textIndex.js";
 import { wordNumbers } from "./wordNumbers.js";
 
-/** @throws InvalidInputError */
+/**
+ * @throws UnsupportedError
+ */
 export async function checkTextParameters(parameters: IndexTarget["parameters"]): Promise<void> {
   await Analyzer.load(textParameters(parameters));
 }
@@ -107,6 +109,6 @@ async function addRows(
   await builder.flush();
 }
 
-/** Bytes of texts between two looks at the clock; a row counts as so many at least. */
+/** Bytes of text between yields, and minimum bytes counted per row. */
 const STEP_BYTES = 4096;
 const ROW_BYTES = 64;

@@ -1,4 +1,4 @@
-/** Partitions of older indexes, written anew for an index that takes the place of these. */
+/** Rewrites partitions of old indexes during a merge. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
@@ -10,12 +10,12 @@ import type { Corpus } from "./score.js";
 import type { TextIndex } from "./textIndex.js";
 import type { TextPartition, TokenPostings } from "./textPartition.js";
 
-/** The new number of a document that is gone. */
+/** Marks a deleted document. */
 const GONE = 0xffffffff;
 
 /**
- * Writes a partition with the ids that its rows have now, without those that are gone.
- * @returns null where nothing is left
+ * Writes a partition with the current row ids, without deleted rows.
+ * @returns null if no row remains
  */
 export async function writeMovedPartition(
   partition: TextPartition,
@@ -55,7 +55,7 @@ export async function writeMovedPartition(
   });
 }
 
-/** The tokens of which a document is left. */
+/** Returns the tokens with remaining documents. */
 async function usedTokens(
   partition: TextPartition,
   names: readonly Uint8Array[],
@@ -70,11 +70,11 @@ async function usedTokens(
   return used;
 }
 
-/** Tokens, and bytes of their lists, that are handed on at once. */
+/** Limits on tokens and bytes per batch of lists. */
 const LIST_TOKENS = 8192;
 const LIST_BYTES = 4 * 2 ** 20;
 
-/** The lists of the tokens that have a document left, by the new numbers of these. */
+/** Yields the lists with remaining documents, renumbered. */
 async function* keptLists(
   partition: TextPartition,
   numbers: Uint32Array,

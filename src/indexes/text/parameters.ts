@@ -1,28 +1,28 @@
 /**
- * How an index of words cuts text: what its files say as JSON, and requests as members. A member that is missing has
- * its default; one that is not known is left alone.
+ * Tokenizer parameters of full-text indexes: JSON in files, members in requests. Missing members have
+ * defaults, unknown members are ignored.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import type { IndexTarget } from "../kind.js";
 
 export type TextParameters = {
-  /** `simple`, `whitespace`, `raw`, `ngram`; others need models. */
+  /** `simple`, `whitespace`, `raw` or `ngram`; others need models. */
   readonly baseTokenizer: string;
   readonly language: string;
   readonly withPosition: boolean;
-  /** Tokens of this many bytes of UTF-8 and more are left out; null for no bound. */
+  /** Exclusive bound of the UTF-8 bytes of a token, which drops longer tokens; null for none. */
   readonly maxTokenLength: number | null;
   readonly lowerCase: boolean;
   readonly stem: boolean;
   readonly removeStopWords: boolean;
-  /** In place of those of the language; null for these. */
+  /** Replace the stop words of the language; null to use those. */
   readonly customStopWords: readonly string[] | null;
   readonly asciiFolding: boolean;
   readonly minNgramLength: number;
   readonly maxNgramLength: number;
   readonly prefixOnly: boolean;
-  /** Documents of a block of postings: 128 or 256. */
+  /** Documents per block of postings: 128 or 256. */
   readonly blockSize: number;
 };
 
@@ -42,13 +42,13 @@ export const DEFAULT_TEXT_PARAMETERS: TextParameters = {
   blockSize: 128,
 };
 
-/** With the defaults of what is not given. */
-export const textParameters = (given: IndexTarget["parameters"]): TextParameters => ({
+/** Adds the defaults. */
+export const textParameters = (settings: IndexTarget["parameters"]): TextParameters => ({
   ...DEFAULT_TEXT_PARAMETERS,
-  ...given,
+  ...settings,
 });
 
-/** How text is cut where there is no index: into words, as they are. */
+/** Parameters for columns without an index: words, unchanged. */
 export const PLAIN_TEXT_PARAMETERS: TextParameters = {
   ...DEFAULT_TEXT_PARAMETERS,
   maxTokenLength: null,
@@ -83,28 +83,30 @@ export function formatTextParameters(parameters: TextParameters): string {
   });
 }
 
-/** @returns null for a text that says no such thing, or names a way to cut text that is not one of text */
+/**
+ * @returns null for invalid parameters, and for tokenizers of other data than text
+ */
 export function parseTextParameters(text: string): TextParameters | null {
   let json: unknown;
   try {
     json = parseBoundedJson(text);
   } catch {
-    // A text that is no JSON: parsing fails for no other reason.
+    // Parsing fails only for invalid JSON.
     return null;
   }
   if (typeof json !== "object" || json === null || Array.isArray(json)) return null;
-  const given = json as Record<string, unknown>;
-  if ((given.lance_tokenizer ?? "text") !== "text") return null;
-  const found: Record<string, unknown> = {};
+  const members = json as Record<string, unknown>;
+  if ((members.lance_tokenizer ?? "text") !== "text") return null;
+  const parameters: Record<string, unknown> = {};
   for (const [member, fallback] of Object.entries(DEFAULT_TEXT_PARAMETERS)) {
-    const value = given[KEYS[member as keyof TextParameters]];
-    if (member === "maxTokenLength" && value === null) found[member] = null;
-    else if (member === "customStopWords") found[member] = isTextList(value) ? value : null;
-    else if (value === undefined || value === null) found[member] = fallback;
+    const value = members[KEYS[member as keyof TextParameters]];
+    if (member === "maxTokenLength" && value === null) parameters[member] = null;
+    else if (member === "customStopWords") parameters[member] = isTextList(value) ? value : null;
+    else if (value === undefined || value === null) parameters[member] = fallback;
     else if (typeof value !== typeof (fallback ?? 0)) return null;
-    else found[member] = value;
+    else parameters[member] = value;
   }
-  return found as unknown as TextParameters;
+  return parameters as unknown as TextParameters;
 }
 
 const isTextList = (value: unknown): value is string[] =>

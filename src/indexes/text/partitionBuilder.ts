@@ -1,7 +1,4 @@
-/**
- * Collects the tokens of documents in memory, as one entry for each, and writes a partition of them when there are
- * many. An index has as many partitions as its texts take.
- */
+/** Collects tokens of documents in memory, and writes a partition when memory is full. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
@@ -16,19 +13,19 @@ import {
   type WrittenForm,
 } from "./postingEncoder.js";
 
-/** Entries of a partition, after which it is written: 16 bytes of memory each, half of it without positions. */
+/** Maximum entries of a partition, of 16 bytes each, or 8 without positions. */
 const MAX_ENTRIES = 14 * 2 ** 20;
-/** Bytes of different tokens, after which it is written, and they are forgotten. */
+/** Maximum bytes of distinct tokens, which are then forgotten. */
 const MAX_TOKEN_BYTES = 64 * 1024 * 1024;
-/** Bytes of memory of a token beside its text, about. */
+/** Approximate overhead of a token in bytes. */
 const TOKEN_OVERHEAD = 100;
-/** Entries that are kept in one piece of memory. */
+/** Entries per chunk of memory. */
 const CHUNK_ENTRIES = 2 ** 18;
-/** Entries between two looks at the clock: putting one in its place may be the first touch of a page of memory. */
+/** Entries between yields: scattering one may fault a memory page. */
 const STEP_ENTRIES = 8192;
-/** Tokens between two such looks. */
+/** Tokens between yields. */
 const STEP_TOKENS = 4096;
-/** Entries, and tokens, whose lists are encoded at once; a list of more entries is a piece by itself. */
+/** Limits on entries and tokens encoded at once; a longer list is encoded alone. */
 const PIECE_ENTRIES = 2 ** 18;
 const PIECE_TOKENS = 8192;
 
@@ -51,7 +48,7 @@ export class PartitionBuilder {
   #ids = new Uint32Array(2 * 1024);
   #lengths = new Uint32Array(1024);
   #documents = 0;
-  /** Where the entries of the document under way begin. */
+  /** First entry of the current document. */
   #documentStart = 0;
 
   constructor(target: IndexTarget, form: WrittenForm, firstId: number, bounds?: BuilderBounds) {
@@ -61,7 +58,7 @@ export class PartitionBuilder {
     this.#maxEntries = bounds?.maxEntries ?? MAX_ENTRIES;
   }
 
-  /** The number of a token, until {@link flush} says that they are others. */
+  /** Returns the number of a token, valid until {@link flush} returns true. */
   numberOf(token: string): number {
     let number = this.#tokens.get(token);
     if (number === undefined) {
@@ -72,12 +69,12 @@ export class PartitionBuilder {
     return number;
   }
 
-  /** A token of the document under way. */
+  /** Adds a token to the current document. */
   add(token: string, position: number): void {
     this.addNumber(this.numberOf(token), position);
   }
 
-  /** The same, by the number of the token. */
+  /** Adds a token by its number. */
   addNumber(number: number, position: number): void {
     const index = this.#entries % CHUNK_ENTRIES;
     const chunk = (this.#entries - index) / CHUNK_ENTRIES;
@@ -88,13 +85,13 @@ export class PartitionBuilder {
   }
 
   #makeRoom(chunk: number): void {
-    // Memory of the partition before is used again.
+    // Chunks of the last partition are reused.
     if (chunk < this.#entryTokens.length) return;
     this.#entryTokens.push(new Uint32Array(CHUNK_ENTRIES));
     if (this.#form.withPosition) this.#entryPositions.push(new Uint32Array(CHUNK_ENTRIES));
   }
 
-  /** Ends the document; one without tokens is left out. */
+  /** Ends the current document; documents without tokens are dropped. */
   endDocument(low: number, high: number): void {
     const length = this.#entries - this.#documentStart;
     if (length === 0) return;
@@ -113,8 +110,8 @@ export class PartitionBuilder {
   }
 
   /**
-   * Writes what was collected, if there is something.
-   * @returns whether tokens have other numbers from now on
+   * Writes the documents collected, if any.
+   * @returns true if token numbers restart
    */
   async flush(): Promise<boolean> {
     if (this.#documents === 0) return false;
@@ -123,7 +120,7 @@ export class PartitionBuilder {
     const lengths = new Uint32Array(memoryFor(workers, 4 * this.#documents));
     lengths.set(this.#lengths.subarray(0, this.#documents));
     const counts = await this.#counts();
-    const { tokens, starts } = await this.#places(counts);
+    const { tokens, starts } = await this.#firstEntries(counts);
     const entries = await this.#sorted(lengths, counts, starts);
     const files = await writePartition(this.#target, id, this.#form, {
       ids: this.#ids.slice(0, 2 * this.#documents),
@@ -142,7 +139,7 @@ export class PartitionBuilder {
     return true;
   }
 
-  /** How many entries each token has, by its number. */
+  /** Counts the entries of each token. */
   async #counts(): Promise<Uint32Array> {
     const counts = new Uint32Array(this.#tokens.size);
     for (const { tokens, count } of this.#chunks()) {
@@ -153,18 +150,18 @@ export class PartitionBuilder {
   }
 
   /**
-   * The tokens that the partition has, and where their entries begin; `places` of tokens by their numbers take the place of
-   * their counts.
+   * Returns the tokens with entries, and the first entry of each.
+   * @param counts entries by token number; on return, the first entry by token number
    */
-  async #places(places: Uint32Array): Promise<{ tokens: Uint8Array[]; starts: Uint32Array }> {
+  async #firstEntries(counts: Uint32Array): Promise<{ tokens: Uint8Array[]; starts: Uint32Array }> {
     const encoder = new TextEncoder();
     const tokens: Uint8Array[] = [];
     const starts = new Uint32Array(this.#tokens.size + 1);
     let number = 0;
     let start = 0;
     for (const token of this.#tokens.keys()) {
-      const count = places[number];
-      places[number++] = start;
+      const count = counts[number];
+      counts[number++] = start;
       start += count;
       if (number % STEP_TOKENS === 0) await yieldToEventLoop();
       if (count === 0) continue;
@@ -175,30 +172,30 @@ export class PartitionBuilder {
   }
 
   /**
-   * The entries by token, those of a token as they came.
-   * @param places where the next entry of each token belongs, by its number
+   * Sorts the entries by token, stable.
+   * @param next next entry by token number
    */
-  async #sorted(lengths: Uint32Array, places: Uint32Array, starts: Uint32Array): Promise<SortedEntries> {
+  async #sorted(lengths: Uint32Array, next: Uint32Array, starts: Uint32Array): Promise<SortedEntries> {
     const { workers } = this.#target;
     const memory = () => new Uint32Array(memoryFor(workers, 4 * this.#entries));
     const documents = memory();
     const positions = this.#form.withPosition ? memory() : null;
     let document = 0;
     let left = lengths[0];
-    for (const { tokens, positions: own, count } of this.#chunks()) {
+    for (const { tokens, positions: entryPositions, count } of this.#chunks()) {
       for (let entry = 0; entry < count; entry++) {
         if (left === 0) left = lengths[++document];
         left--;
-        const position = places[tokens[entry]]++;
+        const position = next[tokens[entry]]++;
         documents[position] = document;
-        if (positions !== null) positions[position] = own[entry];
+        if (positions !== null) positions[position] = entryPositions[entry];
       }
       await yieldToEventLoop();
     }
     return { documents, positions, starts };
   }
 
-  /** The entries, some at a time. */
+  /** Yields the entries in pieces. */
   *#chunks(): Generator<{ tokens: Uint32Array; positions: Uint32Array; count: number }> {
     for (let start = 0; start < this.#entries; start += STEP_ENTRIES) {
       const index = start % CHUNK_ENTRIES;
@@ -215,28 +212,28 @@ export class PartitionBuilder {
 
 const NO_POSITIONS = new Uint32Array(0);
 
-/** Memory that threads see where there are any. */
+/** Allocates memory, shared if there are threads. */
 const memoryFor = (workers: WorkerPool | undefined, byteLength: number): ArrayBuffer | SharedArrayBuffer =>
   (workers?.size ?? 0) > 0 ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength);
 
-/** The lists of all tokens, piece by piece. Threads encode the next ones while those before are written. */
+/** Yields the lists of all tokens in pieces. Threads encode ahead. */
 async function* encodedLists(
   { documents, positions, starts }: SortedEntries,
-  known: Omit<EntryPiece, keyof SortedEntries>,
+  common: Omit<EntryPiece, keyof SortedEntries>,
   workers: WorkerPool | undefined,
 ): AsyncGenerator<EncodedLists> {
   const pieces = [...piecesOf(starts)];
   const inputOf = (piece: number): EntryPiece => {
     const { from, to } = pieces[piece];
-    return { documents, positions, starts: starts.slice(from, to + 1), ...known };
+    return { documents, positions, starts: starts.slice(from, to + 1), ...common };
   };
   const threads = pieces.length > 1 ? (workers?.size ?? 0) : 0;
   const underWay: Promise<EncodedLists>[] = [];
-  let given = 0;
+  let started = 0;
   for (let piece = 0; piece < pieces.length; piece++) {
-    while (threads > 0 && given < Math.min(pieces.length, piece + 2 * threads)) {
-      const encoding = (workers as WorkerPool).run(ENCODE_POSTINGS, inputOf(given++));
-      // A failure is found where the piece is awaited, which may be later than it happens.
+    while (threads > 0 && started < Math.min(pieces.length, piece + 2 * threads)) {
+      const encoding = (workers as WorkerPool).run(ENCODE_POSTINGS, inputOf(started++));
+      // The await of the piece reports a failure.
       encoding.catch(() => undefined);
       underWay.push(encoding);
     }
@@ -245,7 +242,7 @@ async function* encodedLists(
   }
 }
 
-/** Tokens from one to before another. */
+/** Yields ranges of tokens. */
 function* piecesOf(starts: Uint32Array): Generator<{ readonly from: number; readonly to: number }> {
   const count = starts.length - 1;
   for (let from = 0, to = 0; from < count; from = to) {

@@ -1,4 +1,4 @@
-/** Writes the files of a partition (textPartition.ts), with the tokens as a sorted list and without impacts. */
+/** Writes the files of a partition (textPartition.ts): tokens as a sorted list, postings without impacts. */
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
@@ -22,10 +22,10 @@ import type { EncodedLists, WrittenForm } from "./postingEncoder.js";
 import type { Corpus } from "./score.js";
 import { partitionFiles } from "./textPartition.js";
 
-/** Tokens that are handed on at once. */
+/** Tokens per batch. */
 const BATCH_ROWS = 8192;
 
-/** The metadata that says how postings are laid out. */
+/** Returns the metadata about the layout of postings. */
 export const formTexts = ({ blockSize, withPosition }: WrittenForm): [string, string][] => [
   ["posting_tail_codec", "varint_delta_v1"],
   ["format_version", blockSize === 256 ? "3" : "2"],
@@ -42,9 +42,9 @@ export interface PartitionContent {
   /** Row ids, as pairs of words. */
   readonly ids: Uint32Array;
   readonly lengths: Uint32Array;
-  /** Tokens by their ids. */
+  /** Tokens by id. */
   readonly tokens: readonly Uint8Array[];
-  /** The lists of the tokens, in the order of ids, piece by piece. */
+  /** Yields the lists of the tokens by id, in pieces. */
   lists(corpus: Corpus): AsyncIterable<EncodedLists>;
 }
 
@@ -93,7 +93,7 @@ export function setTexts(file: DataFileWriter, texts: readonly (readonly [string
   for (const [name, text] of texts) file.addMetadata(name, text);
 }
 
-/** One batch, unless it is empty. */
+/** Yields one batch, unless it is empty. */
 export async function* once(columns: readonly Column[]): AsyncGenerator<InputBatch, void, undefined> {
   if (columns[0].length > 0) yield { columns, rowCount: columns[0].length };
 }
@@ -135,7 +135,7 @@ async function* invertBatches(
   }
 }
 
-/** A batch of the columns of the file of postings. */
+/** Makes a batch of the postings file. */
 function invertBatch({
   count,
   scores,

@@ -1,40 +1,40 @@
-/** The plain form of the kernel that finds the numbers of words (wordNumbers.ts), of texts in ASCII only. */
+/** JavaScript form of the word kernel (wordNumbers.ts), for ASCII texts. */
 
 import { enlarged } from "../../bytes/growing.js";
 import type { Analyzer } from "./analyzer.js";
 import { isWordByte } from "./analyzer.js";
 
-/** Different words that are remembered, after which all are forgotten. */
+/** Maximum number of remembered words; beyond it, all are forgotten. */
 const MAX_WORDS = 2 ** 18;
-/** Bytes of them. */
+/** Maximum bytes of remembered words. */
 const MAX_BYTES = 4 * 2 ** 20;
-/** Four slots for each word at most. */
+/** Keeps the table at most a quarter full. */
 const SLOTS = 4 * MAX_WORDS;
-/** A word that leaves no token. */
+/** Marks a word without a token. */
 const NONE = -1;
 
 const DECODER = new TextDecoder();
 const IS_WORD = Uint8Array.from({ length: 256 }, (_, byte) => (isWordByte(byte) ? 1 : 0));
 
-/** Takes a token of a text by its number. */
+/** Receives the number of a token and its position. */
 export type UseNumber = (number: number, position: number) => void;
 
 export interface WordNumbers {
-  /** Says that the memory of texts may hold others than before. */
+  /** Announces that the memory of texts may have changed. */
   beginTexts(): void;
   /**
-   * Calls `use` with the tokens of a text from `start` to before `end`, in their order.
-   * @returns whether it did; not where the text is one for the analyzer
+   * Passes the tokens of the text in `[start, end)` to `use`, in order.
+   * @returns false without effect if the text needs the analyzer
    */
   each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean;
-  /** Forgets the numbers: tokens have others from now on. */
+  /** Forgets all numbers: tokens are renumbered. */
   forget(): void;
 }
 
 export class PlainWordNumbers implements WordNumbers {
   readonly #analyzer: Analyzer;
   readonly #numberOf: (token: string) => number;
-  /** By hash: 1 + the number of a remembered word; 0 for none. */
+  /** Number of a word plus 1 by hash; 0 if free. */
   readonly #slots = new Uint32Array(SLOTS);
   readonly #hashes = new Uint32Array(MAX_WORDS);
   readonly #ends = new Uint32Array(MAX_WORDS + 1);
@@ -42,7 +42,9 @@ export class PlainWordNumbers implements WordNumbers {
   #bytes = new Uint8Array(64 * 1024);
   #count = 0;
 
-  /** @param numberOf the number of a token; the same until {@link forget} */
+  /**
+   * @param numberOf returns the number of a token, constant until {@link forget}
+   */
   constructor(analyzer: Analyzer, numberOf: (token: string) => number) {
     this.#analyzer = analyzer;
     this.#numberOf = numberOf;
@@ -50,16 +52,11 @@ export class PlainWordNumbers implements WordNumbers {
 
   beginTexts(): void {}
 
-  /** Forgets the numbers: tokens have others from now on. */
   forget(): void {
     this.#slots.fill(0);
     this.#count = 0;
   }
 
-  /**
-   * Calls `use` with the tokens of a text from `start` to before `end`, in their order.
-   * @returns whether it did; not where the text has bytes that are not ASCII
-   */
   each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean {
     for (let offset = start; offset < end; offset++) if (bytes[offset] >= 0x80) return false;
     let position = 0;
@@ -94,9 +91,9 @@ export class PlainWordNumbers implements WordNumbers {
   #isSame(position: number, bytes: Uint8Array, start: number, end: number): boolean {
     const from = this.#ends[position];
     if (this.#ends[position + 1] - from !== end - start) return false;
-    const own = this.#bytes;
+    const known = this.#bytes;
     for (let offset = start, to = from; offset < end; offset++, to++)
-      if (bytes[offset] !== own[to]) return false;
+      if (bytes[offset] !== known[to]) return false;
     return true;
   }
 

@@ -1,25 +1,24 @@
-/** Positions of a token in its documents, block by block, as files have them. */
+/** Positions of a token in its documents, as stored. */
 
 import { concatWords } from "../../bytes/concatWords.js";
 import { CorruptFileError } from "../../errors.js";
 import { decodeDocumentPositions, decodePositions } from "./postingBlocks.js";
 
-/** Positions of a token in its documents. */
 export interface BlockedPositions {
-  /** Number of blocks of documents; null where the positions are not cut into blocks. */
+  /** Number of blocks of documents; null if positions have no blocks. */
   readonly blockCount: number | null;
   /** Approximate bytes of memory. */
   readonly byteLength: number;
   /**
-   * The positions in the documents of one block, one document after the other.
-   * @param firstDocument number of documents in the blocks before
+   * Returns the positions in one block's documents, document by document.
+   * @param firstDocument number of documents in earlier blocks
    * @param frequencies of the documents of the block
    * @throws CorruptFileError
    */
   ofBlock(block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array;
 }
 
-/** A stream of bytes, and where each block's positions begin. */
+/** A byte stream with the start of each block. */
 export class PackedPositions implements BlockedPositions {
   readonly #bytes: Uint8Array;
   readonly #offsets: Uint32Array;
@@ -49,7 +48,7 @@ export class PackedPositions implements BlockedPositions {
   }
 }
 
-/** A list of pieces for each document: what LanceDB before 0.31 wrote. */
+/** A list of pieces per document, as LanceDB before 0.31 wrote. */
 export class ListedPositions implements BlockedPositions {
   readonly blockCount = null;
   readonly #documents: readonly (readonly Uint8Array[])[];
@@ -75,14 +74,14 @@ export class ListedPositions implements BlockedPositions {
   }
 }
 
-/** Bytes of memory of a piece beside its own. */
+/** Overhead of a piece in bytes. */
 const PIECE_BYTES = 112;
 
-/** All positions, one document after the other: what LanceDB before 0.21 wrote. */
+/** All positions, document by document, as LanceDB before 0.21 wrote. */
 export class PlainPositions implements BlockedPositions {
   readonly blockCount = null;
   readonly #positions: Uint32Array;
-  /** Where those of each document begin. */
+  /** First position of each document. */
   readonly #starts: Uint32Array;
   readonly #path: string;
 

@@ -1,17 +1,16 @@
 /**
- * Decodes the documents of a token, as its row of the file of postings has them (postingEncoder.ts writes them): ascending
- * document numbers with the number of times the token is in each, cut into blocks of 128 or 256 and a rest, the tail. All
- * little-endian:
+ * Decodes posting lists (postingEncoder.ts encodes them): ascending documents and their frequencies, in
+ * blocks of 128 or 256 and a shorter tail. All numbers are little-endian:
  *
- *     block of 128    f32 highest score; u32 first document; u8 width; packed deltas; u8 width; packed frequencies
+ *     block of 128    f32 maximum score; u32 first document; u8 width; packed deltas; u8 width; packed frequencies
  *     block of 256    u32 first document; u8 width; packed deltas;
  *                     u8 width; u8 exceptionCount; packed low bits of frequencies;
  *                     exceptionCount times { u8 index; varint of the high bits }
- *     tail            f32 highest score (in indexes with blocks of 128 only);
+ *     tail            f32 maximum score (only with blocks of 128);
  *                     varint_delta_v1: first document and deltas, then frequencies, as varints
  *                     fixed32_v1: documents, then frequencies, as u32
  *
- * Packed numbers of a width of w bits: value i belongs to lane i mod L (L = count / 32). Each lane is a stream of 32
+ * Packed numbers of w bits: value i belongs to lane i mod L (L = count / 32). Each lane is a stream of 32
  * numbers, low bits first, in w words; word k of lane l is word k · L + l.
  */
 
@@ -30,22 +29,22 @@ export interface PostingForm {
   readonly tail: TailCodec;
 }
 
-/** Reads numbers from bytes, none of which is trusted. */
+/** Reads numbers from untrusted bytes. */
 class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #path: string;
-  at: number;
+  offset: number;
 
-  constructor(bytes: Uint8Array, path: string, index = 0) {
+  constructor(bytes: Uint8Array, path: string, offset = 0) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#path = path;
-    this.at = index;
+    this.offset = offset;
   }
 
   get left(): number {
-    return this.#bytes.length - this.at;
+    return this.#bytes.length - this.offset;
   }
 
   fail(reason: string): never {
@@ -53,9 +52,9 @@ class ByteReader {
   }
 
   need(length: number): number {
-    const start = this.at;
+    const start = this.offset;
     if (length > this.left) this.fail("they end too early");
-    this.at += length;
+    this.offset += length;
     return start;
   }
 
@@ -84,7 +83,7 @@ class ByteReader {
     return this.fail("a number has too many bits");
   }
 
-  /** Unpacks 32 numbers of each lane. */
+  /** Unpacks 32 numbers per lane. */
   packed(lanes: number, width: number, out: Uint32Array, start: number): void {
     if (width > 32) this.fail(`numbers of ${width} bits`);
     const count = 32 * lanes;
@@ -114,17 +113,19 @@ class ByteReader {
   }
 }
 
-/** Holds packed numbers while they are unpacked; the widest are of 32 bits in 8 lanes, and a word is read beyond. */
+/** Scratch words for packed numbers: at most 32 bits in 8 lanes, plus one word read beyond. */
 const WORDS = new Uint32Array(32 * 8 + 8);
 const WORD_BYTES = new Uint8Array(WORDS.buffer);
 
-/** Documents of a token as they are unpacked; {@link unpackBlock} fills them. */
+/** Target of {@link unpackBlock}. */
 export interface PostingArrays {
   readonly documents: Uint32Array;
   readonly frequencies: Uint32Array;
 }
 
-/** @throws CorruptFileError where a token can't have so many blocks */
+/**
+ * @throws CorruptFileError for an impossible number of blocks
+ */
 export function checkBlockCount(
   blockCount: number,
   count: number,
@@ -136,7 +137,7 @@ export function checkBlockCount(
   throw new CorruptFileError(path, 0, `postings: ${count} documents in ${blockCount} blocks`);
 }
 
-/** What can be told of a block without unpacking it. */
+/** Returns the first document and the maximum score of a block without unpacking it. */
 export function blockHead(
   block: Uint8Array,
   isTail: boolean,
@@ -150,10 +151,10 @@ export function blockHead(
 }
 
 /**
- * Unpacks one block.
- * @param count documents of the block; fewer than a block has in the last one of a token
- * @param slot where they are put
- * @throws CorruptFileError where they do not ascend, or are not below `documentCount`
+ * Unpacks a block.
+ * @param count documents of the block, fewer in the tail
+ * @param slot first index in the target
+ * @throws CorruptFileError if documents do not ascend, or exceed `documentCount`
  */
 export function unpackBlock(
   block: Uint8Array,
@@ -219,16 +220,14 @@ function readTail(
   }
 }
 
-// ------------------------------------------------------------------------------------------------- positions
-
-/** Numbers of a group of positions that are packed. */
+/** Packed positions per group. */
 const GROUP = 128;
 const GROUP_LANES = 4;
 
 /**
- * The positions of a token in the documents of one block: for each document the first, then differences.
+ * Decodes the positions of a token in one block's documents: the first of each document, then deltas.
  * @param frequencies of the documents of the block
- * @returns the positions of all documents, one document after the other
+ * @returns the positions, document by document
  * @throws CorruptFileError
  */
 export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, path: string): Uint32Array {
@@ -251,8 +250,8 @@ export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, pat
 }
 
 /**
- * The positions of a token in one document, as LanceDB before 0.31 wrote them: a u32 with their number, blocks of 128 packed
- * as documents are, and a rest of u32.
+ * Decodes the positions of a token in one document, as LanceDB before 0.31 wrote: u32 count, blocks of 128
+ * packed like documents, and a tail of u32.
  * @throws CorruptFileError
  */
 export function decodeDocumentPositions(

@@ -1,49 +1,49 @@
 /**
- * Encodes the documents of tokens, as postingBlocks.ts shows their blocks: the lists of many tokens into one piece of memory,
- * since most tokens have few documents, and objects for each would cost more than their bytes.
+ * Encodes posting lists (postingBlocks.ts shows the blocks). The lists of many tokens share memory, since
+ * most are short and an object each would cost more than their bytes.
  */
 
 import type { Task } from "../../async/workerPool.js";
 import { enlarged, NumberList } from "../../bytes/growing.js";
 import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
 
-/** How postings are written: with tails of varints. */
+/** Layout of written postings; tails are varints. */
 export interface WrittenForm {
   readonly blockSize: number;
   readonly withPosition: boolean;
 }
 
-/** The lists of some tokens, each a row of the file of postings. Those of the token at a place end where the next begin. */
+/** Lists of some tokens, each a row of the postings file. */
 export interface EncodedLists {
   readonly count: number;
-  /** Of each token: its highest score, and its number of documents. */
+  /** Maximum score and number of documents of each token. */
   readonly scores: Float32Array;
   readonly documentCounts: Uint32Array;
-  /** The first block of each token, and behind the last. */
+  /** First block of each token, then the number of blocks. */
   readonly blockStarts: Int32Array;
-  /** Where each block begins in the bytes, and where the last ends. */
+  /** First byte of each block, then the number of bytes. */
   readonly byteStarts: Uint32Array;
   readonly bytes: Uint8Array;
-  /** Null where they are not wanted. */
+  /** Null for indexes without positions. */
   readonly positions: EncodedPositions | null;
 }
 
 export interface EncodedPositions {
-  /** Where those of each token begin in the bytes, and where the last end. */
+  /** First byte of each token, then the number of bytes. */
   readonly starts: Uint32Array;
-  /** Where those of each block begin, from where those of its token do. */
+  /** First byte of each block, relative to its token. */
   readonly blockOffsets: Uint32Array;
   readonly bytes: Uint8Array;
 }
 
-/** Numbers of a group of positions that are packed. */
+/** Packed positions per group. */
 const GROUP = 128;
 const GROUP_LANES = 4;
 const FIRST_BYTES = 64 * 1024;
-/** Bytes of a number as a varint, at most. */
+/** Maximum bytes of a varint. */
 const VARINT_BYTES = 5;
 
-/** Holds a block while it is packed: 32 numbers of up to 32 bits in 8 lanes. */
+/** Scratch words of a packed block: 32 numbers of up to 32 bits in 8 lanes. */
 const WORDS = new Uint32Array(32 * 8);
 const WORD_BYTES = new Uint8Array(WORDS.buffer);
 
@@ -75,7 +75,7 @@ class Bytes {
     this.length += 4;
   }
 
-  /** Of some numbers. */
+  /** Writes varints. */
   varints(numbers: Uint32Array, start: number, end: number): void {
     this.room(VARINT_BYTES * (end - start));
     const bytes = this.#bytes;
@@ -92,8 +92,8 @@ class Bytes {
   }
 
   /**
-   * Packs 32 numbers of each lane, with the width before them.
-   * @param between a byte that follows the width; -1 for none
+   * Packs 32 numbers per lane after their width.
+   * @param between byte after the width; -1 for none
    */
   packed(lanes: number, numbers: Uint32Array, start: number, between = -1): void {
     const count = 32 * lanes;
@@ -115,7 +115,7 @@ class Bytes {
   }
 }
 
-/** Packs every so manieth number, 32 of them, into the words of a lane. */
+/** Packs 32 numbers, `lanes` apart, into the words of a lane. */
 function packLane(numbers: Uint32Array, start: number, lanes: number, width: number, lane: number): void {
   let position = lane;
   let word = 0;
@@ -151,7 +151,9 @@ export class PostingEncoder {
   readonly #float = new Float32Array(1);
   readonly #floatBits = new Uint32Array(this.#float.buffer);
 
-  /** @param lengths tokens of each document */
+  /**
+   * @param lengths number of tokens of each document
+   */
   constructor(form: WrittenForm, corpus: Corpus, lengths: Uint32Array) {
     this.#form = form;
     this.#corpus = corpus;
@@ -162,7 +164,7 @@ export class PostingEncoder {
     this.#deltas = new Uint32Array(form.blockSize);
   }
 
-  /** Tokens that were added since the last {@link finish}. */
+  /** Number of tokens since the last {@link finish}. */
   get count(): number {
     return this.#counts.length;
   }
@@ -173,8 +175,8 @@ export class PostingEncoder {
 
   /**
    * Adds a token.
-   * @param documents that have it, ascending, and how often; `count` of them
-   * @param positions in these documents, one document after the other, from `positionStart` on
+   * @param documents ascending; `count` of them, with `frequencies`
+   * @param positions document by document, from `positionStart` on
    */
   add(
     documents: Uint32Array,
@@ -200,7 +202,7 @@ export class PostingEncoder {
     if (withPosition && positions !== null) this.#addPositions(frequencies, count, positions, positionStart);
   }
 
-  /** The highest score of a block, a little more than it is: scores that are too low hide documents. */
+  /** Returns the maximum score of a block, rounded up: a lower one would hide documents. */
   #blockScore(
     documents: Uint32Array,
     frequencies: Uint32Array,
@@ -232,7 +234,7 @@ export class PostingEncoder {
     if (isFull) {
       bytes.word(documents[start]);
       bytes.packed(blockSize / 32, deltas, 0);
-      // Frequencies of a block of 256 have all their bits in the packed part, and no exceptions.
+      // Frequencies in blocks of 256 are packed whole, without exceptions.
       bytes.packed(blockSize / 32, frequencies, start, blockSize === 128 ? -1 : 0);
     } else {
       bytes.varints(deltas, 0, end - start);
@@ -240,7 +242,7 @@ export class PostingEncoder {
     }
   }
 
-  /** The positions of a token in the documents of each block: for each document the first, then differences. */
+  /** Encodes positions block by block: the first of each document, then deltas. */
   #addPositions(
     frequencies: Uint32Array,
     count: number,
@@ -263,7 +265,9 @@ export class PostingEncoder {
     }
   }
 
-  /** @returns how many positions the documents have */
+  /**
+   * @returns the number of positions
+   */
   #takeDeltas(
     frequencies: Uint32Array,
     start: number,
@@ -287,7 +291,7 @@ export class PostingEncoder {
     return length;
   }
 
-  /** What was added. */
+  /** Returns the encoded lists. */
   finish(): EncodedLists {
     this.#blockStarts.push(this.#byteStarts.length);
     this.#byteStarts.push(this.#bytes.length);
@@ -310,24 +314,22 @@ export class PostingEncoder {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- entries
-
-/** Tokens of documents, sorted by token; a document that has a token several times has as many entries, side by side. */
+/** Entries of documents, sorted by token; a repeated token has adjacent entries. */
 export interface SortedEntries {
   readonly documents: Uint32Array;
   readonly positions: Uint32Array | null;
-  /** Where the entries of each token begin, and where those of the last end. */
+  /** First entry of each token, then the number of entries. */
   readonly starts: Uint32Array;
 }
 
 export interface EntryPiece extends SortedEntries {
   readonly form: WrittenForm;
   readonly corpus: Corpus;
-  /** Tokens of each document. */
+  /** Number of tokens of each document. */
   readonly lengths: Uint32Array;
 }
 
-/** Encodes the lists of some tokens; a thread may do it. */
+/** Encodes the lists of some tokens, in a thread if there is one. */
 export const ENCODE_POSTINGS: Task<EntryPiece, EncodedLists> = {
   name: "encodePostings",
   run: encodeEntries,
@@ -348,7 +350,7 @@ function encodeEntries({ documents, positions, starts, form, corpus, lengths }: 
   for (let token = 0; token + 1 < starts.length; token++) {
     most = Math.max(most, starts[token + 1] - starts[token]);
   }
-  const own = new Uint32Array(most);
+  const tokenDocuments = new Uint32Array(most);
   const frequencies = new Uint32Array(most);
   for (let token = 0; token + 1 < starts.length; token++) {
     const start = starts[token];
@@ -359,12 +361,12 @@ function encodeEntries({ documents, positions, starts, form, corpus, lengths }: 
       const document = documents[entry];
       if (document === last) frequencies[count - 1]++;
       else {
-        own[count] = document;
+        tokenDocuments[count] = document;
         frequencies[count++] = 1;
         last = document;
       }
     }
-    encoder.add(own, frequencies, count, positions, start);
+    encoder.add(tokenDocuments, frequencies, count, positions, start);
   }
   return encoder.finish();
 }

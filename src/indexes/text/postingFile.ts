@@ -1,10 +1,9 @@
 /**
- * The file of postings of a partition, as searches and merges read it: lists of documents by token. Releases of LanceDB
- * have laid it out in three ways:
+ * The postings file of a partition. LanceDB has used three layouts:
  *
- *     since 0.31   _posting list<large_binary>, _max_score f32, _length u32     row: a token, by its id
+ *     since 0.31   _posting list<large_binary>, _max_score f32, _length u32     row: a token, by id
  *                  _compressed_position large_binary, _position_block_offset list<u32>, with positions
- *     0.21 - 0.30  the same, with _position list<list<large_binary>> in place of the last two: a list for each document
+ *     0.21 - 0.30  _position list<list<large_binary>> in place of the last two: a list per document
  *     before 0.21  formerPostings.ts
  */
 
@@ -19,18 +18,18 @@ import { type BlockedPositions, ListedPositions, PackedPositions } from "./posit
 import type { PostingForm } from "./postingBlocks.js";
 import { PostingList } from "./postingList.js";
 
-/** How positions are laid out; null where there are none. */
+/** Layout of positions; null without positions. */
 export type PositionLayout = "packed" | "listed" | null;
 
 export interface PostingFile {
   readonly path: string;
-  /** Begins the keys of what is cached of the file. */
+  /** Prefix of the file's cache keys. */
   readonly cacheKey: string;
-  /** Number of tokens that have a list, by their ids from 0 on. */
+  /** Number of tokens; ids count from 0. */
   readonly tokenCount: number;
   /**
-   * The lists of some tokens, still packed.
-   * @param ids ascending and each once
+   * Reads the packed lists of tokens.
+   * @param ids ascending and distinct
    * @throws CorruptFileError
    */
   lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]>;
@@ -41,7 +40,7 @@ const POSITION_COLUMNS = {
   packed: ["_compressed_position", "_position_block_offset"],
   listed: ["_position"],
 } as const;
-/** Lists between two looks at the clock. */
+/** Lists between yields. */
 const STEP_LISTS = 128;
 
 export class StoredPostings implements PostingFile {
@@ -57,7 +56,9 @@ export class StoredPostings implements PostingFile {
     this.#documentCount = documentCount;
   }
 
-  /** @throws UnsupportedError for a file that is laid out in another way; CorruptFileError */
+  /**
+   * @throws UnsupportedError for another layout; CorruptFileError
+   */
   static async open(
     files: IndexFiles,
     name: string,
@@ -100,7 +101,7 @@ export class StoredPostings implements PostingFile {
     const pace = new Pace(STEP_LISTS);
     const lists: PostingList[] = [];
     for (let row = 0; row < ids.length; row++) {
-      // Of many rows read at once, one that is kept would keep all.
+      // Copies each row, since a cached view would keep all rows of the read.
       const children = columns.map((column) => takeColumn(column, Uint32Array.of(row)));
       lists.push(this.#listOf(children, layout));
       if (pace.isStep()) await yieldToEventLoop();
@@ -141,7 +142,7 @@ function positionsOf(
 const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
   areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
 
-/** Values of a column of bytes. */
+/** Returns the values of a binary column. */
 export function byteValues(column: Column, start = 0, end = column.length): Uint8Array[] {
   if (column.kind === "null" && column.length === 0) return [];
   if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);

@@ -1,6 +1,6 @@
 /**
- * The documents of one token in a partition, unpacked block by block when a query comes to them. What was unpacked of a list
- * that is not too long is kept with it: frequent words are in many queries.
+ * The posting list of a token in a partition. Blocks unpack when a query visits them. Lists below a size
+ * limit keep the unpacked blocks, since frequent words recur in queries.
  */
 
 import { countSetBits } from "../../bytes/bits.js";
@@ -19,67 +19,67 @@ import {
   unpackBlock,
 } from "./postingBlocks.js";
 import type { LengthTerms } from "./score.js";
-import { putImpacts, SHARE_BYTES } from "./score.js";
+import { IMPACT_VALUES, putImpacts } from "./score.js";
 
 export interface PostingSource {
   readonly blocks: readonly Uint8Array[];
-  /** Documents, as the file says. */
+  /** Number of documents, as stored. */
   readonly count: number;
-  /** Documents of the partition. */
+  /** Number of documents of the partition. */
   readonly documentCount: number;
   readonly form: PostingForm;
-  /** Null where they were not asked for. */
+  /** Null if not requested. */
   readonly positions: BlockedPositions | null;
-  /** Of the file, for errors. */
+  /** Path of the file, for errors. */
   readonly path: string;
 }
 
-/** Documents of a block: what the arrays have from `start` to before `end`. */
+/** Documents of a block, in `[start, end)` of the arrays. */
 export interface BlockView extends PostingArrays {
   readonly start: number;
   readonly end: number;
 }
 
-/** Positions of a token in the documents of a block, one document after the other. */
+/** Positions of a token in a block's documents, document by document. */
 export interface BlockPositions {
   readonly positions: Uint32Array;
-  /** Where those of each document begin, from `first` on, and behind them where those of the last end. */
+  /** First position of each document, from index `first` on, then the end of the last. */
   readonly starts: Uint32Array;
   readonly first: number;
 }
 
-/** What the shares of documents depend on, beside what a list knows of them. */
+/** Inputs of impacts besides the list. */
 export interface DocumentLengths extends LengthTerms {
-  /** Tokens of each document of the partition. */
+  /** Number of tokens of each document of the partition. */
   readonly lengths: Uint32Array;
 }
 
-/** The shares (score.ts) of all documents of a list. */
+/** Impacts (score.ts) of all documents of a list. */
 export interface DocumentImpacts {
   readonly documents: Uint32Array;
-  /** Of each of these. */
+  /** Impact of each document. */
   readonly impacts: Uint8Array;
-  /** By share, how many documents have it. */
+  /** Number of documents by impact. */
   readonly counts: Uint32Array;
 }
 
-/** Most documents of a list that keeps them: 13 MiB, with their lengths and shares. */
+/** Maximum documents of a list that keeps its blocks: 13 MiB, with lengths and impacts. */
 const MAX_KEPT = 2 ** 20;
-/** Most documents of a list that keeps positions: where those of each begin takes 2 MiB. */
+/** Maximum documents of a list that keeps positions, whose starts take 2 MiB. */
 const MAX_KEPT_STARTS = 2 ** 19;
-/** Most positions that it keeps: 6 MiB. */
+/** Maximum positions that a list keeps: 6 MiB. */
 const MAX_KEPT_POSITIONS = 3 * 2 ** 19;
 const FIRST_KEPT_POSITIONS = 1024;
-/** Of fewer than one in so many documents, no bits are kept: they would take more than the documents themselves. */
+/** A list with a smaller fraction of the documents keeps no bits, which would exceed the documents. */
 const SPARSE = 64;
-/** What may be kept of a block. */
-const [DOCUMENTS, SHARES, BITS, POSITIONS, LENGTHS] = [1, 2, 4, 8, 16];
-/** The place of no document. */
-const NOWHERE = 0xffffffff;
-/** Bytes of memory of a block beside its own. */
+/** Flags of what a block keeps. */
+const [DOCUMENTS, IMPACTS, BITS, POSITIONS, LENGTHS] = [1, 2, 4, 8, 16];
+/** Marks a word without documents. */
+const NO_DOCUMENT = 0xffffffff;
+/** Overhead of a block in bytes. */
 const BLOCK_OVERHEAD = 112;
 
-/** For {@link PostingList.view} of lists that keep their documents: nobody else need have memory for them. */
+/** Scratch arrays for {@link PostingList.view} of lists that keep their blocks. */
 const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 export class PostingList implements KeptPostings {
@@ -87,33 +87,35 @@ export class PostingList implements KeptPostings {
   readonly #source: PostingSource;
   readonly count: number;
   readonly blockCount: number;
-  /** The first document of each block, ascending. */
+  /** First document of each block. */
   readonly firsts: Uint32Array;
-  /** The highest score of each block as the file has it; Infinity where it has none. */
+  /** Stored maximum score of each block; Infinity if absent. */
   readonly scores: Float32Array;
   readonly #packedBytes: number;
-  /** All documents, as far as they were unpacked; null where nothing was, or they are too many. */
+  /** Unpacked documents; null if none, or not kept. */
   #kept: PostingArrays | null = null;
-  /** What is kept of each block. */
+  /** Kept flags by block. */
   readonly #isKept: Uint8Array;
-  /** Shares of the documents that are kept, and the terms that they were computed with. */
+  /** Impacts of the unpacked documents, and their length terms. */
   #impacts: Uint8Array | null = null;
   #terms: LengthTerms = { base: 0, perToken: 0 };
-  /** How many documents have each share; null until those of all blocks were counted. */
-  #shareCounts: Uint32Array | null = null;
-  /** Tokens of the documents that are kept. */
+  /** Number of documents by impact; null until all blocks are counted. */
+  #impactCounts: Uint32Array | null = null;
+  /** Number of tokens of each unpacked document. */
   #lengths: Uint32Array | null = null;
-  /** A bit for each document of the partition that is in a block of which it is kept. */
+  /** Bit per document of the partition, set for documents of kept blocks. */
   #bits: Uint32Array | null = null;
-  /** For each word of bits, the place of the first document among the list's that has a bit there. */
-  #bitPlaces: Uint32Array | null = null;
-  /** Positions that are kept, block by block in the order in which they were asked for. */
+  /** List index of the first document in each word of bits. */
+  #wordFirsts: Uint32Array | null = null;
+  /** Kept positions, block by block in the order of requests. */
   #positions = new Uint32Array(0);
   #positionCount = 0;
-  /** Where those of each document begin, and behind those of each block where its last ones end. */
+  /** First position of each document, then the end of each block. */
   #starts: Uint32Array | null = null;
 
-  /** @throws CorruptFileError */
+  /**
+   * @throws CorruptFileError
+   */
   constructor(source: PostingSource) {
     const { blocks, count, documentCount, form, positions, path } = source;
     checkBlockCount(blocks.length, count, documentCount, form, path);
@@ -143,17 +145,20 @@ export class PostingList implements KeptPostings {
     return this.#packedBytes + kept * this.count + bits + positions;
   }
 
-  /** Arrays for the documents of a block, as {@link view} needs them: empty where the list keeps its documents. */
-  ownArrays(): PostingArrays {
+  /** Allocates scratch arrays for {@link view}; empty if the list keeps its blocks. */
+  scratchArrays(): PostingArrays {
     if (this.count <= MAX_KEPT) return NO_ARRAYS;
     return { documents: new Uint32Array(this.blockSize), frequencies: new Uint32Array(this.blockSize) };
   }
 
-  /** @param own arrays of {@link ownArrays}; their owner goes on with one block */
-  view(block: number, own: PostingArrays): BlockView {
+  /**
+   * Returns the documents of a block. @param scratch arrays of {@link scratchArrays}, which hold one block at
+   * a time
+   */
+  view(block: number, scratch: PostingArrays): BlockView {
     if (this.count > MAX_KEPT) {
-      const end = this.read(block, own);
-      return { documents: own.documents, frequencies: own.frequencies, start: 0, end };
+      const end = this.read(block, scratch);
+      return { documents: scratch.documents, frequencies: scratch.frequencies, start: 0, end };
     }
     const start = block * this.blockSize;
     const end = start + this.sizeOf(block);
@@ -167,27 +172,28 @@ export class PostingList implements KeptPostings {
   }
 
   /**
-   * The shares (score.ts) of the documents of a block, where {@link view} has these; null where the list does not keep them.
+   * Returns the impacts (score.ts) of a block, at the indices of {@link view}; null if the list does not keep
+   * its blocks.
    */
   impacts(block: number, terms: DocumentLengths): Uint8Array | null {
     if (this.#kept === null) return null;
     const { base, perToken } = this.#terms;
     if (this.#impacts === null || base !== terms.base || perToken !== terms.perToken) {
-      // How long texts are on average may change with the version that is searched.
+      // The average length may change with the searched version.
       this.#impacts ??= new Uint8Array(this.count);
       this.#terms = { base: terms.base, perToken: terms.perToken };
-      this.#shareCounts = null;
-      for (let offset = 0; offset < this.blockCount; offset++) this.#isKept[offset] &= ~SHARES;
+      this.#impactCounts = null;
+      for (let offset = 0; offset < this.blockCount; offset++) this.#isKept[offset] &= ~IMPACTS;
     }
-    if ((this.#isKept[block] & SHARES) === 0) {
+    if ((this.#isKept[block] & IMPACTS) === 0) {
       const { documents, frequencies, start, end } = this.view(block, this.#kept);
       putImpacts(this.#impacts, documents, frequencies, start, end, terms, terms.lengths);
-      this.#isKept[block] |= SHARES;
+      this.#isKept[block] |= IMPACTS;
     }
     return this.#impacts;
   }
 
-  /** All documents with their shares, and how many have each; null where the list does not keep them. */
+  /** Returns all documents with their impacts; null if the list does not keep its blocks. */
   allImpacts(terms: DocumentLengths): DocumentImpacts | null {
     for (let block = 0; block < this.blockCount; block++) {
       this.view(block, NO_ARRAYS);
@@ -195,18 +201,18 @@ export class PostingList implements KeptPostings {
     }
     const [kept, impacts] = [this.#kept, this.#impacts];
     if (kept === null || impacts === null) return null;
-    if (this.#shareCounts === null) {
-      const counts = new Uint32Array(SHARE_BYTES);
+    if (this.#impactCounts === null) {
+      const counts = new Uint32Array(IMPACT_VALUES);
       for (let index = 0; index < impacts.length; index++) counts[impacts[index]]++;
-      this.#shareCounts = counts;
+      this.#impactCounts = counts;
     }
-    return { documents: kept.documents, impacts, counts: this.#shareCounts };
+    return { documents: kept.documents, impacts, counts: this.#impactCounts };
   }
 
   /**
-   * The tokens of the documents of a block, at the places where {@link view} has these: side by side, where those of all
-   * documents are far apart in memory. Null where the list does not keep them.
-   * @param all of each document of the partition
+   * Returns the lengths of a block's documents, at the indices of {@link view}: contiguous, while those of
+   * the partition are scattered. Null if the list does not keep its blocks.
+   * @param all lengths of the partition's documents
    */
   lengths(block: number, all: Uint32Array): Uint32Array | null {
     if (this.#kept === null) return null;
@@ -220,48 +226,48 @@ export class PostingList implements KeptPostings {
   }
 
   /**
-   * A bit for each document of the partition, by its number: whether it is in one of some blocks, or in one of those asked for
-   * before. Null where documents are not kept, or are few.
+   * Returns bits of the partition's documents, set for those in blocks `[start, end)` and in blocks of
+   * earlier calls. Null if the list is too long or too sparse.
    */
   bits(start: number, end: number): Uint32Array | null {
     const { documentCount } = this.#source;
     if (this.count > MAX_KEPT || this.count * SPARSE < documentCount) return null;
     const words = (documentCount + 31) >>> 5;
     this.#bits ??= new Uint32Array(words);
-    this.#bitPlaces ??= new Uint32Array(words).fill(NOWHERE);
+    this.#wordFirsts ??= new Uint32Array(words).fill(NO_DOCUMENT);
     const bits = this.#bits;
-    const places = this.#bitPlaces;
+    const wordFirsts = this.#wordFirsts;
     for (let block = start; block < end; block++) {
       if ((this.#isKept[block] & BITS) !== 0) continue;
-      const { documents, start: first, end: behind } = this.view(block, NO_ARRAYS);
-      for (let index = first; index < behind; index++) {
+      const { documents, start: first, end: last } = this.view(block, NO_ARRAYS);
+      for (let index = first; index < last; index++) {
         const document = documents[index];
         const word = document >>> 5;
         bits[word] |= 1 << (document & 31);
-        // No block but the last fits into a word, so that those of which a word has documents follow each other. Either of
-        // two may be asked for first.
-        if (index < places[word]) places[word] = index;
+        // A block that is not the tail spans more than a word, so a word's documents are contiguous in the
+        // list. Blocks arrive in any order.
+        if (index < wordFirsts[word]) wordFirsts[word] = index;
       }
       this.#isKept[block] |= BITS;
     }
     return bits;
   }
 
-  /** The place of a document that {@link bits} has, among all of the list: the place that it has in views, too. */
-  placeOf(document: number): number {
-    const [bits, places] = [this.#bits, this.#bitPlaces];
-    if (bits === null || places === null) throw new InternalError("bits that were not asked for");
+  /** Returns the list index of a document with a bit, which is also its index in views. */
+  listIndexOf(document: number): number {
+    const [bits, wordFirsts] = [this.#bits, this.#wordFirsts];
+    if (bits === null || wordFirsts === null) throw new InternalError("bits that were not asked for");
     const word = document >>> 5;
-    return places[word] + countSetBits(bits[word] & ((1 << (document & 31)) - 1));
+    return wordFirsts[word] + countSetBits(bits[word] & ((1 << (document & 31)) - 1));
   }
 
-  /** How often the document at such a place has the token. */
-  frequencyAt(position: number): number {
+  /** Returns the frequency at a list index. */
+  frequencyAt(listIndex: number): number {
     if (this.#kept === null) throw new InternalError("documents that are not kept");
-    return this.#kept.frequencies[position];
+    return this.#kept.frequencies[listIndex];
   }
 
-  /** Documents of a block. */
+  /** Returns the number of documents of a block. */
   sizeOf(block: number): number {
     const { blockSize } = this.#source.form;
     return Math.min(blockSize, this.count - block * blockSize);
@@ -281,7 +287,7 @@ export class PostingList implements KeptPostings {
     return size;
   }
 
-  /** All documents at once. */
+  /** Unpacks all documents. */
   all(): Postings {
     const documents = new Uint32Array(this.count);
     const frequencies = new Uint32Array(this.count);
@@ -294,18 +300,18 @@ export class PostingList implements KeptPostings {
     return { documents, frequencies };
   }
 
-  /** Whether positions are most often unpacked once, so that documents may be asked for in any order. */
+  /** True if positions mostly unpack once, so that documents can come in any order. */
   get keepsPositions(): boolean {
     return this.count <= MAX_KEPT_STARTS;
   }
 
-  /** The positions in the documents of a block. @param own as {@link view} has it */
-  positionsOf(block: number, own: PostingArrays): BlockPositions {
+  /** Returns the positions of a block. @param scratch see {@link view} */
+  positionsOf(block: number, scratch: PostingArrays): BlockPositions {
     const first = block * (this.blockSize + 1);
     if (this.#starts !== null && (this.#isKept[block] & POSITIONS) !== 0) {
       return { positions: this.#positions, starts: this.#starts, first };
     }
-    const { frequencies: all, start, end } = this.view(block, own);
+    const { frequencies: all, start, end } = this.view(block, scratch);
     const frequencies = all.subarray(start, end);
     const positions = this.#unpackPositions(block, frequencies);
     if (this.keepsPositions && this.#positionCount + positions.length <= MAX_KEPT_POSITIONS) {
@@ -319,7 +325,7 @@ export class PostingList implements KeptPostings {
     return { positions, starts, first: 0 };
   }
 
-  /** @returns where they begin among those that are kept */
+  /** Keeps positions. @returns the index of the first */
   #keep(positions: Uint32Array): number {
     const start = this.#positionCount;
     const end = start + positions.length;
@@ -337,7 +343,7 @@ export class PostingList implements KeptPostings {
     return positions.ofBlock(block, block * this.blockSize, frequencies);
   }
 
-  /** The positions in all documents. @param frequencies of these */
+  /** Unpacks the positions of all documents. @param frequencies of the documents */
   allPositions(frequencies: Uint32Array): Uint32Array {
     const { blockSize } = this;
     const parts: Uint32Array[] = [];
@@ -353,7 +359,9 @@ export class PostingList implements KeptPostings {
   }
 }
 
-/** @param start where the positions of the first document begin */
+/**
+ * @param start index of the first document's first position
+ */
 function putStarts(starts: Uint32Array, first: number, frequencies: Uint32Array, start: number): void {
   let next = start;
   starts[first] = next;
@@ -363,14 +371,14 @@ function putStarts(starts: Uint32Array, first: number, frequencies: Uint32Array,
   }
 }
 
-/** Whether {@link PostingList.bits} have a document. */
+/** True if {@link PostingList.bits} contain the document. */
 export const hasDocument = (bits: Uint32Array, document: number): boolean =>
   ((bits[document >>> 5] >>> (document & 31)) & 1) !== 0;
 
-/** Documents that are looked at one by one before a search halves what is left of a block. */
+/** Documents to scan before a binary search. */
 const NEAR = 8;
 
-/** The index of the first of some documents that is not before another one, which most often is near. */
+/** Returns the index of the first document that is at least `document`, which mostly is near. */
 export function documentAt(documents: Uint32Array, start: number, end: number, document: number): number {
   let index = start;
   for (let step = 0; step < NEAR && index < end && documents[index] < document; step++) index++;

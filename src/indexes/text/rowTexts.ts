@@ -1,4 +1,4 @@
-/** The texts of rows, and the tokens of these. */
+/** Texts of rows and their tokens. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
@@ -8,8 +8,8 @@ import { InternalError } from "../../errors.js";
 import type { Analyzer } from "./analyzer.js";
 
 /**
- * Goes through the tokens of the texts of a row, in steps: each text goes on with the positions of the one before.
- * @param use takes where a text has the token, as {@link Analyzer.tokens} tells it, and the number of the text
+ * Passes the tokens of a row's texts to `use`, in steps. Positions continue from one text to the next.
+ * @param use receives the arguments of {@link Analyzer.tokens} and the index of the text
  */
 export function* documentTokens(
   analyzer: Analyzer,
@@ -27,7 +27,7 @@ export function* documentTokens(
   }
 }
 
-/** The texts of rows: one, several in a list, or none. */
+/** Texts of rows: one, a list, or none. */
 export class RowTexts {
   readonly #column: Column;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -51,7 +51,7 @@ export class RowTexts {
     return texts;
   }
 
-  /** The bytes of the text of a row; null where it has none, or several. */
+  /** Returns the bytes of a row's only text; null for no text or a list. */
   bytesOf(row: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } | null {
     const column = this.#column;
     if (column.kind !== "variable" || !isValid(column.validity, row)) return null;
@@ -60,7 +60,7 @@ export class RowTexts {
     return { bytes, start: Number(offsets[row]), end: Number(offsets[row + 1]) };
   }
 
-  /** The numbers of the texts of a row in its list, from 0 on: texts that are null are left out. Null for no list. */
+  /** Returns the list indices of a row's texts, without nulls; null if the column holds no lists. */
   numbersOf(row: number): readonly number[] | null {
     const column = this.#column;
     if (column.kind !== "list") return null;

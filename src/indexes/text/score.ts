@@ -1,21 +1,21 @@
-/** BM25: how well documents match words. */
+/** BM25 scores. */
 
 export const K1 = 1.2;
 const B = 0.75;
 
-/** What is known of all documents together. */
+/** Collection statistics. */
 export interface Corpus {
   readonly documents: number;
-  /** Tokens of all documents. */
+  /** Number of tokens of all documents. */
   readonly tokens: number;
 }
 
-/** The weight of a word that is in some of the documents. */
+/** Returns the inverse document frequency of a word. @param having number of documents that contain it */
 export function wordWeight(documents: number, having: number): number {
   return Math.log(1 + (documents - having + 0.5) / (having + 0.5));
 }
 
-/** What {@link lengthNorm} is of an empty document, and what each token adds to it. */
+/** Terms of {@link lengthNorm}: that of an empty document, and the growth per token. */
 export interface LengthTerms {
   readonly base: number;
   readonly perToken: number;
@@ -25,29 +25,30 @@ export function lengthTerms({ documents, tokens }: Corpus): LengthTerms {
   return { base: K1 * (1 - B), perToken: tokens === 0 ? 0 : (K1 * B * documents) / tokens };
 }
 
-/** What the frequency of a word is divided by, beside itself. @param length tokens of the document */
+/**
+ * Returns the length normalization, which BM25 adds to the frequency. @param length number of tokens of the
+ * document
+ */
 export function lengthNorm(corpus: Corpus, length: number): number {
   const { base, perToken } = lengthTerms(corpus);
   return base + perToken * length;
 }
 
-/** The score of a document for a word. */
+/** Returns the score of a document for a word. */
 export const wordScore = (weight: number, frequency: number, norm: number): number =>
   (weight * (K1 + 1) * frequency) / (frequency + norm);
 
-// -------------------------------------------------------------------------------------------------- shares
-
 /**
- * A document's share is what its frequency of a token and its length leave of the highest score that the token can give: a
- * number above 0 and below 1. It is kept as a byte, which it is below in 255ths.
+ * The impact of a document is its fraction of the maximum score of a token, in (0, 1), from its frequency and
+ * length. It is stored as a byte in 255ths, rounded up.
  */
-const SHARE_STEPS = 255;
-/** Values that the byte of a share can have. */
-export const SHARE_BYTES = 256;
-/** What a comparison of shares with scores may lose by rounding. */
+const IMPACT_STEPS = 255;
+/** Number of byte values. */
+export const IMPACT_VALUES = 256;
+/** Tolerance for rounding in comparisons of impacts with scores. */
 const SLACK = 1 - 2 ** -20;
 
-/** Puts the shares of some documents of a token into bytes, at the same places. */
+/** Computes the impacts of documents `[start, end)`. */
 export function putImpacts(
   impacts: Uint8Array,
   documents: Uint32Array,
@@ -60,16 +61,16 @@ export function putImpacts(
   for (let index = start; index < end; index++) {
     const frequency = frequencies[index];
     const impact = frequency / (frequency + base + perToken * lengths[documents[index]]);
-    impacts[index] = SHARE_STEPS * impact + 1;
+    impacts[index] = IMPACT_STEPS * impact + 1;
   }
 }
 
 /**
- * The greatest byte of a share that is too low for a score; below 0 where none is.
- * @param highest score that the token can give
+ * Returns the greatest impact byte below a score; less than 0 if none is.
+ * @param highest maximum score of the token
  */
 export const lowImpact = (score: number, highest: number): number =>
-  score > 0 ? Math.floor((score / highest) * SHARE_STEPS * SLACK) : -1;
+  score > 0 ? Math.floor((score / highest) * IMPACT_STEPS * SLACK) : -1;
 
-/** What a share is at least that has a byte. */
-export const leastImpact = (byte: number): number => Math.max(0, byte - 1) / SHARE_STEPS;
+/** Returns the least impact with this byte. */
+export const leastImpact = (byte: number): number => Math.max(0, byte - 1) / IMPACT_STEPS;

@@ -1,9 +1,8 @@
 /**
- * Scores the documents of a partition for some tokens, a window of documents after the other. What the blocks of
- * postings say of their highest scores tells which windows hold no document that is good enough: their blocks are not
- * unpacked. In the other windows, tokens that can't lift a document far enough by themselves are looked at last, and
- * only for documents that others have found. Of most documents of a frequent token, the byte of their share (score.ts)
- * tells that they are not good enough.
+ * Scores the documents of a partition, window by window. Maximum scores of blocks exclude whole windows,
+ * whose blocks stay packed. In other windows, tokens whose bound is too low to reach the threshold come last,
+ * and only for documents with other tokens. Impact bytes (score.ts) exclude most documents of a frequent
+ * token.
  */
 
 import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
@@ -11,31 +10,33 @@ import { hasDocument } from "./postingList.js";
 import { type DocumentQuery, TokenCursor, type WindowScores } from "./tokenCursor.js";
 
 export interface DocumentSink {
-  /** Documents with a lower score are of no use. */
+  /** Minimum score of useful documents. */
   readonly threshold: number;
-  /** @param places where the list of each term has the document, in memory that is used again; left out where not known */
-  add(document: number, score: number, places?: Uint32Array): void;
+  /**
+   * Adds a document. @param listIndices its index in each term's list, in reused memory; absent if unknown
+   */
+  add(document: number, score: number, listIndices?: Uint32Array): void;
 }
 
-/** Documents of a window, at the least and at the most. */
+/** Bounds of the window size. */
 const SMALL_WINDOW = 2048;
 const LARGE_WINDOW = 8192;
-/** Documents of a window that have the most frequent token, about: what is known of blocks is to tell of few of them. */
+/** Target number of postings per window of the most frequent token, so that block scores span few blocks. */
 const WINDOW_POSTINGS = 512;
-/** Documents that are scored between two looks at the clock. */
+/** Scored documents between yields. */
 const SCORED_DOCUMENTS = 4096;
-/** Windows that are passed over between two looks at the clock. */
+/** Skipped windows between yields. */
 const PASSED_WINDOWS = 64;
-/** Blocks whose documents are looked up between two looks at the clock. */
+/** Scored blocks between yields. */
 const SCORED_BLOCKS = 16;
-/** Blocks that are passed over, likewise. */
+/** Skipped blocks between yields. */
 const PASSED_BLOCKS = 64;
-/** Tokens of most queries, at most. */
+/** Tokens of a typical query. */
 const FEW_TOKENS = 8;
-/** Tokens of a window, or of a query, between two looks at the clock. */
+/** Tokens of a window, or a query, between yields. */
 const STEP_TOKENS = 256;
 
-/** Calls the sink with documents whose score is not below its threshold, in no order. */
+/** Passes documents that reach the sink's threshold to it, in any order. */
 export async function scoreDocuments(
   query: DocumentQuery,
   sink: DocumentSink,
@@ -48,7 +49,7 @@ export async function scoreDocuments(
   const size = windowSize(query);
   const window = new Window(query, await cursorsOf(query), size);
   const count = query.lengths.length;
-  // A window takes time for each token, too: it counts as so many documents.
+  // A window costs time per token, so it counts as documents.
   const perWindow = Math.max(SCORED_DOCUMENTS / PASSED_WINDOWS, terms.length);
   let done = SCORED_DOCUMENTS;
   for (let start = 0; start < count; start += size) {
@@ -77,7 +78,7 @@ async function cursorsOf(query: DocumentQuery): Promise<TokenCursor[]> {
   return cursors;
 }
 
-/** Documents of a window: many where tokens are rare. */
+/** Returns the window size: larger for rare tokens. */
 function windowSize({ terms, lengths }: DocumentQuery): number {
   let most = 0;
   for (const { list } of terms) most = Math.max(most, list.count);
@@ -89,14 +90,14 @@ function windowSize({ terms, lengths }: DocumentQuery): number {
       : SMALL_WINDOW;
 }
 
-/** Calls the sink with the documents that have every token. */
+/** Passes the documents that contain every token. */
 async function scoreCommon(
   query: DocumentQuery,
   sink: DocumentSink,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const common = new CommonDocuments(query, await cursorsOf(query));
-  // Tokens take time, too: with many of them, there are fewer blocks.
+  // Blocks cost time per token too.
   const perBlock = Math.max(1, query.terms.length / FEW_TOKENS);
   let left = 0;
   for (let block = 0; block < common.blockCount; block++) {
@@ -110,86 +111,91 @@ async function scoreCommon(
 }
 
 /**
- * The documents that have every token: those of the rarest are looked up in the others, the next rarest first. Blocks of
- * it are passed over whose documents are not good enough.
+ * Documents that contain every token. Those of the rarest token are looked up in the others, next rarest
+ * first. Blocks below the threshold are skipped.
  */
 class CommonDocuments {
   readonly #cursors: readonly TokenCursor[];
   readonly #rarest: TokenCursor;
   readonly #others: readonly TokenCursor[];
-  /** Tokens of each document. */
+  /** Number of tokens of each document. */
   readonly #lengths: Uint32Array;
-  /** The score of each token, in the order of the words, and where the rarest and the others have theirs. */
+  /** Score of each token in word order, and the indices of the rarest and the other tokens in it. */
   readonly #scores: Float64Array;
-  readonly #place: number;
-  readonly #places: readonly number[];
-  /** What the others that are left can add to a score. */
+  readonly #rarestIndex: number;
+  readonly #otherIndices: readonly number[];
+  /** Sum of the bounds of the remaining tokens. */
   readonly #rest: Float64Array;
-  /** Where the list of each token has the document that is looked at. */
-  readonly #inLists: Uint32Array;
+  /** List index of the current document for each token. */
+  readonly #listIndices: Uint32Array;
 
-  /** @param cursors of the tokens, in their order */
+  /**
+   * @param cursors of the tokens, in order
+   */
   constructor(query: DocumentQuery, cursors: readonly TokenCursor[]) {
     const byCount = [...cursors].sort((a, b) => a.list.count - b.list.count);
     const numbers = new Map(cursors.map((cursor, number) => [cursor, number]));
-    const placeOf = (cursor: TokenCursor): number => numbers.get(cursor) as number;
+    const indexOf = (cursor: TokenCursor): number => numbers.get(cursor) as number;
     [this.#rarest, ...this.#others] = byCount as [TokenCursor, ...TokenCursor[]];
     this.#cursors = cursors;
     this.#lengths = query.lengths;
     this.#scores = new Float64Array(cursors.length);
-    this.#place = placeOf(this.#rarest);
-    this.#places = this.#others.map(placeOf);
+    this.#rarestIndex = indexOf(this.#rarest);
+    this.#otherIndices = this.#others.map(indexOf);
     this.#rest = new Float64Array(cursors.length);
-    this.#inLists = new Uint32Array(cursors.length);
+    this.#listIndices = new Uint32Array(cursors.length);
   }
 
   get blockCount(): number {
     return this.#rarest.list.blockCount;
   }
 
-  /** @returns whether the documents of the block were looked at */
+  /**
+   * @returns false if the block is skipped
+   */
   score(block: number, sink: DocumentSink): boolean {
     const { firsts, blockCount, blockSize } = this.#rarest.list;
     const next = block + 1 < blockCount ? firsts[block + 1] : this.#lengths.length;
     let bound = 0;
     for (const cursor of this.#cursors) {
-      const own = cursor.enter(firsts[block], next);
-      bound = own === 0 ? Number.NEGATIVE_INFINITY : bound + own;
+      const cursorBound = cursor.enter(firsts[block], next);
+      bound = cursorBound === 0 ? Number.NEGATIVE_INFINITY : bound + cursorBound;
     }
     let { threshold } = sink;
     if (!(bound > 0 && bound >= threshold)) return false;
-    const [others, rest, scores, places] = [this.#others, this.#rest, this.#scores, this.#places];
+    const [others, rest, scores, otherIndices] = [this.#others, this.#rest, this.#scores, this.#otherIndices];
     for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
     let low = this.#rarest.lowImpact(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
     const impacts = this.#rarest.impacts(block, low);
-    // All of the others know their bits then; those of the first, which is the next rarest, sift.
+    // All other tokens load their bits; those of the next rarest filter.
     let bits: Uint32Array | null = null;
-    for (let other = others.length - 1; other >= 0; other--) bits = others[other].bits(next);
+    for (let index = others.length - 1; index >= 0; index--) bits = others[index].bits(next);
     const kept = this.#rarest.lengths(block);
     for (let index = start; index < end; index++) {
       if (impacts !== null && impacts[index] <= low) continue;
       const document = documents[index];
       if (bits !== null && !hasDocument(bits, document)) continue;
       const length = kept === null ? this.#lengths[document] : kept[index];
-      let reached = this.#rarest.score(frequencies[index], length);
-      scores[this.#place] = reached;
-      let found = 0;
-      while (found < others.length && reached + rest[found] >= threshold) {
-        const score = others[found].seek(document, length);
+      let partialScore = this.#rarest.score(frequencies[index], length);
+      scores[this.#rarestIndex] = partialScore;
+      let matched = 0;
+      while (matched < others.length && partialScore + rest[matched] >= threshold) {
+        const score = others[matched].seek(document, length);
         if (score === 0) break;
-        reached += score;
-        scores[places[found++]] = score;
+        partialScore += score;
+        scores[otherIndices[matched++]] = score;
       }
-      if (found < others.length) continue;
-      // In the order of the words, so that the last bit is the same whichever word is the rarest.
+      if (matched < others.length) continue;
+      // Summed in word order, so that the result does not depend on the rarest word.
       let sum = 0;
       for (let word = 0; word < scores.length; word++) sum += scores[word];
       if (sum < threshold) continue;
-      const inLists = this.#inLists;
-      inLists[this.#place] = block * blockSize + index - start;
-      for (let other = 0; other < others.length; other++) inLists[places[other]] = others[other].place;
-      sink.add(document, sum, inLists);
+      const listIndices = this.#listIndices;
+      listIndices[this.#rarestIndex] = block * blockSize + index - start;
+      for (let slot = 0; slot < others.length; slot++)
+        listIndices[otherIndices[slot]] = others[slot].listIndex;
+      sink.add(document, sum, listIndices);
       if (sink.threshold === threshold) continue;
       ({ threshold } = sink);
       low = this.#rarest.lowImpact(threshold - rest[0]);
@@ -200,17 +206,17 @@ class CommonDocuments {
 
 class Window implements WindowScores {
   readonly #cursors: readonly TokenCursor[];
-  /** The same, in the order of their bounds in the window before. */
+  /** Cursors in the order of their bounds in the last window. */
   readonly #byBound: TokenCursor[];
-  /** Those that are looked at in the window, in this order, and how many were. */
+  /** Cursors to visit in this window, and the number visited. */
   #order: readonly TokenCursor[];
   #next = 0;
-  /** What those that are left can add to a score, and the score that documents have to reach. */
+  /** Sum of the bounds of the remaining cursors, and the score to reach. */
   #rest = 0;
   #threshold = 0;
   readonly #neededWords: number;
   readonly scores: Float64Array;
-  /** Where all words are needed: how many of the first ones were found. */
+  /** Number of leading words found, if all words are required. */
   readonly hits: Uint32Array;
   readonly touched: Uint16Array;
   touchedCount = 0;
@@ -219,7 +225,9 @@ class Window implements WindowScores {
   start = 0;
   end = 0;
 
-  /** @param size documents, at most */
+  /**
+   * @param size maximum number of documents
+   */
   constructor(query: DocumentQuery, cursors: readonly TokenCursor[], size: number) {
     this.scores = new Float64Array(size);
     this.hits = new Uint32Array(query.neededWords > 0 ? size : 0);
@@ -231,7 +239,9 @@ class Window implements WindowScores {
     this.#neededWords = query.neededWords;
   }
 
-  /** @returns whether some document of the window may be good enough */
+  /**
+   * @returns true if a document of the window may reach the threshold
+   */
   enter(start: number, end: number, threshold: number): boolean {
     this.start = start;
     this.end = end;
@@ -247,7 +257,7 @@ class Window implements WindowScores {
     return this.#neededWords === 0 || word === this.#neededWords;
   }
 
-  /** Begins to score the documents of the window. @param threshold that they have to reach */
+  /** Starts scoring the window. @param threshold score to reach */
   begin(threshold: number): void {
     this.#order = this.#neededWords > 0 ? this.#cursors : this.#sorted(threshold > 0);
     this.#next = 0;
@@ -257,7 +267,7 @@ class Window implements WindowScores {
       this.#rest += this.#order[position].bound;
   }
 
-  /** Adds the scores of some more tokens. @returns whether it is done */
+  /** Adds the scores of further tokens. @returns true when done */
   score(tokens: number): boolean {
     const end = Math.min(this.#order.length, this.#next + tokens);
     for (; this.#next < end; this.#next++) {
@@ -269,7 +279,7 @@ class Window implements WindowScores {
     return end === this.#order.length;
   }
 
-  /** Scores documents that have any token. @returns whether other tokens may add something */
+  /** Scores documents with any token. @returns false if the remaining tokens cannot matter */
   #scoreAny(cursor: TokenCursor): boolean {
     const threshold = this.#threshold;
     const rest = this.#rest;
@@ -277,14 +287,14 @@ class Window implements WindowScores {
     this.#rest = others;
     if (rest >= threshold) cursor.addAll(this, threshold - others);
     else {
-      // A document that has only this token and the next ones is not good enough.
+      // Documents with only this token and later ones stay below the threshold.
       if (!this.#findPromising(threshold - rest)) return false;
-      cursor.addToFound(this, this.#promising.subarray(0, this.#promisingCount));
+      cursor.addToTouched(this, this.#promising.subarray(0, this.#promisingCount));
     }
     return true;
   }
 
-  /** The tokens in the order in which they are looked at. @param byBound whether those with the highest bounds come first */
+  /** Returns the cursors in visiting order. @param byBound true to order by descending bound */
   #sorted(byBound: boolean): readonly TokenCursor[] {
     if (this.#cursors.length > STEP_TOKENS) {
       const present = this.#cursors.filter(({ bound }) => bound > 0);
@@ -301,7 +311,7 @@ class Window implements WindowScores {
     return sorted;
   }
 
-  /** Finds the documents that have a score at least. @returns whether there are some */
+  /** Collects the documents with at least this score. @returns true if there are any */
   #findPromising(score: number): boolean {
     let count = 0;
     for (let index = 0; index < this.touchedCount; index++) {
@@ -312,7 +322,10 @@ class Window implements WindowScores {
     return count > 0;
   }
 
-  /** Hands on the documents that are good enough, and forgets all. @returns how many were found */
+  /**
+   * Passes the documents above the threshold on and resets the window. @returns the number of documents
+   * touched
+   */
   handOn(sink: DocumentSink): number {
     const { scores, hits, touched, touchedCount, start } = this;
     const needed = this.#neededWords;
@@ -321,9 +334,9 @@ class Window implements WindowScores {
       const slot = touched[index];
       const score = scores[slot];
       scores[slot] = 0;
-      const isFound = needed === 0 || hits[slot] === needed;
+      const isMatch = needed === 0 || hits[slot] === needed;
       if (needed > 0) hits[slot] = 0;
-      if (score < threshold || !isFound) continue;
+      if (score < threshold || !isMatch) continue;
       sink.add(start + slot, score);
       ({ threshold } = sink);
     }

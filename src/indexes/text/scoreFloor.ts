@@ -1,45 +1,46 @@
 /**
- * A score that as many documents of a partition reach as a search wants. Known before any document is scored, it spares
- * the search those that come before it has found enough good ones by itself.
+ * A lower bound of the score of the last wanted document of a partition. It is known before any document is
+ * scored, and so prunes the search from the start.
  *
- * It is taken from the shares (score.ts) of rare tokens: a document's score is not below what one of its tokens gives.
+ * The bound comes from the impacts (score.ts) of rare tokens: a document's score is at least that of one of
+ * its tokens.
  */
 
 import type { DocumentImpacts } from "./postingList.js";
-import { K1, leastImpact, lengthTerms, SHARE_BYTES } from "./score.js";
+import { IMPACT_VALUES, K1, leastImpact, lengthTerms } from "./score.js";
 import type { DocumentQuery, ScoredTerm } from "./tokenCursor.js";
 
-/** Documents whose shares are looked at: so many times as many as are wanted, but not fewer and not more than these. */
-const LOOKED_AT = 64;
-const LEAST_LOOKED_AT = 8192;
-const MOST_LOOKED_AT = 2 ** 16;
-/** Of queries with more tokens, the score of one says little. */
+/** Documents whose impacts are read: this many per wanted one, within the two bounds. */
+const CANDIDATES = 64;
+const MIN_CANDIDATES = 8192;
+const MAX_CANDIDATES = 2 ** 16;
+/** Maximum number of tokens; the score of one of more says little. */
 const MOST_TOKENS = 64;
-/** Steps between 0 and the highest score that a token can give. */
+/** Steps between 0 and the maximum score. */
 const STEPS = 1024;
-/** Times that a lower score is tried where too many documents can't be found. */
+/** Attempts with lower scores. */
 const TRIES = 3;
-/** How many more documents are looked for in each try than should be enough. */
+/** Oversampling per attempt. */
 const MARGIN = 1.25;
-/** What sums and single floats may lose by rounding. */
+/** Tolerance for rounding of sums and float32. */
 const SLACK = 1 - 2 ** -18;
 
 /** A rare token. */
 interface RareToken {
   readonly kept: DocumentImpacts;
-  /** The step of each share. */
+  /** Step of each impact. */
   readonly steps: Uint16Array;
 }
 
 /**
- * @param query that finds documents which have any of its tokens
- * @param isFound whether the search takes a document
- * @returns a score that is not above that of `wanted` documents which the search takes; −Infinity where none is known
+ * Returns a score that at least `wanted` accepted documents reach; −Infinity if unknown.
+ * @param query for documents with any token
+ * @param accepts true if the search may return the document
  */
 export function scoreFloor(
   query: DocumentQuery,
   wanted: number,
-  isFound: (document: number) => boolean,
+  accepts: (document: number) => boolean,
 ): number {
   if (query.terms.length > MOST_TOKENS) return Number.NEGATIVE_INFINITY;
   const rare = rareTerms(query, wanted);
@@ -58,26 +59,26 @@ export function scoreFloor(
     const kept = list.allImpacts({ base, perToken, lengths });
     if (kept === null) continue;
     const perStep = (weight * (K1 + 1) * STEPS) / highest;
-    const steps = new Uint16Array(SHARE_BYTES);
-    for (let byte = 0; byte < SHARE_BYTES; byte++) {
+    const steps = new Uint16Array(IMPACT_VALUES);
+    for (let byte = 0; byte < IMPACT_VALUES; byte++) {
       steps[byte] = perStep * leastImpact(byte);
       counts[steps[byte]] += kept.counts[byte];
     }
     tokens.push({ kept, steps });
   }
-  let sought = wanted;
-  for (let tries = 0; tries < TRIES && sought <= count; tries++) {
-    const step = stepOf(counts, sought);
-    const found = countFound(tokens, step, wanted, query.lengths.length, isFound);
-    if (found >= wanted) return ((step * highest) / STEPS) * SLACK;
-    sought = Math.ceil((MARGIN * sought * wanted) / Math.max(1, found));
+  let target = wanted;
+  for (let tries = 0; tries < TRIES && target <= count; tries++) {
+    const step = stepOf(counts, target);
+    const accepted = countAccepted(tokens, step, wanted, query.lengths.length, accepts);
+    if (accepted >= wanted) return ((step * highest) / STEPS) * SLACK;
+    target = Math.ceil((MARGIN * target * wanted) / Math.max(1, accepted));
   }
   return Number.NEGATIVE_INFINITY;
 }
 
-/** Tokens of few documents, the rarest first. */
+/** Returns the rarest tokens within the budget. */
 function rareTerms({ terms }: DocumentQuery, wanted: number): readonly ScoredTerm[] {
-  let room = Math.min(MOST_LOOKED_AT, Math.max(LEAST_LOOKED_AT, LOOKED_AT * wanted));
+  let room = Math.min(MAX_CANDIDATES, Math.max(MIN_CANDIDATES, CANDIDATES * wanted));
   const byCount = terms.length === 1 ? terms : [...terms].sort((a, b) => a.list.count - b.list.count);
   return byCount.filter(({ list }) => {
     room -= list.count;
@@ -85,28 +86,28 @@ function rareTerms({ terms }: DocumentQuery, wanted: number): readonly ScoredTer
   });
 }
 
-/** The highest step that enough documents reach. */
-function stepOf(counts: Uint32Array, sought: number): number {
+/** Returns the highest step that enough documents reach. */
+function stepOf(counts: Uint32Array, target: number): number {
   let step = STEPS;
-  for (let reached = counts[step]; reached < sought && step > 0; reached += counts[step]) step--;
+  for (let reached = counts[step]; reached < target && step > 0; reached += counts[step]) step--;
   return step;
 }
 
-/** How many documents that the search takes have a token of a step at least, counted up to those that are wanted. */
-function countFound(
+/** Counts accepted documents with a token of at least this step, up to `wanted`. */
+function countAccepted(
   tokens: readonly RareToken[],
   least: number,
   wanted: number,
   documentCount: number,
-  isFound: (document: number) => boolean,
+  accepts: (document: number) => boolean,
 ): number {
-  // A document may have several of the tokens.
+  // A document may contain several tokens.
   const seen = tokens.length > 1 ? new Uint32Array((documentCount + 31) >>> 5) : null;
-  let found = 0;
+  let accepted = 0;
   for (const { kept, steps } of tokens) {
     const { documents, impacts } = kept;
     let low = 0;
-    while (low < SHARE_BYTES && steps[low] < least) low++;
+    while (low < IMPACT_VALUES && steps[low] < least) low++;
     for (let index = 0; index < impacts.length; index++) {
       if (impacts[index] < low) continue;
       const document = documents[index];
@@ -115,9 +116,9 @@ function countFound(
         if ((seen[document >>> 5] & bit) !== 0) continue;
         seen[document >>> 5] |= bit;
       }
-      if (!isFound(document)) continue;
-      if (++found === wanted) return found;
+      if (!accepts(document)) continue;
+      if (++accepted === wanted) return accepted;
     }
   }
-  return found;
+  return accepted;
 }

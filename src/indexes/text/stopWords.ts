@@ -1,6 +1,6 @@
-/** Words that say little, by language: those that the reference leaves out, as it shows when it builds indexes of them. */
+/** Stop words by language, as LanceDB drops them when it builds indexes. */
 
-/** The words of a language, parted by `|`. */
+/** Words of each language, separated by `|`. */
 const BY_LANGUAGE: Readonly<Record<string, string>> = {
   Arabic:
     "ء|ءَ|آ|آب|آذار|آض|آمينَ|آناء|آنفا|آه|آها|آهاً|آهٍ|آهِ|آي|أ|أبدا|أبريل|أبو|أبٌ|أجل|أجمع|أحد|أخبر|أخذ|" +
@@ -243,15 +243,15 @@ const BY_LANGUAGE: Readonly<Record<string, string>> = {
     "sanki|siz|tüm|ve|veya|ya|yani|çok|çünkü|şey|şu",
 };
 
-/** The languages that indexes name. */
+/** Languages by their names in indexes. */
 export const LANGUAGES: readonly string[] = Object.keys(BY_LANGUAGE);
 
 const SETS = new Map<string, ReadonlySet<string>>();
 
-/** The stop words of a language; null where the language is not known. */
+/** Returns the stop words of a language; null for an unknown language. */
 export function stopWordsOf(language: string): ReadonlySet<string> | null {
   if (!Object.hasOwn(BY_LANGUAGE, language)) return null;
-  const known = SETS.get(language) ?? new Set(BY_LANGUAGE[language].split("|"));
-  SETS.set(language, known);
-  return known;
+  const words = SETS.get(language) ?? new Set(BY_LANGUAGE[language].split("|"));
+  SETS.set(language, words);
+  return words;
 }

@@ -1,10 +1,10 @@
 /**
- * An open index of words:
+ * An open full-text index:
  *
- *     metadata.lance   deleted_fragments  binary, one row: ids of fragments whose documents no longer count
+ *     metadata.lance   deleted_fragments  binary, one row: ids of fragments whose documents are deleted
  *
- * and the files of its partitions (textPartition.ts). The metadata of the first says how text is cut and how the others
- * are laid out. LanceDB before 0.21 wrote the files of one partition only.
+ * and the files of its partitions (textPartition.ts). The metadata of the first file describes the tokenizer
+ * and the layout of the others. LanceDB before 0.21 wrote only the files of one partition.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
@@ -20,17 +20,17 @@ import { FORMER_FILES, type PartitionForm, TextPartition } from "./textPartition
 export const METADATA_FILE = "metadata.lance";
 export const DELETED_FRAGMENTS = "deleted_fragments";
 
-/** Far more than an index has. */
+/** Bounds against corrupt files. */
 const MAX_PARTITIONS = 100_000;
 const MAX_FRAGMENTS = 2 ** 26;
-/** Bytes of memory of an open file, about. */
+/** Approximate memory of an open file. */
 const FILE_BYTES = 8192;
 
 export class TextIndex implements OpenIndex {
   readonly kind = "FTS";
   readonly parameters: TextParameters;
   readonly partitions: readonly TextPartition[];
-  /** Fragments whose documents do not count. */
+  /** Fragments whose documents are deleted. */
   readonly deletedFragments: ReadonlySet<number>;
   #analyzer: Promise<Analyzer> | null = null;
 
@@ -44,7 +44,9 @@ export class TextIndex implements OpenIndex {
     this.deletedFragments = deletedFragments;
   }
 
-  /** @throws UnsupportedError where this release does not cut text as the index does */
+  /**
+   * @throws UnsupportedError if this release lacks the tokenizer
+   */
   analyzer(): Promise<Analyzer> {
     this.#analyzer ??= Analyzer.load(this.parameters);
     return this.#analyzer;
@@ -54,7 +56,7 @@ export class TextIndex implements OpenIndex {
     return FILE_BYTES * (1 + 3 * this.partitions.length);
   }
 
-  /** Filters are not answered: only texts are searched for. */
+  /** Returns false: filters cannot use the index. */
   answers(): boolean {
     return false;
   }
@@ -68,7 +70,9 @@ export class TextIndex implements OpenIndex {
   }
 }
 
-/** @throws UnsupportedError for a form, or a way to cut text, that this release does not read; CorruptFileError */
+/**
+ * @throws UnsupportedError for a layout or tokenizer that this release lacks; CorruptFileError
+ */
 export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
   const isFormer = !(await files.has(METADATA_FILE)) && (await files.has(FORMER_FILES.tokens));
   const index = isFormer ? await openFormerIndex(files) : await openPartitions(files);
@@ -77,7 +81,7 @@ export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
 }
 
 async function openPartitions(files: IndexFiles): Promise<TextIndex> {
-  // Before LanceDB 0.27 the file had metadata only.
+  // LanceDB before 0.27 wrote only metadata to the file.
   const file = await OpenIndexFile.open(files, METADATA_FILE, [
     { name: DELETED_FRAGMENTS, type: BINARY_TYPE, nullable: true, isOptional: true },
   ]);
@@ -88,7 +92,7 @@ async function openPartitions(files: IndexFiles): Promise<TextIndex> {
   return new TextIndex(parameters, partitions, await deletedFragments(file));
 }
 
-/** Opens an index that LanceDB before 0.21 wrote: one partition, whose tokens say how text is cut. */
+/** Opens an index of LanceDB before 0.21: one partition, whose token file holds the parameters. */
 async function openFormerIndex(files: IndexFiles): Promise<TextIndex> {
   const file = await OpenIndexFile.open(files, FORMER_FILES.tokens, []);
   const partition = await TextPartition.openFormer(files);
@@ -126,7 +130,7 @@ function positionLayout(file: OpenIndexFile): PositionLayout {
 const unknownForm = ({ path }: OpenIndexFile, what: string): UnsupportedError =>
   new UnsupportedError(`${path} has ${what.slice(0, 100)}, which is not supported by this release`);
 
-/** Ids are integers of 64 bits: they stay texts. */
+/** Ids are 64-bit integers, so they stay text. */
 function partitionIds(file: OpenIndexFile): string[] {
   const text = file.text("partitions") ?? "";
   if (!/^\s*\[\s*(\d{1,20}\s*(,\s*\d{1,20}\s*)*)?\]\s*$/.test(text))

@@ -1,11 +1,10 @@
 /**
- * A partition of an index of words: its documents, which have numbers of their own, its tokens, and the documents of
- * each token.
+ * A partition of a full-text index: its documents, numbered from 0, its tokens, and their posting lists.
  *
  *     part_<id>_docs.lance    _rowid u64, _num_tokens u32                      row: a document
- *     part_<id>_tokens.lance  _token utf8, _token_id u32                       sorted by the bytes of tokens; or
+ *     part_<id>_tokens.lance  _token utf8, _token_id u32                       sorted by token bytes; or
  *                             _token_fst_bytes large_binary, …                 one row: a transducer (tokenFst.ts)
- *     part_<id>_invert.lance  the documents of each token (postingFile.ts)
+ *     part_<id>_invert.lance  posting lists (postingFile.ts)
  */
 
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
@@ -39,23 +38,23 @@ export interface PartitionForm extends PostingForm {
 
 /** Finds single tokens of a partition. */
 export interface TokenFinder {
-  /** The id of a token, by its bytes; -1 where there is none. */
+  /** Returns the id of a token; -1 if absent. */
   find(token: Uint8Array): number;
 }
 
-/** The tokens of a partition, by their bytes. */
+/** Tokens of a partition, sorted by bytes. */
 export interface TokenTable extends TokenFinder {
   readonly count: number;
-  /** The bytes of the token at a place; good as long as the table. */
+  /** Returns the bytes of a token, valid as long as the table. */
   token(position: number): Uint8Array;
   id(position: number): number;
-  /** The place of the first token that does not come before some bytes. */
+  /** Returns the index of the first token that is at least `bytes`. */
   lowerBound(bytes: Uint8Array): number;
 }
 
-/** The documents of a token, and where it is in each. */
+/** Documents of a token and its positions. */
 export interface TokenPostings extends Postings {
-  /** The positions of all documents, one document after the other; null where they were not asked for. */
+  /** Positions, document by document; null if not requested. */
   readonly positions: Uint32Array | null;
 }
 
@@ -65,7 +64,7 @@ export const partitionFiles = (id: string) => ({
   invert: `part_${id}_invert.lance`,
 });
 
-/** Files of the only partition of an index that LanceDB before 0.21 wrote. */
+/** Files of the only partition of an index of LanceDB before 0.21. */
 export const FORMER_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
 
 export class TextPartition {
@@ -74,12 +73,12 @@ export class TextPartition {
   readonly #tokens: OpenIndexFile;
   readonly #tokenFormat: PartitionForm["tokens"];
   readonly #postings: PostingFile;
-  /** Whether it knows where in texts the tokens are. */
+  /** True if the index stores token positions. */
   readonly hasPositions: boolean;
   #totalTokens: number | null = null;
-  /** Undefined until they were looked for. */
+  /** Undefined until searched for. */
   #idRuns: IdRuns | null | undefined;
-  /** Whether the order of the tokens was looked at. */
+  /** True once the order of the tokens is checked. */
   #isSorted = false;
 
   private constructor(
@@ -97,7 +96,9 @@ export class TextPartition {
     this.hasPositions = hasPositions;
   }
 
-  /** @throws UnsupportedError for files that are laid out in another way; CorruptFileError */
+  /**
+   * @throws UnsupportedError for another layout; CorruptFileError
+   */
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
     const { tokens, positions } = form;
@@ -108,8 +109,8 @@ export class TextPartition {
   }
 
   /**
-   * Opens the partition that {@link FORMER_FILES} are.
-   * @throws UnsupportedError for files that are laid out in another way; CorruptFileError
+   * Opens the partition of {@link FORMER_FILES}.
+   * @throws UnsupportedError for another layout; CorruptFileError
    */
   static async openFormer(files: IndexFiles): Promise<TextPartition> {
     const head = await openHead(files, FORMER_FILES, "arrow");
@@ -123,7 +124,7 @@ export class TextPartition {
     return this.#docs.rowCount;
   }
 
-  /** Tokens of all documents. */
+  /** Returns the number of tokens of all documents. */
   async totalTokens(signal?: AbortSignal): Promise<number> {
     if (this.#totalTokens === null) {
       const { lengths } = await this.documents(signal);
@@ -138,13 +139,16 @@ export class TextPartition {
     return readDocuments(this.#files, this.#docs, signal);
   }
 
-  /** Finds the ids of {@link documents}. */
+  /** Returns a look-up of the row ids of {@link documents}. */
   async documentIds({ ids }: DocumentTable): Promise<DocumentIds> {
     if (this.#idRuns === undefined) this.#idRuns = await runAsync(findIdRuns(ids));
     return new DocumentIds(ids, this.#idRuns);
   }
 
-  /** Finds tokens without a look at all others, as {@link tokens} has: where these are damaged, some may not be found. */
+  /**
+   * Returns a finder of tokens. It reads only the needed tokens, so that it may miss tokens of a corrupt
+   * file, unlike {@link tokens}.
+   */
   async finder(signal?: AbortSignal): Promise<TokenFinder> {
     if (this.#tokenFormat !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
@@ -165,7 +169,7 @@ export class TextPartition {
   }
 
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
-    const [texts, ids] = await keptColumns(this.#files, this.#tokens, async () => {
+    const [texts, ids] = await cachedColumns(this.#files, this.#tokens, async () => {
       if (this.#tokenFormat === "fst") return this.#walkFst(signal);
       return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
     });
@@ -175,22 +179,22 @@ export class TextPartition {
     return new SortedTokens(texts, words);
   }
 
-  /** The letters of the tokens of {@link tokens}; they are kept in memory. */
+  /** Returns the letters of {@link tokens} from the cache. */
   async letters(table: TokenTable): Promise<TokenLetters> {
     const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
-      const { bits, places, starts } = await runAsync(lettersOfTokens(table));
-      const children = [bits, places, starts].map(uint32Column);
+      const { bits, tokenIndices, starts } = await runAsync(lettersOfTokens(table));
+      const children = [bits, tokenIndices, starts].map(uint32Column);
       const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
       return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
     });
     const { path } = this.#tokens;
-    const [bits, places, starts] = (part as StructColumn).children.map((column) =>
+    const [bits, tokenIndices, starts] = (part as StructColumn).children.map((column) =>
       integerWords(column, path),
     );
-    return { bits, places, starts };
+    return { bits, tokenIndices, starts };
   }
 
-  /** The map of tokens; it is kept in memory. */
+  /** Returns the transducer from the cache. */
   async #fstBytes(signal: AbortSignal | undefined): Promise<Uint8Array> {
     const part = await this.#files.parts.get(`${this.#tokens.cacheKey}map`, async () => {
       const value = await this.#tokens.column("_token_fst_bytes", signal);
@@ -224,31 +228,31 @@ export class TextPartition {
   }
 
   /**
-   * The documents of some tokens, still packed. What was read lately is kept in memory.
-   * @param ids ascending and each once
+   * Returns packed posting lists through the cache.
+   * @param ids ascending and distinct
    */
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
     this.#checkIds(ids);
     const { parts } = this.#files;
     const pace = new Pace(STEP_LISTS);
-    const found = new Map<number, PostingList>();
+    const lists = new Map<number, PostingList>();
     for (const id of ids) {
       const list = parts.peek(this.#listKey(id, withPositions));
-      if (list !== undefined) found.set(id, list as PostingList);
+      if (list !== undefined) lists.set(id, list as PostingList);
       if (pace.isStep()) await yieldToEventLoop();
     }
-    const missing = ids.filter((id) => !found.has(id));
+    const missing = ids.filter((id) => !lists.has(id));
     const read = missing.length === 0 ? [] : await this.#postings.lists(missing, withPositions, signal);
     for (const [index, id] of missing.entries()) {
       const list = read[index];
       parts.set(this.#listKey(id, withPositions), list, list.memoryWeight);
-      found.set(id, list);
+      lists.set(id, list);
       if (pace.isStep()) await yieldToEventLoop();
     }
-    return Array.from(ids, (id) => found.get(id) as PostingList);
+    return Array.from(ids, (id) => lists.get(id) as PostingList);
   }
 
-  /** Keeps lists in memory as large as a search has made them: what is kept of a list grows with those that come to it. */
+  /** Updates the cache weights of lists, which grow as searches unpack blocks. */
   async keep(ids: Uint32Array, lists: readonly PostingList[], withPositions: boolean): Promise<void> {
     const pace = new Pace(STEP_LISTS);
     for (const [index, list] of lists.entries()) {
@@ -261,7 +265,7 @@ export class TextPartition {
     return `${this.#postings.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
   }
 
-  /** The lists of all tokens, one by one, as a merge wants them. */
+  /** Reads the lists of all tokens in turn, for a merge. */
   async *allPostings(signal?: AbortSignal): AsyncGenerator<{ id: number; postings: TokenPostings }> {
     const STEP = 256;
     const withPosition = this.hasPositions;
@@ -288,7 +292,7 @@ export class TextPartition {
   }
 }
 
-/** The files of a partition that are open before its postings. */
+/** Files of a partition without its postings. */
 interface PartitionHead {
   readonly docs: OpenIndexFile;
   readonly tokens: OpenIndexFile;
@@ -321,7 +325,7 @@ async function readDocuments(
   docs: OpenIndexFile,
   signal?: AbortSignal,
 ): Promise<DocumentTable> {
-  const table = await keptColumns(files, docs, async () => [
+  const table = await cachedColumns(files, docs, async () => [
     await docs.column("_rowid", signal),
     await docs.column("_num_tokens", signal),
   ]);
@@ -332,8 +336,8 @@ async function readDocuments(
   };
 }
 
-/** Columns of a file that are kept in memory together. */
-async function keptColumns(
+/** Returns columns of a file that are cached together. */
+async function cachedColumns(
   files: IndexFiles,
   file: OpenIndexFile,
   load: () => Promise<Column[]>,
@@ -346,9 +350,9 @@ async function keptColumns(
   return (part as StructColumn).children;
 }
 
-/** Tokens between two looks at the clock. */
+/** Tokens between yields. */
 const STEP_TOKENS = 1024;
-/** Lists between two looks at the clock. */
+/** Lists between yields. */
 const STEP_LISTS = 128;
 const weightOf = (column: Column): number => {
   if (column.kind === "fixed") return column.values.byteLength;
@@ -387,7 +391,7 @@ class SortedTokens implements TokenTable {
       : -1;
   }
 
-  /** Checks that the tokens ascend by their bytes, without an object for each. @throws CorruptFileError */
+  /** Checks that tokens ascend, without an object per token. @throws CorruptFileError */
   *checkOrder(file: OpenIndexFile): Steps<void> {
     const { bytes } = this.#texts;
     const pace = new Pace(STEP_TOKENS);

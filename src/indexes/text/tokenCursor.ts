@@ -1,4 +1,4 @@
-/** Goes through the documents of a token, for a search that scores those of a partition (scoreDocuments.ts). */
+/** Iterates over the documents of a token for the scoring of a partition (scoreDocuments.ts). */
 
 import { lowerBound } from "../../bytes/search.js";
 import type { PostingArrays } from "./postingBlocks.js";
@@ -11,34 +11,34 @@ import {
 } from "./postingList.js";
 import { type Corpus, K1, lengthTerms, lowImpact, wordWeight } from "./score.js";
 
-/** A token that counts for a word of a query. */
+/** A token of a query word. */
 export interface ScoredTerm {
-  /** The number of the word. */
+  /** Index of the query word. */
   readonly word: number;
   readonly list: PostingList;
-  /** The weight of the token among all documents that are searched. */
+  /** IDF of the token over all searched documents. */
   readonly weight: number;
 }
 
 export interface DocumentQuery {
-  /** In the order of their words. */
+  /** In word order. */
   readonly terms: readonly ScoredTerm[];
-  /** Words of which each document must have a token; 0 where any token is enough. */
+  /** Number of words that each document must match; 0 if any token suffices. */
   readonly neededWords: number;
-  /** What is known of all documents that are searched. */
+  /** Statistics of all searched documents. */
   readonly corpus: Corpus;
-  /** What is known of those of the partition, as its block scores were made with. */
-  readonly own: Corpus;
-  /** Tokens of each document. */
+  /** Statistics of the partition, from which its block scores were computed. */
+  readonly partition: Corpus;
+  /** Number of tokens of each document. */
   readonly lengths: Uint32Array;
 }
 
-/** Scores in files are single floats, and bounds are sums: what they may lose is added to them. */
+/** Tolerance for rounding: stored scores are float32, bounds are sums. */
 const SLACK = 1 + 2 ** -18;
-/** Documents of which so many times as many are in blocks are looked up by themselves. */
+/** Documents are looked up singly if blocks hold this many times more. */
 const FEW = 16;
 
-/** What the documents of a window have, by their places in it. */
+/** State of a window, by offset of the document in it. */
 export interface WindowScores {
   readonly start: number;
   readonly end: number;
@@ -48,15 +48,14 @@ export interface WindowScores {
   touchedCount: number;
 }
 
-/** Goes through the documents of a token. */
 export class TokenCursor {
   readonly word: number;
-  /** No document of the window has a higher score for the token; 0 where none has it. */
+  /** Upper bound of the token's score in the window; 0 if no document has it. */
   bound = 0;
   readonly #list: PostingList;
   readonly #terms: DocumentLengths;
   readonly #lengths: Uint32Array;
-  readonly #own: PostingArrays;
+  readonly #scratch: PostingArrays;
   readonly #factor: number;
   readonly #base: number;
   readonly #perToken: number;
@@ -65,34 +64,35 @@ export class TokenCursor {
   #block = 0;
   #view: BlockView | null = null;
   #unpacked = -1;
-  /** Where {@link seek} is: in the arrays of the view, or among all documents of the list where there are bits. */
+  /** Position of {@link seek}: in the arrays of the view, or in the list if there are bits. */
   #index = 0;
-  /** What {@link bits} found last: then {@link seek} looks no block up. */
+  /** Last result of {@link bits}; lets {@link seek} skip block look-ups. */
   #bits: Uint32Array | null = null;
 
-  constructor({ word, list, weight }: ScoredTerm, { corpus, own, lengths }: DocumentQuery) {
+  constructor({ word, list, weight }: ScoredTerm, { corpus, partition, lengths }: DocumentQuery) {
     this.word = word;
     this.#list = list;
     this.#lengths = lengths;
-    this.#own = list.ownArrays();
+    this.#scratch = list.scratchArrays();
     this.#factor = weight * (K1 + 1);
     const { base, perToken } = lengthTerms(corpus);
     this.#base = base;
     this.#perToken = perToken;
     this.#terms = { base, perToken, lengths };
     this.#highest = this.#factor * SLACK;
-    // Scores of the file are among the documents of the partition. Where texts are longer on average in all that is
-    // searched, those of the partition count as shorter than they did when the scores were made: by this factor at most.
-    const shorter = Math.max(1, perToken === 0 ? 1 : lengthTerms(own).perToken / perToken);
-    const ownWeight = wordWeight(own.documents, list.count);
-    this.#boundFactor = ownWeight > 0 ? (weight / ownWeight) * shorter * SLACK : Number.POSITIVE_INFINITY;
+    // Block scores depend on the partition's average length. If searched texts are longer on average,
+    // documents of the partition count as shorter than at build time, by at most this factor.
+    const shorter = Math.max(1, perToken === 0 ? 1 : lengthTerms(partition).perToken / perToken);
+    const partitionWeight = wordWeight(partition.documents, list.count);
+    this.#boundFactor =
+      partitionWeight > 0 ? (weight / partitionWeight) * shorter * SLACK : Number.POSITIVE_INFINITY;
   }
 
   get list(): PostingList {
     return this.#list;
   }
 
-  /** Sets the bound for a range of documents that comes after the one before. */
+  /** Sets the bound for a range of documents after the last range. */
   enter(start: number, end: number): number {
     const { firsts, scores, blockCount } = this.#list;
     while (this.#block + 1 < blockCount && firsts[this.#block + 1] <= start) this.#block++;
@@ -106,23 +106,23 @@ export class TokenCursor {
     return this.bound;
   }
 
-  /** No document of a block has a higher score for the token. */
+  /** Returns the upper bound of the token's score in a block. */
   #boundOf(block: number): number {
     const score = this.#list.scores[block];
     return score > 0 ? Math.min(score * this.#boundFactor, this.#highest) : this.#highest;
   }
 
-  /** The documents of a block. */
+  /** Returns the documents of a block. */
   view(block: number): BlockView {
     if (block !== this.#unpacked || this.#view === null) {
-      this.#view = this.#list.view(block, this.#own);
+      this.#view = this.#list.view(block, this.#scratch);
       this.#unpacked = block;
       this.#index = this.#view.start;
     }
     return this.#view;
   }
 
-  /** The blocks that have documents of the range: the first, and behind the last. */
+  /** Returns the end of the blocks that begin before document `end`. */
   #blocks(end: number): number {
     const { firsts, blockCount } = this.#list;
     let block = this.#block;
@@ -130,30 +130,30 @@ export class TokenCursor {
     return block;
   }
 
-  /** The greatest byte of a share with which a document's score is lower than some other; below 0 where there is none. */
+  /** Returns the greatest impact byte whose score is below `score`; less than 0 if none is. */
   lowImpact(score: number): number {
     return lowImpact(score, this.#factor);
   }
 
-  /** The shares of the documents of a block; null where they are not kept, or `low` says that all are high enough. */
+  /** Returns the impacts of a block; null if they are not kept, or `low` excludes none. */
   impacts(block: number, low: number): Uint8Array | null {
     return low < 0 ? null : this.#list.impacts(block, this.#terms);
   }
 
-  /** Tokens of the documents of a block, at their places in its view; null where they are not kept. */
+  /** Returns the lengths of a block's documents, at the indices of its view; null if not kept. */
   lengths(block: number): Uint32Array | null {
     return this.#list.lengths(block, this.#lengths);
   }
 
-  /** A bit for each document: whether it has the token, up to some document. Null where that is not kept. */
+  /** Returns bits of the documents with the token, below document `end`; null if not kept. */
   bits(end: number): Uint32Array | null {
     this.#bits = this.#list.bits(this.#block, this.#blocks(end));
     return this.#bits;
   }
 
   /**
-   * Adds scores to the documents of the window that have the token.
-   * @param least documents that have a lower score, and none of other tokens, need none
+   * Adds the token's scores to documents of the window.
+   * @param least score below which documents without other tokens can be skipped
    */
   addAll(window: WindowScores, least: number): void {
     const { start, end, scores, touched } = window;
@@ -173,8 +173,8 @@ export class TokenCursor {
       const lengths = kept ?? this.#lengths;
       const from = firstFrom(documents, view, start);
       const isWhole = documents[view.end - 1] < end;
-      const behind = isWhole ? view.end : documentAt(documents, from, view.end, end);
-      for (let index = from; index < behind; index++) {
+      const viewEnd = isWhole ? view.end : documentAt(documents, from, view.end, end);
+      for (let index = from; index < viewEnd; index++) {
         const isLow = impacts !== null && impacts[index] <= low;
         if (isLow && isFirst) continue;
         const document = documents[index];
@@ -183,7 +183,7 @@ export class TokenCursor {
         if (isLow && before === 0) continue;
         const frequency = frequencies[index];
         const length = lengths[kept === null ? document : index];
-        // Scores are above 0.
+        // Scores are greater than 0.
         if (before === 0) touched[count++] = slot;
         scores[slot] = before + (factor * frequency) / (frequency + base + perToken * length);
       }
@@ -191,14 +191,14 @@ export class TokenCursor {
     window.touchedCount = count;
   }
 
-  /** Adds scores to some documents of the window that other tokens have found. @param wanted their places */
-  addToFound(window: WindowScores, wanted: Uint16Array): void {
+  /** Adds the token's scores to documents with other tokens. @param slots offsets in the window */
+  addToTouched(window: WindowScores, slots: Uint16Array): void {
     const { start, end, scores } = window;
     const last = this.#blocks(end);
     const bits = this.bits(end);
-    if (bits !== null || wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
-      for (let index = 0; index < wanted.length; index++) {
-        const slot = wanted[index];
+    if (bits !== null || slots.length * FEW < (last - this.#block) * this.#list.blockSize) {
+      for (let index = 0; index < slots.length; index++) {
+        const slot = slots[index];
         const document = start + slot;
         scores[slot] +=
           bits !== null ? this.seek(document, this.#lengths[document]) : this.#scoreOf(document, last);
@@ -217,7 +217,7 @@ export class TokenCursor {
     }
   }
 
-  /** The score of a document; 0 where it does not have the token. @param last behind the last block that may have it */
+  /** Returns the score of a document; 0 if it lacks the token. @param last end of the candidate blocks */
   #scoreOf(document: number, last: number): number {
     const { firsts } = this.#list;
     let block = this.#block;
@@ -229,7 +229,7 @@ export class TokenCursor {
     return this.score(frequencies[index], this.#lengths[document]);
   }
 
-  /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
+  /** Adds the token's scores to documents that match all words before, and counts the match. */
   addNext(window: WindowScores): void {
     const { start, end, scores, hits, touched } = window;
     const { word } = this;
@@ -249,26 +249,28 @@ export class TokenCursor {
     }
   }
 
-  /** @param length tokens of the document */
+  /**
+   * @param length number of tokens of the document
+   */
   score(frequency: number, length: number): number {
     return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * length);
   }
 
-  /** Where the list has the document that {@link seek} found. */
-  get place(): number {
+  /** List index of the document that {@link seek} found. */
+  get listIndex(): number {
     if (this.#bits !== null) return this.#index;
     return this.#unpacked * this.#list.blockSize + this.#index - (this.#view?.start ?? 0);
   }
 
   /**
-   * The score of a document, which comes after those asked for before; 0 where it does not have the token.
-   * @param length tokens of the document
+   * Returns the score of a document after the last one; 0 if it lacks the token.
+   * @param length number of tokens of the document
    */
   seek(document: number, length: number): number {
     const bits = this.#bits;
     if (bits !== null) {
       if (!hasDocument(bits, document)) return 0;
-      this.#index = this.#list.placeOf(document);
+      this.#index = this.#list.listIndexOf(document);
       return this.score(this.#list.frequencyAt(this.#index), length);
     }
     const { firsts, blockCount } = this.#list;
@@ -282,7 +284,7 @@ export class TokenCursor {
   }
 }
 
-/** The index of the first document in a block that is not before another. */
+/** Returns the index of the first document of a block that is at least `from`. */
 function firstFrom(
   documents: Uint32Array,
   { start, end }: { start: number; end: number },

@@ -1,16 +1,17 @@
 /**
- * Reads a map of tokens to numbers that is stored as a finite state transducer:
+ * Reads a finite state transducer that maps tokens to numbers:
  *
- *     u64 version (3); u64 type; nodes; u64 keyCount; u64 address of the root; u32 masked CRC-32C of all before
+ *     u64 version (3); u64 type; nodes; u64 keyCount; u64 root address; u32 masked CRC-32C of all before
  *
- * A node is addressed by its last byte and read backwards. The upper bits of that byte tell its form:
+ * The address of a node is its last byte, from which it is read backwards. The upper bits of that byte select
+ * its form:
  *
  *     11   one transition to the node right before, without output; low bits: the input, by COMMON
- *     10   one transition: input as above, or in the byte before; sizes; delta of the address; output
- *     0x   any number: count in the low bits, or in the byte before; sizes; table of 256 bytes where there are more than
- *          32; inputs; deltas; outputs; the final output if the node is final (bit 6)
+ *     10   one transition: input as above, or in the byte before; sizes; address delta; output
+ *     0x   any number: count in the low bits, or in the byte before; sizes; 256-byte table if more than 32;
+ *          inputs; deltas; outputs; the final output if the node is final (bit 6)
  *
- * The value of a key is the sum of the outputs on its way.
+ * The value of a key is the sum of the outputs on its path.
  */
 
 import { enlarged } from "../../bytes/growing.js";
@@ -19,11 +20,11 @@ import { CorruptFileError } from "../../errors.js";
 const VERSION = 3;
 const HEADER_BYTES = 16;
 const FOOTER_BYTES = 20;
-/** Inputs that have a number of their own, from 1 on. */
+/** Inputs with a short code, from 1 on. */
 const COMMON = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW";
-/** Nodes with more transitions have a table to look them up. */
+/** Nodes with more transitions have a look-up table. */
 const TABLE_FROM = 32;
-/** Tokens are shorter. */
+/** Maximum bytes of a token. */
 const MAX_KEY_BYTES = 1 << 26;
 const FIRST_KEY_BYTES = 256;
 
@@ -33,7 +34,7 @@ interface Node {
   readonly count: number;
   input(index: number): number;
   output(index: number): number;
-  /** Address of the node that a transition leads to. */
+  /** Address of a transition's target node. */
   target(index: number): number;
 }
 
@@ -47,8 +48,8 @@ const EMPTY_FINAL: Node = {
 };
 
 /**
- * Calls `use` with each key and its number, in the order of the keys' bytes. The bytes are good until the next call.
- * @throws CorruptFileError where the bytes are no such map
+ * Passes each key and its number to `use`, in byte order. The bytes are valid during the call.
+ * @throws CorruptFileError
  */
 export function* walkTokenFst(
   bytes: Uint8Array,
@@ -56,42 +57,42 @@ export function* walkTokenFst(
   use: (key: Uint8Array, value: number) => void,
 ): Generator<void, void> {
   const { keyCount, root, reader, checkedNumber, fail } = openTokenFst(bytes, path);
-  let found = 0;
+  let keysRead = 0;
   let key = new Uint8Array(FIRST_KEY_BYTES);
-  // What is left of the nodes on the way from the root; targets lie before the node, so every way ends.
-  const way: { readonly node: Node; next: number; readonly sum: number }[] = [];
+  // Nodes on the current path. Targets precede their node, so every path ends.
+  const nodes: { readonly node: Node; next: number; readonly sum: number }[] = [];
   const enter = (address: number, sum: number): void => {
     const node = reader.read(address);
     if (node.isFinal) {
-      if (++found > keyCount) fail("it has more keys than it says");
-      use(key.subarray(0, way.length), checkedNumber(sum + node.finalOutput));
+      if (++keysRead > keyCount) fail("it has more keys than it says");
+      use(key.subarray(0, nodes.length), checkedNumber(sum + node.finalOutput));
     }
-    if (way.length >= MAX_KEY_BYTES) fail("a key is too long");
-    if (way.length === key.length) key = enlarged(key);
-    way.push({ node, next: 0, sum });
+    if (nodes.length >= MAX_KEY_BYTES) fail("a key is too long");
+    if (nodes.length === key.length) key = enlarged(key);
+    nodes.push({ node, next: 0, sum });
   };
   enter(root, 0);
-  for (let step = 1; way.length > 0; step++) {
+  for (let step = 1; nodes.length > 0; step++) {
     if (step % 65_536 === 0) yield;
-    const top = way[way.length - 1];
+    const top = nodes[nodes.length - 1];
     const { node, next, sum } = top;
     if (next === node.count) {
-      way.pop();
+      nodes.pop();
       continue;
     }
     top.next++;
-    key[way.length - 1] = node.input(next);
+    key[nodes.length - 1] = node.input(next);
     enter(node.target(next), sum + node.output(next));
   }
-  if (found !== keyCount) fail(`it has ${found} keys, and says ${keyCount}`);
+  if (keysRead !== keyCount) fail(`it has ${keysRead} keys, and says ${keyCount}`);
 }
 
 interface OpenTokenFst {
   readonly keyCount: number;
-  /** Address of the first node. */
+  /** Address of the root node. */
   readonly root: number;
   readonly reader: NodeReader;
-  /** Checks the number of a key: keys have the numbers from 0 on. */
+  /** Checks the number of a key, which must be below the key count. */
   readonly checkedNumber: (number: number) => number;
   readonly fail: (reason: string) => never;
 }
@@ -111,11 +112,13 @@ function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
   return { keyCount, root: numberAt(view, end + 8), reader, checkedNumber, fail };
 }
 
-/** Finds single keys in such a map, without a look at the others. */
+/** Looks up single keys without reading the others. */
 export class TokenFst {
   readonly #open: OpenTokenFst;
 
-  /** @throws CorruptFileError where the bytes are no such map */
+  /**
+   * @throws CorruptFileError
+   */
   constructor(bytes: Uint8Array, path: string) {
     this.#open = openTokenFst(bytes, path);
   }
@@ -124,7 +127,7 @@ export class TokenFst {
     return this.#open.keyCount;
   }
 
-  /** The number of a key; -1 where it is none. @throws CorruptFileError */
+  /** Returns the number of a key; -1 if absent. @throws CorruptFileError */
   find(key: Uint8Array): number {
     const { reader, root, checkedNumber } = this.#open;
     let node = reader.read(root);
@@ -134,7 +137,7 @@ export class TokenFst {
       while (index < node.count && node.input(index) !== input) index++;
       if (index === node.count) return -1;
       sum += node.output(index);
-      // It lies before the node: every way ends.
+      // Targets precede their node, so every path ends.
       node = reader.read(node.target(index));
     }
     return node.isFinal ? checkedNumber(sum + node.finalOutput) : -1;
@@ -231,7 +234,7 @@ class NodeReader {
     return this.#bytes[offset];
   }
 
-  /** The number whose highest byte lies at `at`. */
+  /** Returns the number with its highest byte at `offset`. */
   #number(offset: number, byteLength: number): number {
     if (byteLength === 0) return 0;
     if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES) this.#fail("a number lies outside");

@@ -1,7 +1,6 @@
 /**
- * Numbers of the words of texts, found by their bytes: most words of a text were in others before, and need not be made a
- * string, cut, stemmed and looked up again. A kernel does it where there is one; its plain form leaves texts that are not
- * ASCII to the analyzer.
+ * Numbers the words of texts by their bytes: known words need no string, stemmer or map. A kernel does it if
+ * the runtime has one; the JavaScript form leaves non-ASCII texts to the analyzer.
  */
 
 import type { Kernel } from "../../bytes/wasm/kernel.js";
@@ -25,10 +24,13 @@ import {
   wordKernel,
 } from "./wordKernel.js";
 
-/** Different words that are remembered, after which all are forgotten. */
+/** Maximum number of remembered words; beyond it, all are forgotten. */
 const MAX_WORDS = WORD_SLOTS / 2;
 
-/** @param numberOf the number of a token; the same until it is said to be another by {@link WordNumbers.forget} */
+/**
+ * Returns a word numberer. @param numberOf returns the number of a token, constant until
+ * {@link WordNumbers.forget}
+ */
 export function wordNumbers(
   analyzer: Analyzer,
   numberOf: (token: string) => number,
@@ -47,7 +49,7 @@ class KernelWordNumbers implements WordNumbers {
   readonly #state: Uint32Array;
   readonly #memory: Uint8Array;
   readonly #words: Uint32Array;
-  /** The text that is in the memory, from where on, and to where. */
+  /** Text in kernel memory, and its range. */
   #held: Uint8Array | null = null;
   #heldFrom = 0;
   #heldTo = 0;
@@ -80,21 +82,21 @@ class KernelWordNumbers implements WordNumbers {
     const shift = TEXT - this.#heldFrom;
     const state = this.#state;
     const words = this.#words;
-    let index = start + shift;
+    let offset = start + shift;
     let position = 0;
     for (;;) {
-      this.#run(index, end + shift, NUMBERS, position);
+      this.#run(offset, end + shift, NUMBERS, position);
       const out = state[STATE.out] / 4;
       for (let from = NUMBERS / 4, slot = POSITIONS / 4; from < out; from++, slot++) {
         use(words[from], words[slot]);
       }
       if (state[STATE.isDone] === 1) return true;
-      index = state[STATE.next];
-      position = this.#ask(state[STATE.from], index, state[STATE.position], state[STATE.slot], use);
+      offset = state[STATE.next];
+      position = this.#ask(state[STATE.from], offset, state[STATE.position], state[STATE.slot], use);
     }
   }
 
-  /** Texts come one after the other: as many as there is room for are held at once. */
+  /** Loads as many following texts as fit. */
   #hold(bytes: Uint8Array, start: number): void {
     const to = Math.min(bytes.length, start + TEXT_BYTES);
     this.#memory.set(bytes.subarray(start, to), TEXT);
@@ -103,17 +105,17 @@ class KernelWordNumbers implements WordNumbers {
     this.#heldTo = to;
   }
 
-  /** The tokens of a word that the kernel does not know. @returns the position behind it */
+  /** Passes the tokens of a word that the kernel does not know. @returns the next position */
   #ask(from: number, to: number, position: number, slot: number, use: UseNumber): number {
     const text = this.#decoder.decode(this.#memory.subarray(from, to));
     if (!isOneWord(text)) {
-      // Cutting it takes the analyzer each time.
+      // Only the analyzer can cut it, every time.
       this.#learn(from, to, slot, ASK);
       let next = position;
-      this.#analyzer.words(text, (word, index) => {
+      this.#analyzer.words(text, (word, offset) => {
         const token = this.#analyzer.tokenOf(word);
-        if (token !== null) use(this.#numberOf(token), position + index);
-        next = position + index + 1;
+        if (token !== null) use(this.#numberOf(token), position + offset);
+        next = position + offset + 1;
       });
       return next;
     }
@@ -124,7 +126,9 @@ class KernelWordNumbers implements WordNumbers {
     return position + 1;
   }
 
-  /** @param slot a free one */
+  /**
+   * @param slot free slot
+   */
   #learn(from: number, to: number, slot: number, meaning: number): void {
     const length = to - from;
     if (length > MAX_WORD_BYTES || this.#words[slot / 4 + 4] !== 0) return;

@@ -22,7 +22,7 @@ import { type ReaderEnvironment, versionSource } from "../../query/indexes/versi
 import { planOrder } from "../../query/order/order.js";
 import type { SpillFile } from "../../query/order/spill.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
-import type { AskedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
+import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
@@ -90,7 +90,7 @@ export async function planQuery(
   }
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
-  const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.found;
+  const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
   const reads = new ColumnReads(fields, found);
   const projection = await runAsync(
     selectColumns(fields, reads, metadata, request.columns, selection),
@@ -111,7 +111,7 @@ export async function planQuery(
     search: planned && {
       ...planned,
       postfilter: isPostfilter
-        ? await postfilterOf(fields, given, parameters, "filter", planned.found, request.signal)
+        ? await postfilterOf(fields, given, parameters, "filter", planned.resultColumns, request.signal)
         : null,
     },
     textSearch: isTextSearch
@@ -145,7 +145,7 @@ export async function planQuery(
 async function plannedSearch(
   snapshot: OpenVersion<ReaderEnvironment>,
   fields: readonly TableField[],
-  search: AskedSearch,
+  search: RequestedSearch,
 ): Promise<Omit<VectorSearch, "postfilter">> {
   const [{ planVectorSearch }, { vectorIndexesOn }] = await Promise.all([
     vectorSearches.get(),
@@ -163,7 +163,7 @@ const textColumns = (isHybrid: boolean, highlights: boolean): readonly FoundColu
 ];
 
 /** @throws InvalidInputError for several vectors beside a text, and for more rows than are put in one order */
-function checkHybrid({ vectors }: AskedSearch, most: number): void {
+function checkHybrid({ vectors }: RequestedSearch, most: number): void {
   if (vectors.length > 1) {
     throw new InvalidInputError(`vector: one vector goes with fullTextQuery, not ${vectors.length}`);
   }

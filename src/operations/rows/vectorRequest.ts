@@ -4,7 +4,7 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
-import type { AskedSearch } from "../../query/vector/vectorSearch.js";
+import type { RequestedSearch } from "../../query/vector/vectorSearch.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 
 /** Numbers in all vectors of a request. */
@@ -16,7 +16,7 @@ const MAX_VECTORS = 1024;
  * What a request searches for; null where it does not search by vector.
  * @throws InvalidInputError naming the member
  */
-export function readVectorSearch(request: QueryTableRequest): AskedSearch | null {
+export function readVectorSearch(request: QueryTableRequest): RequestedSearch | null {
   const { vector } = request;
   if (vector === undefined || vector === null) return null;
   const nprobes = optionalCount(request.nprobes, "nprobes", 1);

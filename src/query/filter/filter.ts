@@ -17,7 +17,7 @@ import type { FoundColumn } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { FilterLookups } from "../indexes/filterLookups.js";
-import { foundRows, takenColumns } from "../indexes/indexedBatches.js";
+import { filterRows, takenColumns } from "../indexes/indexedBatches.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
 import type { ScannedRows, ScanRequest } from "../scan/scan.js";
@@ -209,13 +209,13 @@ async function* allSelected(
   const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
   const indexed = await (observer?.time("index", search) ?? search);
   const own = observer?.source("scan", source) ?? source;
-  for await (const part of foundRows(indexed, source, fragments, signal)) {
+  for await (const part of filterRows(indexed, source, fragments, signal)) {
     if (part.kind === "scan") {
       yield* scanSelected(source, request, part.fragments);
       continue;
     }
-    const { found, rows } = part;
-    const { fragment, isExact } = found;
+    const { candidates, rows } = part;
+    const { fragment, isExact } = candidates;
     const seenRows = fragment.physicalRows;
     if (isExact) {
       const places = { fragmentId: fragment.id, start: 0, picked: rows };

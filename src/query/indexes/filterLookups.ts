@@ -1,4 +1,4 @@
-/** How the rows that a filter selects are found in one version without computing the filter for all of them. */
+/** Looks up the rows of a filter in one version by indexes, in place of an evaluation for all rows. */
 
 import type { Steps } from "../../async/eventLoop.js";
 import type { BoundExpression } from "../../expression/expression.js";
@@ -11,7 +11,7 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { ColumnSource } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { IndexedRows } from "./indexedRows.js";
-import { type IndexUse, type PlaceColumn, planIndexUse } from "./indexUse.js";
+import { type IndexUse, planIndexUse, type RowIdentityColumn } from "./indexUse.js";
 import { type Ask, type Predicate, predicateOf } from "./predicates.js";
 import {
   type IndexSegment,
@@ -28,14 +28,14 @@ export class FilterLookups {
   readonly #predicate: Predicate;
   readonly #expression: BoundExpression;
   readonly #isForced: boolean;
-  readonly #optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn;
+  readonly #optionsOf: (ask: Ask) => readonly UsableIndex[] | RowIdentityColumn;
 
   private constructor(
     version: OpenVersion<ReaderEnvironment>,
     predicate: Predicate,
     expression: BoundExpression,
     isForced: boolean,
-    optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn,
+    optionsOf: (ask: Ask) => readonly UsableIndex[] | RowIdentityColumn,
   ) {
     this.#version = version;
     this.#predicate = predicate;
@@ -45,10 +45,11 @@ export class FilterLookups {
   }
 
   /**
-   * @param inputs where the columns of the expression come from
+   * Prepares the look-up of a filter.
+   * @param inputs sources of the expression's columns
    * @param fields of the version
-   * @param isForced whether indexes are asked even where a scan should be quicker
-   * @returns null where nothing of the filter can be looked up
+   * @param isForced true to use indexes even if a scan should be faster
+   * @returns null if no part of the filter can be looked up
    * @throws CorruptFileError
    */
   static *of(
@@ -62,11 +63,11 @@ export class FilterLookups {
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
     const unread = unreadSegmentsOf(version.file, fields);
-    const options = inputs.map((input, position): readonly UsableIndex[] | PlaceColumn => {
+    const options = inputs.map((input, position): readonly UsableIndex[] | RowIdentityColumn => {
       if (input.kind === "stored") {
         const path = formatFieldPath(expression.paths[position]);
         noteUnread(version.table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
-        // One of words answers no filter.
+        // Full-text indexes answer no filter.
         return indexes.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
       }
       const which = input.kind === "system" ? input.which : null;
@@ -77,9 +78,9 @@ export class FilterLookups {
   }
 
   /**
-   * Decides what is looked up. Reads what the indexes keep in memory.
-   * @param wantedRows most rows that are wanted
-   * @returns null for nothing: all rows are looked at
+   * Plans which look-ups run. Loads what the indexes keep in memory.
+   * @param wantedRows maximum number of wanted rows
+   * @returns null to scan everything
    * @throws CorruptFileError
    */
   plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
@@ -96,8 +97,8 @@ export class FilterLookups {
   }
 
   /**
-   * Asks the indexes.
-   * @param observed a source whose reads are counted; null where nobody counts
+   * Searches the indexes.
+   * @param observed source that counts reads; null without counting
    */
   find(
     use: IndexUse,
@@ -125,7 +126,7 @@ export class FilterLookups {
     observed: FragmentSource | null,
   ): Promise<OpenIndex | null> {
     const { environment } = this.#version.table;
-    const own = observed === null ? environment : { ...environment, handles: observed.handles };
-    return openIndexSegment(this.#version, own, index, segment, observed !== null);
+    const readerEnvironment = observed === null ? environment : { ...environment, handles: observed.handles };
+    return openIndexSegment(this.#version, readerEnvironment, index, segment, observed !== null);
   }
 }

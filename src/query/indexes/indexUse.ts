@@ -1,9 +1,8 @@
 /**
- * Decides whether the rows that a filter selects are found by indexes: which tests are asked of which index, and for
- * which fragments all rows are looked at instead.
+ * Decides which tests of a filter indexes answer, and which fragments are scanned.
  *
- * Costs are approximate nanoseconds of one thread. Reading a column from end to end costs little per row; a row that is
- * taken by itself costs more, and so does a row of an index's answer, which has to be put in order.
+ * Costs are approximate nanoseconds of one thread. A sequential column read is cheap per row. A row taken by
+ * address costs more, and so does a row of an index answer, which must be sorted.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -15,35 +14,35 @@ import type { SystemColumn } from "../columns/systemColumns.js";
 import { type Ask, type Predicate, queriesOf } from "./predicates.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
-/** Of a row of a column that is read from end to end and compared. */
+/** Row of a column that a scan reads and compares. */
 const SCANNED_FIXED = 5;
 const SCANNED_VARIABLE = 15;
-/** Of a row whose columns are read by its address. */
+/** Row whose columns are read by address. */
 const TAKEN_ROW = 400;
-/** Of a row of an answer. */
+/** Row of an answer. */
 const FOUND_ROW = 25;
-/** Of a byte of an index file. */
+/** Byte of an index file. */
 const INDEX_BYTE = 0.3;
-/** Of asking one segment. */
+/** Search of one segment. */
 const ASKED_SEGMENT = 20_000;
-/** Of a fragment whose files are opened. */
+/** Fragment whose files are opened. */
 const OPENED_FRAGMENT = 50_000;
-/** Rows that a scan looks at before a limit can end it. */
+/** Minimum number of rows that a scan reads before a limit ends it. */
 const SCANNED_AT_LEAST = 65_536;
 
-/** Tests opened at the same time. */
+/** Tests opened concurrently. */
 const PARALLELISM = 8;
 
-/** Kinds whose answers may hold further rows, so that nothing is known of a negation. */
+/** Kinds whose answers are supersets, and so say nothing about a negation. */
 const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGRAM"]);
 
 /**
- * Kinds whose answers may hold rows that were changed meanwhile, in tables with stable row ids: the reference, where it
- * merges such an index, leaves the changed rows among the values that they had.
+ * Kinds whose answers may contain changed rows in tables with stable row ids: a merge by LanceDB keeps
+ * changed rows under their old values.
  */
 const ROUGH_KINDS_OF_STABLE_IDS: ReadonlySet<string> = new Set(["LABEL_LIST"]);
 
-/** How a test is answered. */
+/** Answer to a test. */
 export type Lookup =
   | {
       readonly kind: "index";
@@ -51,44 +50,44 @@ export type Lookup =
       readonly index: UsableIndex;
       readonly segments: readonly AskedSegment[];
     }
-  /** By the ids, addresses or numbers of the rows. */
-  | { readonly kind: "places"; readonly ask: Ask; readonly which: PlaceColumn };
+  /** By row id, address or offset. */
+  | { readonly kind: "places"; readonly ask: Ask; readonly which: RowIdentityColumn };
 
-export type PlaceColumn = Extract<SystemColumn, "_rowid" | "_rowaddr" | "_rowoffset">;
+export type RowIdentityColumn = Extract<SystemColumn, "_rowid" | "_rowaddr" | "_rowoffset">;
 
 export interface AskedSegment {
   readonly segment: IndexSegment;
   readonly open: OpenIndex;
-  /** The rows of all queries together are the answer. */
+  /** The answer is the union over all queries. */
   readonly queries: readonly IndexQuery[];
-  /** Whether the answers may hold rows that are not meant. */
+  /** True if answers may contain other rows. */
   readonly isRough: boolean;
 }
 
-/** What is done for some fragments. */
+/** Plan for a group of fragments. */
 export interface IndexedPart {
   readonly fragmentIds: ReadonlySet<number>;
   readonly plan: LookupPlan;
   /** Expected number of rows. */
   readonly rows: number;
-  /** Whether no row has to be looked at again. */
+  /** True if no row needs a recheck. */
   readonly isExact: boolean;
 }
 
-/** Which lookups give the rows, and how they are put together. */
+/** Look-ups and their combination. */
 export type LookupPlan =
   | { readonly kind: "lookup"; readonly lookup: Lookup }
   | { readonly kind: "and" | "or"; readonly parts: readonly LookupPlan[] }
   | { readonly kind: "constant"; readonly isAll: boolean }
-  /** The rows of the part, of which some are not meant. */
+  /** A superset of the wanted rows. */
   | { readonly kind: "rough"; readonly part: LookupPlan };
 
 export interface IndexUse {
-  /** Fragments that are in none of them are scanned. */
+  /** All other fragments are scanned. */
   readonly parts: readonly IndexedPart[];
 }
 
-/** A plan in one line. */
+/** Formats a plan in one line. */
 export function lookupText(plan: LookupPlan): string {
   switch (plan.kind) {
     case "lookup":
@@ -123,32 +122,32 @@ const TEST_NAMES: Readonly<Record<Ask["test"]["kind"], string>> = {
   isNull: "nulls of",
 };
 
-/** What of the version and the query decides. */
+/** Facts about the version and the query. */
 interface UseInput {
   readonly predicate: Predicate;
   readonly fragments: readonly DataFragment[];
   readonly hasStableIds: boolean;
-  /** Types of the columns that the filter reads. */
+  /** Types of the filter's columns. */
   readonly types: readonly ValueType[];
-  /** Most rows that are wanted. */
+  /** Maximum number of wanted rows. */
   readonly wantedRows: number;
-  /** Whether indexes are asked even where a scan should be quicker. */
+  /** True to use indexes even if a scan should be faster. */
   readonly isForced: boolean;
-  /** The indexes of a column, or which of the places of rows it is. */
-  optionsOf(ask: Ask): readonly UsableIndex[] | PlaceColumn;
-  /** Null where it can't be read by this release. */
+  /** Returns the indexes of a column, or its name if it identifies rows. */
+  optionsOf(ask: Ask): readonly UsableIndex[] | RowIdentityColumn;
+  /** Opens a segment; null if this release cannot read it. */
   open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
 
 /**
- * Chooses the indexes that are asked. Those that could answer are opened, as what is in them tells what a look-up costs.
- * @returns null where everything is scanned
+ * Chooses the indexes to search. Opens the candidates, whose contents determine the cost.
+ * @returns null to scan everything
  */
 export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
   const options = new Map<Ask, PricedLookup[]>();
   const asks = asksOf(input.predicate);
-  const found = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
-  for (const [position, ask] of asks.entries()) options.set(ask, found[position]);
+  const lookups = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
+  for (const [position, ask] of asks.entries()) options.set(ask, lookups[position]);
   const parts: IndexedPart[] = [];
   for (const group of fragmentGroups(input.fragments, options)) {
     const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
@@ -173,7 +172,7 @@ export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
 function scanCost({ types, wantedRows }: UseInput, group: readonly DataFragment[], { rows }: Priced): number {
   const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   const perRow = types.reduce((sum, type) => sum + scannedRow(type), 0);
-  // With a limit, the scan ends when enough rows were found.
+  // With a limit, the scan ends once enough rows match.
   const looked = Math.max(SCANNED_AT_LEAST, (rowCount * wantedRows) / Math.max(rows, 1));
   const part = looked < rowCount ? looked / rowCount : 1;
   return part * (rowCount * perRow + group.length * OPENED_FRAGMENT);
@@ -195,14 +194,12 @@ function scannedRow(type: ValueType): number {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- lookups
-
 interface PricedLookup {
   readonly lookup: Lookup;
-  /** Fragments that it tells of; null for all. */
+  /** Covered fragments; null for all. */
   readonly covered: ReadonlySet<number> | null;
   readonly coveredRows: number;
-  /** Expected rows of the answer, of all fragments. */
+  /** Expected rows of the answer in all fragments. */
   readonly rows: number;
   readonly cost: number;
   readonly isExact: boolean;
@@ -222,7 +219,7 @@ function asksOf(predicate: Predicate): Ask[] {
   }
 }
 
-/** All ways to answer a test. */
+/** Returns all look-ups that can answer a test. */
 async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
   const options = input.optionsOf(ask);
   if (typeof options === "string") {
@@ -234,13 +231,13 @@ async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
     return [{ lookup, covered: null, coveredRows, rows, cost: rows * FOUND_ROW, isExact: true }];
   }
   const queries = queriesOf(ask);
-  const found: PricedLookup[] = [];
+  const lookups: PricedLookup[] = [];
   for (const index of options) {
     if (ask.isNegated && isRough(index, input)) continue;
     const priced = await priceLookup(ask, index, queries, input);
-    if (priced !== null) found.push(priced);
+    if (priced !== null) lookups.push(priced);
   }
-  return found;
+  return lookups;
 }
 
 const isRough = ({ kind }: UsableIndex, { hasStableIds }: UseInput): boolean =>
@@ -261,7 +258,7 @@ async function priceLookup(
   for (const segment of index.segments) {
     const open = await input.open(index, segment);
     const answered = open && answeredQueries(open, queries);
-    // Its fragments are scanned, or answered by another index.
+    // Another index or a scan answers for its fragments.
     if (open === null || answered === null || (answered.isRough && ask.isNegated)) continue;
     isExact &&= !answered.isRough;
     segments.push({ segment, open, queries: answered.queries, isRough: areRough || answered.isRough });
@@ -283,23 +280,23 @@ async function priceLookup(
   return { lookup: { kind: "index", ask, index, segments }, covered, coveredRows, rows, cost, isExact };
 }
 
-/** The queries as an index answers them; null where it does not. */
+/** Returns the queries in a form that the index answers; null if it cannot. */
 function answeredQueries(
   open: OpenIndex,
   queries: readonly IndexQuery[],
 ): Pick<AskedSegment, "queries" | "isRough"> | null {
   if (queries.every((query) => open.answers(query))) return { queries, isRough: false };
-  const others = queries.map((query): IndexQuery | null => {
+  const rewritten = queries.map((query): IndexQuery | null => {
     if (open.answers(query)) return query;
-    // What a text begins with is somewhere in it.
+    // A prefix is contained in the text.
     const within: IndexQuery | null =
       query.kind === "startsWith" ? { kind: "contains", text: query.prefix } : null;
     return within !== null && open.answers(within) ? within : null;
   });
-  return others.includes(null) ? null : { queries: others as IndexQuery[], isRough: true };
+  return rewritten.includes(null) ? null : { queries: rewritten as IndexQuery[], isRough: true };
 }
 
-/** Fragments that the same lookups tell of. */
+/** Groups fragments with the same look-ups. */
 function fragmentGroups(
   fragments: readonly DataFragment[],
   options: ReadonlyMap<Ask, readonly PricedLookup[]>,
@@ -315,14 +312,12 @@ function fragmentGroups(
   return [...groups.values()];
 }
 
-// ------------------------------------------------------------------------------------------------- prices
-
-/** A group of fragments, of which one stands for all. */
+/** A group of fragments, represented by one. */
 interface Scope {
   readonly options: ReadonlyMap<Ask, readonly PricedLookup[]>;
   readonly fragmentId: number;
   readonly rowCount: number;
-  /** The part of an answer that is expected in the group. */
+  /** Returns the fraction of an answer that falls in the group. */
   part(coveredRows: number): number;
 }
 
@@ -349,16 +344,16 @@ function price(predicate: Predicate, scope: Scope): Priced | null {
       return priceAsk(predicate, scope);
     case "or": {
       const parts = predicate.parts.map((part) => price(part, scope));
-      const known = parts.filter((part) => part !== null);
-      if (known.length < parts.length) return null;
+      const pricedParts = parts.filter((part) => part !== null);
+      if (pricedParts.length < parts.length) return null;
       return {
-        plan: { kind: "or", parts: known.map(({ plan }) => plan) },
+        plan: { kind: "or", parts: pricedParts.map(({ plan }) => plan) },
         rows: Math.min(
           scope.rowCount,
-          known.reduce((sum, { rows }) => sum + rows, 0),
+          pricedParts.reduce((sum, { rows }) => sum + rows, 0),
         ),
-        cost: known.reduce((sum, { cost }) => sum + cost, 0),
-        isExact: known.every(({ isExact }) => isExact),
+        cost: pricedParts.reduce((sum, { cost }) => sum + cost, 0),
+        isExact: pricedParts.every(({ isExact }) => isExact),
       };
     }
     case "and":
@@ -370,33 +365,33 @@ function priceAsk(ask: Ask, { options, fragmentId, part }: Scope): Priced | null
   let best: Priced | null = null;
   for (const option of options.get(ask) ?? []) {
     if (option.covered !== null && !option.covered.has(fragmentId)) continue;
-    const share = part(option.coveredRows);
-    const own: Priced = {
+    const fraction = part(option.coveredRows);
+    const priced: Priced = {
       plan: { kind: "lookup", lookup: option.lookup },
-      rows: option.rows * share,
-      cost: option.cost * Math.min(1, share),
+      rows: option.rows * fraction,
+      cost: option.cost * Math.min(1, fraction),
       isExact: option.isExact,
     };
-    if (best === null || priceOf(own) < priceOf(best)) best = own;
+    if (best === null || priceOf(priced) < priceOf(best)) best = priced;
   }
   return best;
 }
 
-/** With what it costs to look at the rows again. */
+/** Adds the cost of rechecks. */
 const priceOf = ({ cost, rows, isExact }: Priced): number => cost + (isExact ? 0 : rows * TAKEN_ROW);
 
-/** Asks for the part with the fewest rows, and for others where that is cheaper than to look at these rows again. */
+/** Takes the part with the fewest rows, and others if they cost less than rechecks of its rows. */
 function priceAnd(parts: readonly Predicate[], scope: Scope): Priced | null {
-  const known = parts
+  const pricedParts = parts
     .map((part) => price(part, scope))
     .filter((part) => part !== null)
     .sort((a, b) => a.rows - b.rows || priceOf(a) - priceOf(b));
-  if (known.length === 0) return null;
-  const taken = [known[0]];
-  let { rows, cost } = known[0];
-  const isWhole = known.length === parts.length;
-  let isExact = known[0].isExact;
-  for (const next of known.slice(1)) {
+  if (pricedParts.length === 0) return null;
+  const taken = [pricedParts[0]];
+  let { rows, cost } = pricedParts[0];
+  const isWhole = pricedParts.length === parts.length;
+  let isExact = pricedParts[0].isExact;
+  for (const next of pricedParts.slice(1)) {
     const left = rows * (scope.rowCount === 0 ? 0 : next.rows / scope.rowCount);
     const saved = (rows - left) * TAKEN_ROW;
     const savesAll = isWhole && isExact && next.isExact ? left * TAKEN_ROW : 0;

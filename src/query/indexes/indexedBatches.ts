@@ -1,4 +1,4 @@
-/** Reads the columns of a filter for rows that indexes found, where the filter still has to be computed for them. */
+/** Reads the columns of a filter for rows from indexes that need a recheck. */
 
 import { mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
@@ -9,34 +9,34 @@ import { addressesOf } from "../columns/rowAddresses.js";
 import type { ScannedRows } from "../scan/scan.js";
 import type { CandidateRows, IndexedRows } from "./indexedRows.js";
 
-/** Rows that are read at once. */
+/** Rows per read. */
 const TAKEN_ROWS = 32_768;
-/** All rows of a fragment are looked at where at least this part of them would be. */
+/** Fraction of candidate rows from which on a fragment is scanned. */
 const SCANNED_PART = 1 / 8;
-/** Fragments that are looked up, and read, ahead of the one that is handed on. */
+/** Fragments looked up and read ahead. */
 const FRAGMENTS_AHEAD = 8;
 
-/** Fragments that follow each other, all of whose rows are looked at; or rows of one fragment. */
-type FoundRows =
+/** Consecutive fragments to scan, or rows of one fragment. */
+type FilterRows =
   | { readonly kind: "scan"; readonly fragments: readonly DataFragment[] }
-  | { readonly kind: "rows"; readonly found: CandidateRows; readonly rows: Uint32Array };
+  | { readonly kind: "rows"; readonly candidates: CandidateRows; readonly rows: Uint32Array };
 
-/** The rows of all fragments, in their order; fragments without rows are left out. */
-export async function* foundRows(
+/** Yields the rows of all fragments in order, without empty fragments. */
+export async function* filterRows(
   indexed: IndexedRows,
   source: FragmentSource,
   fragments: readonly DataFragment[],
   signal: AbortSignal | undefined,
-): AsyncGenerator<FoundRows, void, undefined> {
+): AsyncGenerator<FilterRows, void, undefined> {
   let scanned: DataFragment[] = [];
-  const looked = fragments.filter((fragment) => !indexed.hasNone(fragment));
-  const ahead = mapAhead(looked, (fragment) => indexed.rowsOf(source, fragment), {
+  const candidatesIn = fragments.filter((fragment) => !indexed.hasNone(fragment));
+  const ahead = mapAhead(candidatesIn, (fragment) => indexed.rowsOf(source, fragment), {
     weigh: () => 1,
     maxWeight: FRAGMENTS_AHEAD,
     ...(signal && { signal }),
   });
-  for await (const found of ahead) {
-    const { fragment, rows, isExact } = found;
+  for await (const candidates of ahead) {
+    const { fragment, rows, isExact } = candidates;
     if (rows === null || (!isExact && rows.length >= fragment.physicalRows * SCANNED_PART)) {
       scanned.push(fragment);
       continue;
@@ -44,12 +44,12 @@ export async function* foundRows(
     if (rows.length === 0) continue;
     if (scanned.length > 0) yield { kind: "scan", fragments: scanned };
     scanned = [];
-    yield { kind: "rows", found, rows };
+    yield { kind: "rows", candidates, rows };
   }
   if (scanned.length > 0) yield { kind: "scan", fragments: scanned };
 }
 
-/** The columns of a filter, and the addresses after them, of some rows of a fragment. */
+/** Yields the columns of a filter for some rows of a fragment, then their addresses. */
 export async function* takenColumns(
   source: FragmentSource,
   projection: RowsPlan,

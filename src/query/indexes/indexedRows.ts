@@ -1,6 +1,6 @@
 /**
- * Finds the rows that a filter selects by asking indexes. What they answer is left with the fragments that they cover,
- * and without rows that are deleted. Rows come fragment by fragment, as in a scan.
+ * Finds the rows of a filter by indexes. Answers are restricted to covered fragments and live rows. Rows come
+ * fragment by fragment, as in a scan.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -16,51 +16,51 @@ import { placesOfIds, placesOfOffsets } from "../scan/rowPlaces.js";
 import type { AskedSegment, IndexUse, Lookup, LookupPlan } from "./indexUse.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
-/** Segments asked at the same time. */
+/** Segments searched concurrently. */
 const PARALLELISM = 4;
 
-/** Rows of a fragment that have to be looked at. */
+/** Candidate rows of a fragment. */
 export interface CandidateRows {
   readonly fragment: DataFragment;
-  /** Physical offsets, ascending, none deleted; null for all rows. */
+  /** Row offsets, ascending, without deleted rows; null for all rows. */
   readonly rows: Uint32Array | null;
-  /** Whether the filter selects all of them. */
+  /** True if the filter selects all of them. */
   readonly isExact: boolean;
 }
 
-/** What indexes of a version are asked through. */
+/** Facts about the version. */
 interface LookupInput {
   /** All fragments of the version. */
   readonly fragments: readonly DataFragment[];
   readonly hasStableIds: boolean;
-  /** Ids of rows are below it. */
+  /** Exclusive bound of row ids. */
   readonly nextRowId: number;
-  /** Of the manifest, for errors. */
+  /** Path of the manifest, for errors. */
   readonly path: string;
-  /** Opens a segment for this search alone, whose reads are counted; null where nobody counts. */
+  /** Opens a segment for this search only, and counts its reads; null without counting. */
   readonly reopen: ((index: UsableIndex, segment: IndexSegment) => Promise<OpenIndex | null>) | null;
 }
 
-/** Rows by their addresses, or all rows but these. */
-interface Found {
+/** A set of rows by address, or its complement. */
+interface RowSet {
   readonly ids: RowIds;
   readonly isComplement: boolean;
   readonly isExact: boolean;
 }
 
-interface FoundIn extends Found {
-  /** The fragments in which these rows lie. */
+interface FragmentRowSet extends RowSet {
+  /** Fragments of the rows. */
   readonly fragmentIds: ReadonlySet<number>;
 }
 
-const ALL: Found = { ids: RowIds.none, isComplement: true, isExact: true };
-const NONE: Found = { ids: RowIds.none, isComplement: false, isExact: true };
+const ALL: RowSet = { ids: RowIds.none, isComplement: true, isExact: true };
+const NONE: RowSet = { ids: RowIds.none, isComplement: false, isExact: true };
 
-/** The answers to what is asked, by the ids of the fragments. */
+/** Answers by fragment id. */
 export class IndexedRows {
-  readonly #byFragment: ReadonlyMap<number, FoundIn>;
+  readonly #byFragment: ReadonlyMap<number, FragmentRowSet>;
 
-  private constructor(byFragment: ReadonlyMap<number, FoundIn>) {
+  private constructor(byFragment: ReadonlyMap<number, FragmentRowSet>) {
     this.#byFragment = byFragment;
   }
 
@@ -71,34 +71,34 @@ export class IndexedRows {
     signal?: AbortSignal,
   ): Promise<IndexedRows> {
     const lookups = [...new Set(use.parts.flatMap(({ plan }) => lookupsIn(plan)))];
-    const answers = new Map<Lookup, Found>();
+    const answers = new Map<Lookup, RowSet>();
     for (const lookup of lookups) {
       answers.set(
         lookup,
         lookup.kind === "index"
           ? await askIndex(lookup, input, signal)
-          : await findPlaces(lookup, input, source),
+          : await findByIdentity(lookup, input, source),
       );
     }
-    const byFragment = new Map<number, FoundIn>();
+    const byFragment = new Map<number, FragmentRowSet>();
     for (const { fragmentIds, plan } of use.parts) {
-      const found = combined(plan, answers);
-      const known = { ...found, fragmentIds: new Set(found.ids.highWords()) };
-      for (const id of fragmentIds) byFragment.set(id, known);
+      const rowSet = combined(plan, answers);
+      const answer = { ...rowSet, fragmentIds: new Set(rowSet.ids.highWords()) };
+      for (const id of fragmentIds) byFragment.set(id, answer);
     }
     return new IndexedRows(byFragment);
   }
 
-  /** Whether no row of a fragment has to be looked at. */
+  /** True if the fragment has no candidate rows. */
   hasNone({ id }: DataFragment): boolean {
-    const found = this.#byFragment.get(id);
-    return found !== undefined && !found.isComplement && !found.fragmentIds.has(id);
+    const rowSet = this.#byFragment.get(id);
+    return rowSet !== undefined && !rowSet.isComplement && !rowSet.fragmentIds.has(id);
   }
 
   async rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
-    const found = this.#byFragment.get(fragment.id);
-    if (found === undefined) return { fragment, rows: null, isExact: false };
-    const { ids, isComplement, isExact } = found;
+    const rowSet = this.#byFragment.get(fragment.id);
+    if (rowSet === undefined) return { fragment, rows: null, isExact: false };
+    const { ids, isComplement, isExact } = rowSet;
     const lows = ids.lows(fragment.id, fragment.physicalRows);
     const rows = isComplement ? complement(lows, fragment.physicalRows) : lows;
     if (rows.length === 0 || fragment.deletionFile === undefined) return { fragment, rows, isExact };
@@ -109,19 +109,17 @@ export class IndexedRows {
 
 const complement = (rows: Uint32Array, rowCount: number): Uint32Array => unskipped(0, rowCount, rows);
 
-/** @param gone ascending */
-function withoutRows(rows: Uint32Array, gone: Uint32Array): Uint32Array {
+/** Removes deleted rows. @param deleted ascending */
+function withoutRows(rows: Uint32Array, deleted: Uint32Array): Uint32Array {
   const left = new Uint32Array(rows.length);
   let count = 0;
   let next = 0;
   for (const row of rows) {
-    while (next < gone.length && gone[next] < row) next++;
-    if (next === gone.length || gone[next] !== row) left[count++] = row;
+    while (next < deleted.length && deleted[next] < row) next++;
+    if (next === deleted.length || deleted[next] !== row) left[count++] = row;
   }
   return left.subarray(0, count);
 }
-
-// ------------------------------------------------------------------------------------------------- combining
 
 function lookupsIn(plan: LookupPlan): Lookup[] {
   switch (plan.kind) {
@@ -137,7 +135,7 @@ function lookupsIn(plan: LookupPlan): Lookup[] {
   }
 }
 
-function combined(plan: LookupPlan, answers: ReadonlyMap<Lookup, Found>): Found {
+function combined(plan: LookupPlan, answers: ReadonlyMap<Lookup, RowSet>): RowSet {
   switch (plan.kind) {
     case "lookup":
       return answers.get(plan.lookup) ?? ALL;
@@ -148,16 +146,16 @@ function combined(plan: LookupPlan, answers: ReadonlyMap<Lookup, Found>): Found 
     case "and":
       return plan.parts.map((part) => combined(part, answers)).reduce(both, ALL);
     case "or": {
-      // A row is in neither of two sets where it is in both of their complements.
+      // De Morgan: a union is the complement of the intersection of complements.
       const none = plan.parts.map((part) => opposite(combined(part, answers))).reduce(both, ALL);
       return opposite(none);
     }
   }
 }
 
-const opposite = (found: Found): Found => ({ ...found, isComplement: !found.isComplement });
+const opposite = (rowSet: RowSet): RowSet => ({ ...rowSet, isComplement: !rowSet.isComplement });
 
-function both(a: Found, b: Found): Found {
+function both(a: RowSet, b: RowSet): RowSet {
   const isExact = a.isExact && b.isExact;
   if (a.isComplement && b.isComplement) return { ids: a.ids.union(b.ids), isComplement: true, isExact };
   if (a.isComplement) return { ids: b.ids.minus(a.ids), isComplement: false, isExact };
@@ -165,14 +163,12 @@ function both(a: Found, b: Found): Found {
   return { ids: a.ids.intersect(b.ids), isComplement: false, isExact };
 }
 
-// ------------------------------------------------------------------------------------------------- asking
-
-/** The rows for which a test is true, or false if it is negated; of covered fragments only. */
+/** Returns the rows of covered fragments for which a test is true, or false if it is negated. */
 async function askIndex(
   { ask, index, segments }: Extract<Lookup, { kind: "index" }>,
   input: LookupInput,
   signal: AbortSignal | undefined,
-): Promise<Found> {
+): Promise<RowSet> {
   const parts = await mapParallel(segments, PARALLELISM, (asked) =>
     askSegment(index, asked, ask.isNegated, input, signal),
   );
@@ -183,24 +179,24 @@ async function askIndex(
     isExact &&= part.isExact;
   }
   if (!ask.isNegated) return { ids, isComplement: false, isExact };
-  // What is not known exactly says nothing about the other rows.
+  // The complement of an inexact answer is unknown.
   return isExact ? { ids, isComplement: true, isExact } : { ...ALL, isExact: false };
 }
 
-/** The rows for which a test is true; with `isNegated` those as well for which it is null. */
+/** Returns the rows for which a test is true; with `isNegated` also those for which it is null. */
 async function askSegment(
   index: UsableIndex,
-  { segment, open: known, queries, isRough }: AskedSegment,
+  { segment, open: opened, queries, isRough }: AskedSegment,
   isNegated: boolean,
   input: LookupInput,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly ids: RowIds; readonly isExact: boolean }> {
-  const open = input.reopen === null ? known : await input.reopen(index, segment);
+  const open = input.reopen === null ? opened : await input.reopen(index, segment);
   if (open === null) throw new InternalError(`index ${index.name} can't be opened any more`);
   let ids = RowIds.none;
   let isExact = !isRough;
   for (const [position, query] of queries.entries()) {
-    // Whatever is asked of it, the same rows are null.
+    // All queries have the same null rows.
     const withNulls = isNegated && position === 0;
     const answer: IndexAnswer = await searchOne(open, query, withNulls, signal);
     ids = ids.union(answer.rows);
@@ -209,7 +205,7 @@ async function askSegment(
     if (answer.nulls === null) isExact = false;
     else ids = ids.union(answer.nulls);
   }
-  if (input.hasStableIds && !index.kind.knowsPlaces) {
+  if (input.hasStableIds && !index.kind.storesAddresses) {
     const covered = input.fragments.filter(({ id }) => segment.covered.has(id));
     ids = await placesOfIds(ids, input.nextRowId, covered, (fragment) => rowIdsOf(fragment, input.path));
   }
@@ -223,18 +219,18 @@ const searchOne = (
   signal: AbortSignal | undefined,
 ): Promise<IndexAnswer> => open.search(query, { withNulls, ...(signal && { signal }) });
 
-/** The rows that are given by their ids, addresses or numbers. */
-async function findPlaces(
+/** Returns the rows with these ids, addresses or offsets. */
+async function findByIdentity(
   { ask, which }: Extract<Lookup, { kind: "places" }>,
   input: LookupInput,
   source: FragmentSource,
-): Promise<Found> {
+): Promise<RowSet> {
   const { fragments } = input;
   const values = ask.test.kind === "in" ? ask.test.values : null;
   if (values?.kind !== "fixed") return { ...ALL, isExact: false };
   const bytes = alignedBytes(values.values, 4);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, 2 * values.length);
-  const found = async (): Promise<RowIds> => {
+  const findRows = async (): Promise<RowIds> => {
     if (which === "_rowoffset") {
       const offsets = new Float64Array(values.length);
       for (let row = 0; row < offsets.length; row++)
@@ -245,5 +241,5 @@ async function findPlaces(
     if (which === "_rowaddr" || !input.hasStableIds) return ids;
     return placesOfIds(ids, input.nextRowId, fragments, (fragment) => rowIdsOf(fragment, input.path));
   };
-  return { ids: await found(), isComplement: ask.isNegated, isExact: true };
+  return { ids: await findRows(), isComplement: ask.isNegated, isExact: true };
 }

@@ -1,6 +1,6 @@
 /**
- * Conditions in the form in which indexes are asked: negations stand at single tests only, because a row is wanted where
- * the condition is true, and then AND and OR need not know what is null. Ranges of one column that AND joins become one.
+ * Conditions in the form of index queries. Negations move down to single tests: a row matches where the
+ * condition is true, so AND and OR need no nulls. Ranges of one column that AND joins are merged.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -10,11 +10,11 @@ import { columnOfScalars, scalarOf, scalarReader } from "../../expression/values
 import type { ValueType } from "../../expression/values/types.js";
 import type { IndexBound, IndexQuery } from "../../indexes/kind.js";
 
-/** Rows for which a condition is true. */
+/** The rows for which a condition is true. */
 export type Predicate =
   | { readonly kind: "and" | "or"; readonly parts: readonly Predicate[] }
   | Ask
-  /** Some of the rows of the part. */
+  /** A subset of the rows of the part. */
   | { readonly kind: "within"; readonly part: Predicate }
   /** All rows, or none. */
   | { readonly kind: "constant"; readonly isAll: boolean }
@@ -25,16 +25,16 @@ export interface Ask {
   readonly kind: "ask";
   readonly column: ColumnReference;
   readonly test: ColumnTest | { readonly kind: "isNull" };
-  /** Whether those rows are meant for which the test is false. */
+  /** True to select the rows for which the test is false. */
   readonly isNegated: boolean;
 }
 
 const UNKNOWN: Predicate = { kind: "unknown" };
 
-/** Maximum tests of a filter that are asked of indexes. */
+/** Maximum number of tests that indexes answer. */
 const MAX_ASKS = 256;
 
-/** @returns null where the condition says nothing about columns that can be asked */
+/** Converts a condition. @returns null if it has no test that an index can answer */
 export function* predicateOf(condition: Condition): Steps<Predicate | null> {
   const predicate = yield* wanted(condition, false, new Pace());
   const count = countAsks(predicate);
@@ -106,8 +106,8 @@ function disjunction(parts: readonly Predicate[]): Predicate {
 function conjunction(parts: readonly Predicate[]): Predicate {
   const flat = parts.flatMap((part) => (part.kind === "and" ? part.parts : [part]));
   const joined: Predicate[] = [];
-  /** Places among the joined parts of ranges with one bound, by their column and the bound that they lack. */
-  const open = new Map<string, { readonly place: number; readonly range: OpenRange }>();
+  /** Open ranges among the joined parts, by column and missing bound. */
+  const open = new Map<string, { readonly partIndex: number; readonly range: OpenRange }>();
   for (const part of flat) {
     const range = openRange(part);
     if (range === null) {
@@ -115,16 +115,20 @@ function conjunction(parts: readonly Predicate[]): Predicate {
       continue;
     }
     const { column, lower, upper } = range;
-    const own = lower === null ? "upper" : "lower";
-    const other = open.get(`${column.index} lacks ${own}`);
-    if (other === undefined) {
+    const presentBound = lower === null ? "upper" : "lower";
+    const counterpart = open.get(`${column.index} lacks ${presentBound}`);
+    if (counterpart === undefined) {
       const lacking = lower === null ? "lower" : "upper";
-      open.set(`${column.index} lacks ${lacking}`, { place: joined.length, range });
+      open.set(`${column.index} lacks ${lacking}`, { partIndex: joined.length, range });
       joined.push(part);
       continue;
     }
-    open.delete(`${column.index} lacks ${own}`);
-    joined[other.place] = rangeOf(column, lower ?? other.range.lower, upper ?? other.range.upper);
+    open.delete(`${column.index} lacks ${presentBound}`);
+    joined[counterpart.partIndex] = rangeOf(
+      column,
+      lower ?? counterpart.range.lower,
+      upper ?? counterpart.range.upper,
+    );
   }
   return joined.length === 1 ? joined[0] : { kind: "and", parts: joined };
 }
@@ -142,7 +146,7 @@ function openRange(part: Predicate): OpenRange | null {
   return (lower === null) === (upper === null) ? null : { column: part.column, lower, upper };
 }
 
-/** The queries whose rows together are those for which a test is true. */
+/** Returns queries whose union is the rows for which a test is true. */
 export function queriesOf({ column, test }: Ask): IndexQuery[] {
   const { type } = column;
   if (type.kind !== "float") return [test];
@@ -151,10 +155,8 @@ export function queriesOf({ column, test }: Ask): IndexQuery[] {
   return [test];
 }
 
-// ------------------------------------------------------------------------------------------------- floats
-
-// To conditions both zeros are equal, and all NaN are, which come after the numbers. Indexes order floats by their bits:
-// -NaN, -Infinity … -0, 0 … Infinity, NaN.
+// In conditions, both zeros are equal, and so are all NaN, which follow the numbers. Indexes order floats by
+// their bits: -NaN, -Infinity … -0, 0 … Infinity, NaN.
 
 const floatOf = (type: ValueType, column: Column): number => Number(scalarOf(column, type));
 const bound = (type: ValueType, value: number, isInclusive: boolean): IndexBound => ({
@@ -162,7 +164,7 @@ const bound = (type: ValueType, value: number, isInclusive: boolean): IndexBound
   isInclusive,
 });
 
-/** All NaN. */
+/** Returns queries for all NaN. */
 const notNumbers = (type: ValueType): IndexQuery[] => [
   { kind: "range", lower: bound(type, Number.POSITIVE_INFINITY, false), upper: null },
   { kind: "range", lower: null, upper: bound(type, Number.NEGATIVE_INFINITY, false) },

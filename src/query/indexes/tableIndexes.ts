@@ -1,4 +1,4 @@
-/** The indexes of a version that queries can use, and how they are opened. */
+/** Finds the usable indexes of a version and opens them. */
 
 import { formatType, typeInText } from "../../arrow/types/type.js";
 import { UnsupportedError } from "../../errors.js";
@@ -26,72 +26,71 @@ import {
   unreadIndex,
 } from "./unreadIndexes.js";
 
-/** One segment of an index. */
 export interface IndexSegment {
   readonly metadata: IndexMetadata;
-  /** Ids of the fragments of the version that it covers. */
+  /** Ids of the covered fragments of the version. */
   readonly covered: ReadonlySet<number>;
 }
 
 export interface UsableIndex {
   readonly name: string;
   readonly kind: IndexKind;
-  /** The indexed column. */
+  /** Indexed column. */
   readonly field: TableField;
   readonly segments: readonly IndexSegment[];
 }
 
-/** What opens the files of a segment. */
+/** Opens the files of a segment. */
 interface SegmentOpener<Open> {
   readonly name: string;
   open(files: IndexFiles, field: TableField): Promise<Open>;
 }
 
-/** An index as it is kept open, with the files that it was made of. */
+/** An open index in the cache, with its files. */
 export interface CachedIndex {
   readonly index: Pick<OpenIndex, "memoryWeight">;
   readonly files: readonly { readonly path: string; readonly identity: string }[];
 }
 
-/** What indexes are opened through. */
+/** Dependencies of open indexes. */
 export interface IndexEnvironment extends PageSource {
   readonly disk: Disk;
   openDataFile(path: string): Promise<DataFileMetadata>;
   readonly openIndexes: LruCache<CachedIndex>;
   readonly indexParts: LruCache<IndexPart>;
-  /** Is told of each segment that a query could have asked and did not, because this release can't read it. */
+  /** Receives each segment that a query skips because this release cannot read it. */
   readonly noteUnread?: (index: UnreadIndex) => void;
 }
 
-/** A segment on a column that is not asked, and why. */
+/** A segment that queries skip, and the reason. */
 export interface UnreadSegment {
   readonly entry: IndexMetadata;
-  /** What it might have answered: filters, searches for words, or either. */
+  /** Queries that it might answer: filters, full-text searches, or either. */
   readonly family: "values" | "words" | "unknown";
   readonly reason: string;
 }
 
-/** The indexes of a version by the paths of their columns. Indexes on vectors are in neither map. */
+/** Indexes of a version by column path, without vector indexes. */
 interface VersionIndexes {
   readonly usable: ReadonlyMap<string, readonly UsableIndex[]>;
   readonly unread: ReadonlyMap<string, readonly UnreadSegment[]>;
 }
 
-const known = new WeakMap<ManifestFile, VersionIndexes>();
+const indexesOfManifests = new WeakMap<ManifestFile, VersionIndexes>();
 
 function versionIndexes(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
-  let indexes = known.get(file);
+  let indexes = indexesOfManifests.get(file);
   if (indexes === undefined) {
     indexes = findIndexes(file, fields);
-    known.set(file, indexes);
+    indexesOfManifests.set(file, indexes);
   }
   return indexes;
 }
 
 /**
- * The indexes of a version that queries can use, by the paths of their columns.
+ * Returns the usable indexes of a version by column path.
  * @param fields of the version
- * @throws CorruptFileError for an index whose coverage can't be read
+ * @throws CorruptFileError for an index with invalid coverage
  */
 export const indexesOf = (
   file: ManifestFile,
@@ -99,16 +98,16 @@ export const indexesOf = (
 ): ReadonlyMap<string, readonly UsableIndex[]> => versionIndexes(file, fields).usable;
 
 /**
- * The segments of a version that this release can't read, by the paths of their columns, as far as the manifest tells.
+ * Returns the segments that this release cannot read, by column path, as far as the manifest tells.
  * @param fields of the version
- * @throws CorruptFileError for an index whose coverage can't be read
+ * @throws CorruptFileError for an index with invalid coverage
  */
 export const unreadSegmentsOf = (
   file: ManifestFile,
   fields: readonly TableField[],
 ): ReadonlyMap<string, readonly UnreadSegment[]> => versionIndexes(file, fields).unread;
 
-/** Tells the host of segments that were not asked. */
+/** Reports skipped segments to the host. */
 export function noteUnread(
   {
     root,
@@ -120,12 +119,12 @@ export function noteUnread(
 }
 
 function findIndexes(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
-  const found = new Map<string, UsableIndex[]>();
+  const usable = new Map<string, UsableIndex[]>();
   const unread = new Map<string, UnreadSegment[]>();
   const entries = file.indexSection?.indices ?? [];
-  // What other indexes cover is not what their entries tell where their addresses are still to be brought up to date.
+  // During a deferred remap, entries do not tell what indexes cover.
   const isLazy = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
-  const paths = new Map<number, FieldPlace>();
+  const paths = new Map<number, FieldPath>();
   addPaths(fields, [], paths);
   const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
   for (const metadata of entries) {
@@ -144,20 +143,20 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
       continue;
     }
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
-    // One of words that covers nothing still tells how texts are cut.
+    // A full-text index without coverage still defines the tokenizer.
     if (covered.size === 0 && kind.name !== "FTS") continue;
-    const ofPath = found.get(column.path) ?? [];
-    found.set(column.path, ofPath);
-    const same = ofPath.findIndex((index) => index.name === metadata.name && index.kind === kind);
-    const segments = [...(ofPath[same]?.segments ?? []), { metadata, covered }];
+    const onPath = usable.get(column.path) ?? [];
+    usable.set(column.path, onPath);
+    const same = onPath.findIndex((index) => index.name === metadata.name && index.kind === kind);
+    const segments = [...(onPath[same]?.segments ?? []), { metadata, covered }];
     const index: UsableIndex = { name: metadata.name, kind, field: column.field, segments };
-    if (same < 0) ofPath.push(index);
-    else ofPath[same] = index;
+    if (same < 0) onPath.push(index);
+    else onPath[same] = index;
   }
-  return { usable: found, unread };
+  return { usable, unread };
 }
 
-/** Reason why no index is asked in a version that follows moved rows by an index of its own. */
+/** Reason to skip all indexes of a version with a deferred remap. */
 export const LAZY = "its row addresses are outdated until the program that moved the rows updates them";
 
 function refusalOf(
@@ -177,20 +176,20 @@ function refusalOf(
   return entryRefusal(entry, kind.maxIndexVersion);
 }
 
-interface FieldPlace {
+interface FieldPath {
   readonly path: string;
   readonly field: TableField;
 }
 
-/** Adds columns, and members of structs, by their ids. */
+/** Adds columns and struct members by field id. */
 function addPaths(
   fields: readonly TableField[],
   parents: readonly string[],
-  paths: Map<number, FieldPlace>,
+  paths: Map<number, FieldPath>,
 ): void {
   const names = new Set<string>();
   for (const field of fields) {
-    // Of several with the same name, a path means the first.
+    // A path names the first of several fields with one name.
     if (names.has(field.name)) continue;
     names.add(field.name);
     const path = [...parents, field.name];
@@ -200,9 +199,9 @@ function addPaths(
 }
 
 /**
- * Opens a segment; one that is open already is used again where its files are the same.
- * @param isOwn whether it is opened anew, and not kept: its reads then go through the given environment
- * @returns null where the files are laid out in a way that this release does not read; the host is told why
+ * Opens a segment, from the cache if its files are unchanged.
+ * @param isUncached true to open it anew and without caching, so that its reads go through `environment`
+ * @returns null for a layout that this release cannot read; the host learns the reason
  * @throws CorruptFileError
  */
 export async function openIndexSegment<Open extends CachedIndex["index"]>(
@@ -210,12 +209,14 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
   environment: IndexEnvironment,
   { kind, field }: { readonly kind: SegmentOpener<Open>; readonly field: TableField },
   { metadata }: IndexSegment,
-  isOwn = false,
+  isUncached = false,
 ): Promise<Open | null> {
   const { openIndexes } = environment;
   const keyIn = (directory: string): string => `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
-  /** What is open already, if its files are unchanged. The key names the kind, and by it what was opened. */
-  const known = async (key: string): Promise<Open | null> => {
+  /**
+   * Returns the cached index if its files are unchanged. The key names the kind, which determines the type.
+   */
+  const cachedIndex = async (key: string): Promise<Open | null> => {
     const cached = openIndexes.peek(key);
     if (cached === undefined) return null;
     if (file.hasSeen(cached)) return cached.index as Open;
@@ -226,9 +227,9 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     openIndexes.delete(key);
     return null;
   };
-  // Its files tell that the directory is there, without another call to the disk.
+  // The files prove that the directory exists, which saves a disk call.
   const statedKey = keyIn(await statedIndexDirectory(table, file.manifest, metadata));
-  const opened = isOwn ? null : await known(statedKey);
+  const opened = isUncached ? null : await cachedIndex(statedKey);
   if (opened !== null) return opened;
   const directory = await resolveIndexDirectory(table, file.manifest, metadata);
   const key = keyIn(directory);
@@ -237,8 +238,8 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     return { index: await kind.open(files, field), files: files.opened };
   };
   try {
-    if (isOwn) return (await load()).index;
-    const elsewhere = key === statedKey ? null : await known(key);
+    if (isUncached) return (await load()).index;
+    const elsewhere = key === statedKey ? null : await cachedIndex(key);
     if (elsewhere !== null) return elsewhere;
     const { index } = await openIndexes.get(key, async () => {
       const value = await load();
@@ -256,8 +257,8 @@ const typeText = ({ type, children }: TableField): string =>
   `${formatType(type)}(${children.map(typeText).join()})`;
 
 /**
- * Whether the files of an index are those that it was made of. They are written once, into a directory of their own, so
- * that the one from which pages are still read tells of all: it is opened last.
+ * True if the files of an index are unchanged. They are written once into a directory of their own, so a
+ * check of the last one opened suffices.
  */
 async function areSame(disk: Disk, { files }: CachedIndex): Promise<boolean> {
   const last = files.at(-1);

@@ -1,6 +1,6 @@
 /**
- * Indexes that this release cannot read. Such an index is never asked: a query looks at all rows instead. Plans name it,
- * the host is told once, and its entry and files stay as they are.
+ * Indexes that this release cannot read. Queries skip such an index and scan all rows. Plans name it, the
+ * host is told once, and its entry and files stay unchanged.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -9,14 +9,14 @@ import type { IndexMetadata } from "../../format/table.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { indexDirectoryName, isFileName } from "../../table/versions/paths.js";
 
-/** A segment of an index that a query did not ask. */
+/** An index segment that a query skipped. */
 export interface UnreadIndex {
   /** Directory of the table or branch. */
   readonly location: string;
   readonly name: string;
   /** Name of the segment's directory. */
   readonly segment: string;
-  /** Why not, as the end of a sentence. It names files without their directories. */
+  /** Reason, as the end of a sentence, with file names but no directories. */
   readonly reason: string;
 }
 
@@ -32,8 +32,8 @@ export const unreadIndex = (
 });
 
 /**
- * Reason why a segment cannot be read, from its entry in the manifest; null where its files decide.
- * @param maxVersion highest version of its kind's format that is read
+ * Returns the reason why a segment cannot be read, from its manifest entry; null if its files decide.
+ * @param maxVersion highest format version of its kind that this release reads
  * @throws CorruptFileError
  */
 export function entryRefusal(entry: IndexMetadata, maxVersion: number): string | null {
@@ -48,16 +48,15 @@ export function entryRefusal(entry: IndexMetadata, maxVersion: number): string |
   return null;
 }
 
-/** What opens the files of a segment. */
+/** Opens the files of a segment. */
 export interface SegmentFilesSource {
   stat(path: string): Promise<{ readonly size: number } | null>;
   openDataFile(path: string): Promise<DataFileMetadata>;
 }
 
 /**
- * Opens a file of a segment. A file that the manifest records with its size has to be there, unless all of them are gone
- * with their directory.
- * @throws UnsupportedError where it is missing or empty, or has a format version that is not read; CorruptFileError
+ * Opens a file of a segment. A file with a recorded size must exist, unless the whole directory is gone.
+ * @throws UnsupportedError for a missing or empty file, or an unknown format version; CorruptFileError
  */
 export async function openSegmentFile(
   { stat, openDataFile }: SegmentFilesSource,
@@ -82,7 +81,7 @@ export async function openSegmentFile(
   return openDataFile(path);
 }
 
-/** Whether a segment has a file, or the manifest records one. */
+/** True if a segment has a file, or the manifest records it. */
 export const hasSegmentFile = async (
   { stat }: Pick<SegmentFilesSource, "stat">,
   directory: string,
@@ -91,6 +90,6 @@ export const hasSegmentFile = async (
 ): Promise<boolean> =>
   files.some(({ path }) => path === name) || (await stat(`${directory}/${name}`)) !== null;
 
-/** The reason in an error that opening a segment's files threw. */
+/** Returns the reason from an error about a segment's files. */
 export const reasonOf = ({ message }: UnsupportedError, directory: string): string =>
   message.replaceAll(`${directory}/`, "");

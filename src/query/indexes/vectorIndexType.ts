@@ -1,4 +1,4 @@
-/** What is recorded of an index on vectors, also of one that is not searched: its type, and the metric that it was built by. */
+/** Recorded type and metric of a vector index, even if this release cannot search it. */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -11,31 +11,31 @@ import { isJsonObject } from "../../table/versions/jsonValues.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
-/** The file whose metadata tell the type, and their key. */
+/** File whose metadata tell the type, and their key. */
 const FILE = "index.idx";
 const KEY = "lance:index";
 
 export interface VectorIndexType {
-  /** `IVF_…`; undefined where it can't be told. */
+  /** `IVF_…`; undefined if unknown. */
   readonly indexType?: string;
-  /** Undefined where it can't be told. */
+  /** Undefined if unknown. */
   readonly distanceType?: Metric;
 }
 
-/** Types that files told, which are long in the format 0.1. */
-const known = new WeakMap<IndexMetadata, VectorIndexType>();
+/** Types read from files, which are long in format 0.1. */
+const fileTypes = new WeakMap<IndexMetadata, VectorIndexType>();
 
-/** The type that the manifest tells, or else the index's file. What can't be read tells nothing. */
+/** Returns the type from the manifest, else from the index file; nothing if neither can be read. */
 export async function vectorIndexType(
   { table, file }: OpenVersion<ReaderEnvironment>,
   entry: IndexMetadata,
 ): Promise<VectorIndexType> {
-  const recorded = typeOfDetails(entry) ?? known.get(entry);
+  const recorded = typeOfDetails(entry) ?? fileTypes.get(entry);
   if (recorded !== undefined) return recorded;
   try {
     const directory = await resolveIndexDirectory(table, file.manifest, entry);
     const type = await typeOfFile(table.environment, `${directory}/${FILE}`);
-    known.set(entry, type);
+    fileTypes.set(entry, type);
     return type;
   } catch (error) {
     if (!isUnreadable(error)) throw error;
@@ -43,7 +43,7 @@ export async function vectorIndexType(
   }
 }
 
-/** The details of an index on vectors; null where they can't be decoded. */
+/** Returns the details of a vector index; null if invalid. */
 export function vectorDetails({ name, indexDetails }: IndexMetadata): VectorIndexDetails | null {
   const value = indexDetails?.value ?? new Uint8Array(0);
   try {
@@ -62,7 +62,9 @@ function typeOfDetails(entry: IndexMetadata): VectorIndexType | null {
   return codes === null ? null : { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...metricOf(metricType) };
 }
 
-/** @throws CorruptFileError; UnsupportedError */
+/**
+ * @throws CorruptFileError; UnsupportedError
+ */
 async function typeOfFile(environment: ReaderEnvironment, path: string): Promise<VectorIndexType> {
   let text: string;
   try {
@@ -97,7 +99,7 @@ const metricOf = (number: number): { readonly distanceType?: Metric } => {
   return distanceType === undefined ? {} : { distanceType };
 };
 
-/** Tells whether an error means that an index can't be read. A list shows the index all the same; using it fails. */
+/** True if the error means that an index cannot be read. Lists still show it; only its use fails. */
 const isUnreadable = (error: unknown): boolean =>
   error instanceof CorruptFileError || error instanceof UnsupportedError;
 

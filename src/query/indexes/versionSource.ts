@@ -1,4 +1,4 @@
-/** A version's fragments as a source of rows: finds the files that its manifest names. */
+/** A version's fragments as a source of rows. It resolves the files that the manifest names. */
 
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
@@ -12,31 +12,32 @@ import type { OpenVersion, TableEnvironment } from "../../table/versions/tableAt
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { IndexEnvironment } from "./tableIndexes.js";
 
-/** The dependencies of what reads rows of tables. */
+/** Dependencies of table readers. */
 export interface ReaderEnvironment
   extends TableEnvironment,
     Pick<IndexEnvironment, "openIndexes" | "indexParts" | "noteUnread">,
     Pick<FragmentSource, "handles" | "chunkMaps" | "pageChecks" | "scratch" | "sketches"> {
   /**
-   * The metadata of a data file; cached.
-   * @param isScanned whether most of the file will be read
-   * @param version that names the file, which is looked at once for each version where few rows are read
+   * Returns the metadata of a data file through the cache.
+   * @param isScanned true if most of the file will be read
+   * @param version that names the file; a read of few rows checks the file once per version
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /**
-   * The same as `openDataFile`, for files that are read once and not kept in memory.
-   * @param arena may hold the content of a small file that is scanned
+   * Reads metadata like `openDataFile`, for files that are read once and not cached.
+   * @param arena may hold the content of a small scanned file
    */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
-  /** Deleted rows of fragments, by the paths of their files; absent where they are read anew each time. */
+  /** Deleted rows by file path; absent to read them each time. */
   readonly deletions?: LruCache<KeptDeletions>;
-  /** Threads for long work; absent where it is done in line. */
+  /** Threads for long work; absent to work inline. */
   readonly workers?: WorkerPool;
 }
 
 /**
+ * Opens a version as a source.
  * @param isReadOnce true if the fragments are about to be removed: caches then keep none of their files
- * @throws UnsupportedError for a table of a data format version that is not read
+ * @throws UnsupportedError for a data format version that this release cannot read
  */
 export function versionSource(
   { table, file }: Pick<OpenVersion<ReaderEnvironment>, "table" | "file">,

@@ -134,10 +134,10 @@ function vectorIndexNode(
   search: VectorSearch,
   { fragments, filter }: QueryPlan,
 ): { readonly node: QueryPlanNode; readonly isAll: boolean } | null {
-  const { index, asked, column } = search;
+  const { index, requested, column } = search;
   if (index === null) return null;
   const covered = coveredBy(search);
-  const { leastProbes, mostProbes, refineFactor } = asked;
+  const { leastProbes, mostProbes, refineFactor } = requested;
   const detail = {
     index: index.name,
     column: formatFieldPath(column.path),

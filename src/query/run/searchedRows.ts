@@ -46,7 +46,7 @@ export async function* searchedRows(
           { fragments, projection: plan, signal },
           addressesIn(part),
         );
-        yield withFound(rows, search.found, part);
+        yield withFound(rows, search.resultColumns, part);
       }
     }
   }
@@ -70,9 +70,9 @@ async function* foundBatches(
   let skip = 0;
   let left = 0;
   const most = offset + limit;
-  const { index, asked } = search;
+  const { index, requested } = search;
   const searched = { ...request, fragments: searchedFragments(search, request.fragments) };
-  const isAsked = index !== null && areKept(search, most * (asked.refineFactor ?? 1));
+  const isAsked = index !== null && areKept(search, most * (requested.refineFactor ?? 1));
   const found = isAsked
     ? nearestByIndex(source, searched, index, most)
     : nearestBySketches(source, searched, most);
@@ -169,7 +169,7 @@ async function* selected(
   for (const part of partsOf(batch, READ_ROWS)) {
     const { projection } = filter;
     const read = await readRowsAtAddresses(own, { fragments, projection, signal }, addressesIn(part));
-    const { columns } = withFound(read, search.found, part);
+    const { columns } = withFound(read, search.resultColumns, part);
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
     const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
     yield rows === null ? part : pick(part, rows);

@@ -1,6 +1,6 @@
 /**
- * Applies a filter to the best rows of a search, the best first, until enough are selected: most searches want few rows,
- * and the filter need not look at all others. Where it turns out to select too few of the best, it has to.
+ * Applies a filter to the best rows of a search, best first, until enough rows pass. Most searches want few
+ * rows, so the filter can skip the others, unless too few of the best rows pass.
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
@@ -13,16 +13,16 @@ import type { Filter } from "../filter/filter.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
 
-/** Best rows that are kept for the filter, as a multiple of those that are wanted, and at least. */
+/** Best rows kept for the filter: multiple of the wanted number, and minimum. */
 const KEPT = 16;
 const LEAST_KEPT = 512;
-/** With more wanted rows, looking at all rows once is not much more. */
+/** Maximum number of wanted rows; beyond it, filtering all rows costs little more. */
 const MOST_WANTED = 4096;
-/** Rows that the filter looks at together: few at first. */
+/** Rows per filter step: first and maximum. */
 const FIRST_ROWS = 128;
 const MOST_ROWS = 2 ** 14;
 
-/** How many of the best rows {@link bestSelected} is handed; null where the filter had better look at all rows. */
+/** Returns the number of best rows for {@link bestSelected}; null if the filter should run on all rows. */
 export function bestForFilter(filter: Filter, wanted: number): number | null {
   if (filter.lookups !== null || filter.projection.hasBlobs || wanted > MOST_WANTED) return null;
   return Math.max(LEAST_KEPT, KEPT * wanted);
@@ -30,14 +30,14 @@ export function bestForFilter(filter: Filter, wanted: number): number | null {
 
 export interface SelectRequest {
   readonly filter: Filter;
-  /** Rows that are wanted. */
+  /** Number of wanted rows. */
   readonly wanted: number;
   readonly fragments: readonly DataFragment[];
   readonly numbers: RowNumbers;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The rows that are selected, as many as are wanted; null where there may be others, of a lower rank. */
+/** Returns the wanted rows that pass; null if rows of a lower rank may pass too. */
 export async function bestSelected(
   source: FragmentSource,
   best: TopScores,
@@ -51,34 +51,37 @@ export async function bestSelected(
     if (isMany && (await needsMost(source, rows, request))) return selectedOfAll(source, rows, request);
   }
   const ranked = await best.ranked();
-  const places: number[] = [];
+  const passing: number[] = [];
   let stepSize = FIRST_ROWS;
-  for (let start = 0; start < ranked.rowCount && places.length < wanted; ) {
+  for (let start = 0; start < ranked.rowCount && passing.length < wanted; ) {
     const count = Math.min(stepSize, ranked.rowCount - start);
     for (const row of await selectedAmong(source, slicedRows(ranked, start, count), request)) {
-      places.push(start + row);
+      passing.push(start + row);
     }
     start += count;
-    // As many more as should be enough, going by those that were looked at.
-    const expected = (places.length / start) * ranked.rowCount;
+    // Extrapolate from the rows filtered so far.
+    const expected = (passing.length / start) * ranked.rowCount;
     if (!areAll && expected < wanted / 2) return null;
-    const missing = ((wanted - places.length) * start) / Math.max(1, places.length);
+    const missing = ((wanted - passing.length) * start) / Math.max(1, passing.length);
     stepSize = Math.min(MOST_ROWS, Math.max(FIRST_ROWS, Math.ceil(1.25 * missing)));
     await yieldToEventLoop();
   }
-  if (places.length < wanted && !areAll) return null;
-  return takenRows(ranked, Uint32Array.from(places.slice(0, wanted)));
+  if (passing.length < wanted && !areAll) return null;
+  return takenRows(ranked, Uint32Array.from(passing.slice(0, wanted)));
 }
 
-/** Whether the filter has to look at most rows, whichever come first, going by {@link FIRST_ROWS} of them. */
+/** True if the filter has to read most rows in any order, judging by {@link FIRST_ROWS} of them. */
 async function needsMost(source: FragmentSource, rows: RankedRows, request: SelectRequest): Promise<boolean> {
   const step = rows.rowCount / FIRST_ROWS;
-  const places = Uint32Array.from({ length: FIRST_ROWS }, (_, index) => Math.floor(index * step));
-  const found = [...(await selectedAmong(source, takenRows(rows, places), request))].length;
-  return found * step < 2 * request.wanted;
+  const sample = Uint32Array.from({ length: FIRST_ROWS }, (_, index) => Math.floor(index * step));
+  const passCount = [...(await selectedAmong(source, takenRows(rows, sample), request))].length;
+  return passCount * step < 2 * request.wanted;
 }
 
-/** The same as {@link bestSelected} where the search found no other rows: only those that the filter selects are sorted. */
+/**
+ * Returns the result of {@link bestSelected} if the search found no other rows. It sorts only the rows that
+ * pass.
+ */
 async function selectedOfAll(
   source: FragmentSource,
   rows: RankedRows,
@@ -98,9 +101,9 @@ async function selectedAmong(
   { addresses, rowCount }: RankedRows,
   { filter, fragments, numbers, signal }: SelectRequest,
 ): Promise<Iterable<number>> {
-  const own: FixedColumn = { ...addresses, values: addresses.values.slice() };
+  const addressCopy: FixedColumn = { ...addresses, values: addresses.values.slice() };
   const request = { fragments, projection: filter.projection, signal };
-  const { columns } = await readRowsAtAddresses(source, request, own);
+  const { columns } = await readRowsAtAddresses(source, request, addressCopy);
   const inputs = await columnsFrom(filter.inputs, numbers, columns);
   const selected = await runAsync(filter.expression.select(inputs, rowCount), signal);
   return selected ?? Array.from({ length: rowCount }, (_, row) => row);

@@ -1,4 +1,4 @@
-/** Counts the words of a query in texts that no index covers. Scores are known once all texts were seen. */
+/** Counts query words in texts without index coverage. Scores are known after the last text. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
@@ -7,23 +7,23 @@ import { documentTokens } from "../../indexes/text/rowTexts.js";
 import { type Corpus, lengthNorm, wordScore, wordWeight } from "../../indexes/text/score.js";
 import { type Leaf, needsAll } from "./textQuery.js";
 
-/** Numbers of words between two looks at the clock. */
+/** Numbers of words between yields. */
 const STEP_NUMBERS = 4096;
 
-/** A text that has words of the query. */
-interface FoundText {
+/** A text with words of the query. */
+interface MatchingText {
   readonly address: number;
   readonly length: number;
-  /** Of each different word. */
+  /** Frequency of each distinct word. */
   readonly frequencies: Uint32Array;
 }
 
 export class FlatTexts {
   readonly #leaf: Leaf;
   readonly #analyzer: Analyzer;
-  /** Numbers of the different words. */
+  /** Numbers of the distinct words. */
   readonly #numbers: ReadonlyMap<string, number>;
-  readonly #found: FoundText[] = [];
+  readonly #matches: MatchingText[] = [];
   readonly #having: Uint32Array;
   readonly #frequencies: Uint32Array;
   #documents = 0;
@@ -61,17 +61,17 @@ export class FlatTexts {
     }
     if (present === 0 || (needsAll(this.#leaf) && !this.#hasAll(frequencies))) return;
     if (isPhraseQuery && !this.#isPhrase(positions)) return;
-    this.#found.push({ address, length, frequencies: frequencies.slice() });
+    this.#matches.push({ address, length, frequencies: frequencies.slice() });
   }
 
-  /** Whether there is a word of each place. */
+  /** True if each query position has a word in the text. */
   #hasAll(frequencies: Uint32Array): boolean {
-    const { words, places } = this.#leaf;
-    const found = new Set<number>();
+    const { words, wordPositions } = this.#leaf;
+    const present = new Set<number>();
     for (const { token, position } of words) {
-      if (frequencies[this.#numbers.get(token) as number] > 0) found.add(position);
+      if (frequencies[this.#numbers.get(token) as number] > 0) present.add(position);
     }
-    return found.size === places.length;
+    return present.size === wordPositions.length;
   }
 
   #isPhrase(positions: readonly (readonly number[])[]): boolean {
@@ -81,8 +81,8 @@ export class FlatTexts {
   }
 
   /**
-   * Calls `use` with the address and the score of each text.
-   * @param indexed what indexes hold besides
+   * Passes the address and score of each text to `use`.
+   * @param indexed statistics of indexed documents
    */
   *finish(
     indexed: Corpus,
@@ -97,10 +97,10 @@ export class FlatTexts {
     const weights = new Float64Array(this.#having.length);
     for (const { token } of this.#leaf.words) {
       const number = this.#numbers.get(token) as number;
-      // A word that is given twice counts twice.
+      // A repeated query word counts twice.
       weights[number] += wordWeight(corpus.documents, this.#having[number] + (indexedHaving.get(token) ?? 0));
     }
-    for (const { address, length, frequencies } of this.#found) {
+    for (const { address, length, frequencies } of this.#matches) {
       const norm = lengthNorm(corpus, length);
       let score = 0;
       for (const [number, frequency] of frequencies.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Opens the index of words on a column for a search. Where a part of it can't be read, its fragments are searched by
- * looking at their texts.
+ * Opens the full-text index of a column. Fragments of unreadable segments are searched by reading their
+ * texts.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -16,28 +16,29 @@ import { noteUnread, openIndexSegment } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { wordIndexOn } from "./wordIndexes.js";
 
-/** A segment of an index of words that is asked. */
+/** An open segment of a full-text index. */
 export interface OpenWordSegment {
   readonly index: TextIndex;
-  /** Ids of the fragments of the version that it covers. */
+  /** Ids of the covered fragments of the version. */
   readonly covered: ReadonlySet<number>;
 }
 
-/** What a search of one column asks. */
+/** Index and fragments of a search in one column. */
 export interface OpenWordIndex {
-  /** Path of the column. */
+  /** Column path. */
   readonly path: string;
-  /** Name of the index; null where none is asked. */
+  /** Name of the index; null if none is used. */
   readonly name: string | null;
   readonly segments: readonly OpenWordSegment[];
-  /** Fragments whose texts are looked at one by one. */
+  /** Fragments whose texts are read. */
   readonly others: readonly DataFragment[];
-  /** Cuts the column's texts, and those that are searched for. */
+  /** Cuts the texts of the column and of the query. */
   readonly analyzer: Analyzer;
 }
 
 /**
- * @param column its path
+ * Opens the index of a column.
+ * @param column path
  * @throws CorruptFileError
  */
 export async function openWordIndex(
@@ -49,7 +50,7 @@ export async function openWordIndex(
   }: {
     readonly version: OpenVersion<ReaderEnvironment>;
     readonly fields: readonly TableField[];
-    /** Whether rows are left out that no index covers, be it one that can't be read. */
+    /** True to skip rows without coverage, even by an unreadable index. */
     readonly isFast: boolean;
   },
 ): Promise<OpenWordIndex> {
@@ -79,7 +80,9 @@ export async function openWordIndex(
   return { path, name, segments, others, analyzer };
 }
 
-/** Cuts texts as an index that can't be read does, where the manifest says how; into words as they are otherwise. */
+/**
+ * Returns the analyzer of an unreadable index, if the manifest records it; else one that cuts plain words.
+ */
 async function analyzerOf(entries: Parameters<typeof detailedParameters>[0][]): Promise<Analyzer> {
   for (const entry of entries) {
     const parameters = detailedParameters(entry);

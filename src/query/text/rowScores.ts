@@ -1,6 +1,6 @@
 /**
- * The scores of all rows that a part of a query finds, by fragment and row: a map for each fragment, since one of all rows
- * would take no more than 2^24.
+ * Scores of all rows of a query part, by fragment and row. Each fragment has a map, since a map holds at most
+ * 2^24 entries.
  */
 
 import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
@@ -8,7 +8,7 @@ import { addressOf } from "../columns/rowAddresses.js";
 import type { RowSink } from "./textLeaf.js";
 
 const WORD = 2 ** 32;
-/** Rows between two looks at the clock. */
+/** Rows between yields. */
 const STEP_ROWS = 4096;
 
 type FragmentScores = Map<number, number>;
@@ -17,7 +17,7 @@ export class RowScores implements RowSink {
   readonly wanted = Number.POSITIVE_INFINITY;
   readonly threshold = Number.NEGATIVE_INFINITY;
   readonly #fragments = new Map<number, FragmentScores>();
-  /** The fragment of the row that was added last: most rows are of the same as the one before. */
+  /** Fragment of the last row, which mostly is the next row's too. */
   #lastId = -1;
   #last: FragmentScores = new Map();
 
@@ -39,7 +39,7 @@ export class RowScores implements RowSink {
     return this.#last;
   }
 
-  /** Calls `use` with each row. */
+  /** Passes each row to `use`. */
   async each(use: (address: number, score: number) => void): Promise<void> {
     const pace = new Pace(STEP_ROWS);
     for (const [id, rows] of this.#fragments) {
@@ -50,37 +50,37 @@ export class RowScores implements RowSink {
     }
   }
 
-  /** Gives rows that both have a new score. @param isEnough whether rows that the other lacks stay as they are; else they go */
+  /** Combines the scores of rows in both sets. @param keepsOthers true to keep rows that only this set has */
   async meet(
-    other: RowScores,
-    isEnough: boolean,
-    scoreOf: (own: number, other: number) => number,
+    scores: RowScores,
+    keepsOthers: boolean,
+    combine: (a: number, b: number) => number,
   ): Promise<void> {
     const pace = new Pace(STEP_ROWS);
     for (const [id, rows] of this.#fragments) {
-      const others = other.#fragments.get(id);
-      for (const [row, own] of rows) {
-        const found = others?.get(row);
-        if (found !== undefined) rows.set(row, scoreOf(own, found));
-        else if (!isEnough) rows.delete(row);
+      const others = scores.#fragments.get(id);
+      for (const [row, score] of rows) {
+        const otherScore = others?.get(row);
+        if (otherScore !== undefined) rows.set(row, combine(score, otherScore));
+        else if (!keepsOthers) rows.delete(row);
         if (pace.isStep()) await yieldToEventLoop();
       }
     }
   }
 
-  /** Adds the rows of another; those that both have get a new score. */
-  async join(other: RowScores, scoreOf: (own: number, other: number) => number): Promise<void> {
-    await other.each((address, score) => {
+  /** Adds the rows of another set, and combines the scores of rows in both. */
+  async join(scores: RowScores, combine: (a: number, b: number) => number): Promise<void> {
+    await scores.each((address, score) => {
       const fragmentId = Math.floor(address / WORD);
       const rows = this.#fragment(fragmentId);
-      const own = rows.get(address - fragmentId * WORD);
-      rows.set(address - fragmentId * WORD, own === undefined ? score : scoreOf(own, score));
+      const current = rows.get(address - fragmentId * WORD);
+      rows.set(address - fragmentId * WORD, current === undefined ? score : combine(current, score));
     });
   }
 
-  /** Takes away the rows of another. */
-  async leaveOut(other: RowScores): Promise<void> {
-    await other.each((address) => {
+  /** Removes the rows of another set. */
+  async exclude(scores: RowScores): Promise<void> {
+    await scores.each((address) => {
       const fragmentId = Math.floor(address / WORD);
       this.#fragments.get(fragmentId)?.delete(address - fragmentId * WORD);
     });

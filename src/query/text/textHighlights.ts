@@ -1,13 +1,13 @@
 /**
- * Where the texts of rows have what a query searched for:
+ * Matches of a query in the texts of rows:
  *
  *     _highlights    list<struct<column utf8, item int32, start int32, end int32>>
  *
- * The ranges of a row are in the order of the query's columns, of the texts of a list (`item`, null where the column is
- * no list), and of the text. They count its UTF-16 code units, as JavaScript does; `end` is behind the last one. Ranges
- * that overlap, as windows of characters do, are one.
+ * The ranges of a row are ordered by query column, by text in a list (`item`, null if the column is no list),
+ * and by offset. Offsets count UTF-16 code units; `end` is exclusive. Overlapping ranges, as of character
+ * windows, are merged.
  *
- * Texts are cut again, as they were for the index: a token knows where it lies in the text, whatever was made of it.
+ * The texts are cut again as for the index, since a token knows its range in the text.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -26,7 +26,7 @@ import { type MatchQuery, needsAll, type PhraseQuery, type TextQuery } from "./t
 
 /** A range of a text. */
 interface Range {
-  /** Number of the text among those of the row. */
+  /** Index of the text in its row. */
   readonly text: number;
   readonly start: number;
   readonly end: number;
@@ -37,7 +37,7 @@ interface PlacedToken extends Range {
   readonly position: number;
 }
 
-/** The parts of a query that a row is found by: not what lowers its score, and not what it must not have. */
+/** Returns the query parts that select rows: neither those that lower scores, nor those that exclude rows. */
 function leavesOf(query: TextQuery): (MatchQuery | PhraseQuery)[] {
   switch (query.kind) {
     case "match":
@@ -53,7 +53,7 @@ function leavesOf(query: TextQuery): (MatchQuery | PhraseQuery)[] {
 }
 
 export class Highlighter {
-  /** The parts of the query, by the paths of the columns. */
+  /** Query parts by column path. */
   readonly #sought: ReadonlyMap<string, readonly SoughtWords[]>;
   readonly #scope: TextScope;
 
@@ -66,14 +66,14 @@ export class Highlighter {
     const sought = new Map<string, SoughtWords[]>();
     for (const leaf of leavesOf(query)) {
       const words = await soughtWords(leaf, scope);
-      const ofPath = sought.get(words.path) ?? [];
-      ofPath.push(words);
-      sought.set(words.path, ofPath);
+      const onPath = sought.get(words.path) ?? [];
+      onPath.push(words);
+      sought.set(words.path, onPath);
     }
     return new Highlighter(sought, scope);
   }
 
-  /** The column {@link HIGHLIGHTS} of rows. */
+  /** Returns the column {@link HIGHLIGHTS} of rows. */
   async column(
     source: FragmentSource,
     fragments: readonly DataFragment[],
@@ -86,61 +86,61 @@ export class Highlighter {
     const projection = { ...reads.plan(), withAddresses: false };
     const { columns } = await readRowsAtAddresses(source, { fragments, projection, signal }, addresses);
     const texts = columns.map((column) => new RowTexts(plainColumn(column)));
-    const found = new FoundRanges(paths);
+    const highlights = new RangeColumn(paths);
     for (let row = 0; row < addresses.length; row++) {
       for (const [position, path] of paths.entries()) {
         const ranges = await runAsync(rangesOf(this.#sought.get(path) ?? [], texts[position].of(row)));
         const numbers = ranges.length === 0 ? null : texts[position].numbersOf(row);
-        for (const range of ranges) found.add(position, numbers?.[range.text] ?? null, range);
+        for (const range of ranges) highlights.add(position, numbers?.[range.text] ?? null, range);
         await yieldToEventLoop();
       }
-      found.endRow();
+      highlights.endRow();
     }
-    return found.column();
+    return highlights.column();
   }
 }
 
-/** What some parts of a query match in the texts of one column of a row. */
+/** Returns the matches of query parts in the texts of a row's column. */
 function* rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): Steps<Range[]> {
-  const found: Range[] = [];
+  const ranges: Range[] = [];
   for (const words of sought) {
-    for (const range of yield* matchedTokens(words, texts)) found.push(range);
+    for (const range of yield* matchedTokens(words, texts)) ranges.push(range);
     yield;
   }
-  return merged(found);
+  return merged(ranges);
 }
 
 function* matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly string[]): Steps<Range[]> {
   const wanted = new Set(terms.map(({ token }) => token));
-  const found: PlacedToken[] = [];
+  const matches: PlacedToken[] = [];
   yield* documentTokens(analyzer, texts, (token, position, start, end, text) => {
-    if (wanted.has(token)) found.push({ token, position, start, end, text });
+    if (wanted.has(token)) matches.push({ token, position, start, end, text });
   });
-  const { query, words, places } = leaf;
-  if (query.kind === "phrase") return tokensOfPhrase(found, words, query.slop);
-  if (!needsAll(leaf)) return found;
-  const tokens = new Set(found.map(({ token }) => token));
+  const { query, words, wordPositions } = leaf;
+  if (query.kind === "phrase") return tokensOfPhrase(matches, words, query.slop);
+  if (!needsAll(leaf)) return matches;
+  const tokens = new Set(matches.map(({ token }) => token));
   const having = new Set(terms.filter(({ token }) => tokens.has(token)).map(({ word }) => word));
-  return having.size === places.length ? found : [];
+  return having.size === wordPositions.length ? matches : [];
 }
 
 function tokensOfPhrase(
-  found: readonly PlacedToken[],
+  matches: readonly PlacedToken[],
   words: SoughtWords["leaf"]["words"],
   slop: number,
 ): Range[] {
   const all = words.map(({ token }) =>
-    found.filter((each) => each.token === token).map(({ position }) => position),
+    matches.filter((each) => each.token === token).map(({ position }) => position),
   );
   const kept = new Map<string, Set<number>>();
   for (const [word, positions] of phrasePositions(words, all, slop).entries()) {
     const { token } = words[word];
     kept.set(token, new Set([...(kept.get(token) ?? []), ...positions]));
   }
-  return found.filter(({ token, position }) => kept.get(token)?.has(position));
+  return matches.filter(({ token, position }) => kept.get(token)?.has(position));
 }
 
-/** Ranges in their order; those that overlap are one. */
+/** Sorts ranges and merges overlapping ones. */
 function merged(ranges: readonly Range[]): Range[] {
   const sorted = [...ranges].sort((a, b) => a.text - b.text || a.start - b.start || a.end - b.end);
   const kept: Range[] = [];
@@ -152,8 +152,8 @@ function merged(ranges: readonly Range[]): Range[] {
   return kept;
 }
 
-/** Puts ranges together as a column. */
-class FoundRanges {
+/** Builds the column of ranges. */
+class RangeColumn {
   readonly #names: readonly Uint8Array[];
   readonly #columns: number[] = [];
   readonly #items: (number | null)[] = [];
@@ -166,7 +166,9 @@ class FoundRanges {
     this.#names = paths.map((path) => encoder.encode(path));
   }
 
-  /** @param item number of the text in its list; null where it is in none */
+  /**
+   * @param item index of the text in its list; null outside of lists
+   */
   add(column: number, item: number | null, { start, end }: Range): void {
     this.#columns.push(column);
     this.#items.push(item);

@@ -1,6 +1,6 @@
 /**
- * Searches one column for words: by its index where that covers the rows, and by looking at the others. Rows found by
- * the index are scored among those of the index; rows that it does not cover among these and the covered ones together.
+ * Searches one column for words: by its index in covered fragments, and by reading texts in the others.
+ * Indexed rows are scored with the statistics of the index; other rows with those of the index and their own.
  */
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
@@ -33,68 +33,68 @@ import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from
 import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
 
 const BATCH_ROWS = 4096;
-/** Words of a query between two looks at the clock. */
+/** Query words between yields. */
 const STEP_WORDS = 256;
-/** Letters of texts between two looks at the clock; a row counts as so many at least. */
+/** UTF-16 units of text between yields, and minimum counted per row. */
 const STEP_LETTERS = 16_384;
 const ROW_LETTERS = 256;
-/** Documents of which the best are looked at first. */
-const MOST_AT_ONCE = 1024;
-/** With a boost below that, scores may be too small for single floats. */
+/** Documents per batch of phrase checks. */
+const PHRASE_BATCH = 1024;
+/** Scores with a smaller boost may underflow float32. */
 const LEAST_BOOST = 2 ** -64;
-/** What bounds of scores may lose when they are divided by a boost. */
+/** Tolerance for the division of score bounds by a boost. */
 const SLACK = 1 - 2 ** -40;
 
-/** Where rows are searched. */
+/** Scope of a search. */
 export interface TextScope {
   readonly version: OpenVersion<ReaderEnvironment>;
   readonly fields: readonly TableField[];
   readonly source: FragmentSource;
-  /** Rows that may be found; null for all. */
+  /** Rows that may match; null for all. */
   readonly selection: SearchedRows | null;
-  /** Whether only rows are found that an index covers. */
+  /** True to return only rows with index coverage. */
   readonly isFast: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** What takes the rows that are found, by their addresses. */
+/** Collector of matching rows, by address. */
 export interface RowSink {
-  /** Rows that it keeps at most: the best. */
+  /** Maximum number of rows to keep, best first. */
   readonly wanted: number;
-  /** Rows with a lower score are of no use. */
+  /** Minimum score of useful rows. */
   readonly threshold: number;
-  /** Whether a row is of use: one whose score is the threshold may be, or not. */
+  /** True if a row is useful; decides for scores equal to the threshold. */
   takes(address: number, score: number): boolean;
   add(address: number, score: number): void;
 }
 
-/** A partition, with the tokens of the query that it has. */
-interface FoundPart {
+/** A partition with tokens of the query. */
+interface PartitionMatch {
   readonly partition: TextPartition;
-  /** By token. */
+  /** Posting lists by token. */
   readonly lists: ReadonlyMap<string, PostingList>;
   readonly covered: ReadonlySet<number>;
-  /** To be called after a search: the lists are kept in memory with what it added to them. */
+  /** Updates the cache after a search, which may have unpacked blocks. */
   readonly keepLists: () => Promise<void>;
 }
 
-/** What indexes hold. */
+/** Statistics of the indexes. */
 interface Indexed {
   readonly corpus: Corpus;
-  /** By token, the number of documents that have it. */
+  /** Number of documents by token. */
   readonly having: ReadonlyMap<string, number>;
 }
 
-/** What a query of one column looks for in its texts. */
+/** Words of a query on one column. */
 export interface SoughtWords {
   readonly path: string;
   readonly analyzer: Analyzer;
   readonly leaf: Leaf;
-  /** The tokens that count for the words, with the places of these. */
+  /** Tokens that match the words, with word indices. */
   readonly terms: readonly Term[];
 }
 
-/** The words of a query, as texts are cut where it is searched. */
+/** Returns the words of a query, cut as in the searched column. */
 export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
   const { path, segments, analyzer } = await openWordIndex(query.column, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
@@ -102,12 +102,12 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
   const leaf = textLeaf(query, await queryWords(analyzer, query.terms, true));
   const { terms } = await findTokens(leaf, segments, scope.signal);
-  // Rows that no index covers are found by the words themselves.
-  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
-  return { path, analyzer, leaf, terms: [...terms, ...own] };
+  // Rows without coverage match the exact words.
+  const exactTerms = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
+  return { path, analyzer, leaf, terms: [...terms, ...exactTerms] };
 }
 
-/** Hands the rows that match to the sink, each once. */
+/** Passes each matching row once to the sink. */
 export async function searchLeaf(
   query: MatchQuery | PhraseQuery,
   scope: TextScope,
@@ -126,8 +126,8 @@ export async function searchLeaf(
   if (others.length === 0) return;
   if (!isFuzzy) return searchFlat(leaf, analyzer, path, others, scope, indexed, boosted);
   const plain = textLeaf({ ...query, fuzziness: 0 }, await queryWords(analyzer, query.terms, false));
-  const ofWords = await findTokens(plain, segments, scope.signal);
-  return searchFlat(plain, analyzer, path, others, scope, ofWords, boosted);
+  const wordLists = await findTokens(plain, segments, scope.signal);
+  return searchFlat(plain, analyzer, path, others, scope, wordLists, boosted);
 }
 
 class BoostedSink implements RowSink {
@@ -140,7 +140,7 @@ class BoostedSink implements RowSink {
   }
 
   get wanted(): number {
-    // Beyond these bounds, scores that differ may become the same single float.
+    // Outside this range, distinct scores may round to one float32.
     const isFair = this.#boost > LEAST_BOOST && this.#boost < 1 / LEAST_BOOST;
     return isFair ? this.#sink.wanted : Number.POSITIVE_INFINITY;
   }
@@ -159,8 +159,6 @@ class BoostedSink implements RowSink {
     this.#sink.add(address, score * this.#boost);
   }
 }
-
-// ------------------------------------------------------------------------------------------------- indexes
 
 async function searchIndexed(
   leaf: Leaf,
@@ -186,12 +184,12 @@ async function searchIndexed(
   return indexed;
 }
 
-/** Looks up the words in all partitions: scores of documents depend on how many of all have a word. */
+/** Looks up the words in all partitions, since scores depend on document frequencies in all of them. */
 async function findTokens(
   leaf: Leaf,
   segments: readonly OpenWordSegment[],
   signal: AbortSignal | undefined,
-): Promise<Indexed & { readonly parts: readonly FoundPart[]; readonly terms: readonly Term[] }> {
+): Promise<Indexed & { readonly parts: readonly PartitionMatch[]; readonly terms: readonly Term[] }> {
   const encoder = new TextEncoder();
   const partitions: { partition: TextPartition; covered: ReadonlySet<number> }[] = [];
   const corpus = { documents: 0, tokens: 0 };
@@ -219,7 +217,7 @@ async function findTokens(
   const isPhraseQuery = leaf.query.kind === "phrase";
   const pace = new Pace(STEP_WORDS);
   const having = new Map<string, number>();
-  const parts: FoundPart[] = [];
+  const parts: PartitionMatch[] = [];
   for (const { partition, covered } of partitions) {
     const finder = await partition.finder(signal);
     const ids = new Map<string, number>();
@@ -230,15 +228,15 @@ async function findTokens(
     }
     if (ids.size === 0) continue;
     const wanted = Uint32Array.from(new Set(ids.values())).sort();
-    const found = await partition.lists(wanted, isPhraseQuery, signal);
+    const postings = await partition.lists(wanted, isPhraseQuery, signal);
     const lists = new Map<string, PostingList>();
     for (const [token, id] of ids) {
-      const list = found[lowerBound(wanted, id)];
+      const list = postings[lowerBound(wanted, id)];
       lists.set(token, list);
       having.set(token, (having.get(token) ?? 0) + list.count);
       if (pace.isStep()) await yieldToEventLoop();
     }
-    const keepLists = () => partition.keep(wanted, found, isPhraseQuery);
+    const keepLists = () => partition.keep(wanted, postings, isPhraseQuery);
     parts.push({ partition, lists, covered, keepLists });
     await yieldToEventLoop();
   }
@@ -247,7 +245,7 @@ async function findTokens(
 
 async function searchPart(
   leaf: Leaf,
-  { partition, terms, lists }: FoundPart & { readonly terms: readonly Term[] },
+  { partition, terms, lists }: PartitionMatch & { readonly terms: readonly Term[] },
   { corpus, having }: Indexed,
   rows: LiveRows,
   sink: RowSink,
@@ -258,36 +256,36 @@ async function searchPart(
     const weight = wordWeight(corpus.documents, having.get(token) ?? 0);
     return list === undefined ? [] : [{ word, list, weight }];
   });
-  const neededWords = needsAll(leaf) ? leaf.places.length : 0;
+  const neededWords = needsAll(leaf) ? leaf.wordPositions.length : 0;
   if (neededWords > scored.length) return;
   const documents = await partition.documents(signal);
   const { lengths } = documents;
-  const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
+  const partitionCorpus = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
   const ids = await partition.documentIds(documents);
   const rowOf = (document: number): number => {
     ids.find(document);
     return rows.find(ids.low, ids.high);
   };
-  const query = { terms: scored, neededWords, corpus, own, lengths };
+  const query = { terms: scored, neededWords, corpus, partition: partitionCorpus, lengths };
   if (leaf.query.kind === "phrase") {
-    const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
-    const follow = phraseTest(leaf.words, ofWords, leaf.query.slop);
-    // Where positions are unpacked again and again, documents are looked at in their order.
-    const runSync = ofWords.every(({ keepsPositions }) => keepsPositions) ? MOST_AT_ONCE : 1;
+    const wordLists = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+    const isPhraseIn = phraseTest(leaf.words, wordLists, leaf.query.slop);
+    // If positions are unpacked repeatedly, documents are checked in order.
+    const batchSize = wordLists.every(({ keepsPositions }) => keepsPositions) ? PHRASE_BATCH : 1;
     const areInOrder =
-      scored.length === ofWords.length && scored.every(({ list }, index) => list === ofWords[index]);
-    const best = new BestFirst(sink, scored.length, runSync, (document, score, places, from) => {
+      scored.length === wordLists.length && scored.every(({ list }, index) => list === wordLists[index]);
+    const best = new BestFirst(sink, scored.length, batchSize, (document, score, listIndices, from) => {
       const address = rowOf(document);
       if (address < 0 || !sink.takes(address, score)) return;
-      if (follow(document, areInOrder ? places : null, from)) sink.add(address, score);
+      if (isPhraseIn(document, areInOrder ? listIndices : null, from)) sink.add(address, score);
     });
     await scoreDocuments(query, best, signal);
     return best.finish();
   }
-  const isFound = (document: number): boolean => rowOf(document) >= 0;
+  const accepts = (document: number): boolean => rowOf(document) >= 0;
   const hasFloor = neededWords === 0 || scored.length === 1;
-  const floor = hasFloor ? scoreFloor(query, sink.wanted, isFound) : Number.NEGATIVE_INFINITY;
-  const found = {
+  const floor = hasFloor ? scoreFloor(query, sink.wanted, accepts) : Number.NEGATIVE_INFINITY;
+  const documentSink = {
     get threshold() {
       return Math.max(floor, sink.threshold);
     },
@@ -296,12 +294,10 @@ async function searchPart(
       if (address >= 0) sink.add(address, score);
     },
   };
-  await scoreDocuments(query, found, signal);
+  await scoreDocuments(query, documentSink, signal);
 }
 
-// ------------------------------------------------------------------------------------------------- texts
-
-/** Looks at the texts of fragments. */
+/** Searches the texts of fragments. */
 async function searchFlat(
   leaf: Leaf,
   analyzer: Analyzer,
@@ -331,10 +327,10 @@ async function searchFlat(
       const address = addressOf(places.fragmentId, physicalRow(places, row));
       letters += ROW_LETTERS;
       if (selection === null || isSelected(selection, address)) {
-        const own = values.of(row);
-        const steps = texts.add(address, own);
+        const rowTexts = values.of(row);
+        const steps = texts.add(address, rowTexts);
         while (steps.next().done !== true) await yieldToEventLoop();
-        for (const { length } of own) letters += Math.min(length, STEP_LETTERS);
+        for (const { length } of rowTexts) letters += Math.min(length, STEP_LETTERS);
         letters += leaf.words.length;
       }
       if (letters < STEP_LETTERS) continue;

@@ -1,39 +1,39 @@
-/** What is searched for in texts. */
+/** Full-text queries. */
 
 import type { QueryWord } from "../../indexes/text/phrases.js";
 
-/** Words of one column. */
+/** Words in one column. */
 export interface MatchQuery {
   readonly kind: "match";
-  /** Path of the column. */
+  /** Column path. */
   readonly column: string;
   readonly terms: string;
   readonly boost: number;
-  /** Letters by which a word may differ. */
+  /** Maximum edit distance of a matching word. */
   readonly fuzziness: number;
-  /** Most words that such a query is extended to. */
+  /** Maximum number of words that a fuzzy query expands to. */
   readonly maxExpansions: number;
-  /** Whether all words have to be there. */
+  /** True if all words must match. */
   readonly isAll: boolean;
-  /** Letters at the start of a word that may not differ. */
+  /** Number of leading letters that must match exactly. */
   readonly prefixLength: number;
 }
 
-/** Words that follow each other. */
+/** Consecutive words. */
 export interface PhraseQuery {
   readonly kind: "phrase";
   readonly column: string;
   readonly terms: string;
-  /** Words that may lie between two of them. */
+  /** Maximum number of other words between two neighbours. */
   readonly slop: number;
 }
 
 export type TextQuery =
   | MatchQuery
   | PhraseQuery
-  /** The best score of any. */
+  /** Best score of any part. */
   | { readonly kind: "multi"; readonly queries: readonly TextQuery[] }
-  /** Rows of the first; their score of the other, times a factor, is taken away. */
+  /** Rows of the first part. Their scores in the second part, times a factor, are subtracted. */
   | {
       readonly kind: "boost";
       readonly positive: TextQuery;
@@ -47,23 +47,23 @@ export type TextQuery =
       readonly mustNot: readonly TextQuery[];
     };
 
-/** A query of one column, with its words as they are looked up. */
+/** A query on one column, with its words. */
 export interface Leaf {
   readonly query: MatchQuery | PhraseQuery;
   readonly words: readonly QueryWord[];
-  /** Positions of words; words at the same one stand for each other where all are needed. */
-  readonly places: readonly number[];
+  /** Query positions. Words at one position are alternatives if all are required. */
+  readonly wordPositions: readonly number[];
 }
 
 export const textLeaf = (query: Leaf["query"], words: readonly QueryWord[]): Leaf => ({
   query,
   words,
-  places: [...new Set(words.map(({ position }) => position))],
+  wordPositions: [...new Set(words.map(({ position }) => position))],
 });
 
 export const needsAll = ({ query }: Leaf): boolean => query.kind === "phrase" || query.isAll;
 
-/** Paths of the columns that a query searches, one for each of its parts. */
+/** Returns the column path of each part of a query. */
 export function columnsOf(query: TextQuery): string[] {
   switch (query.kind) {
     case "match":

@@ -1,4 +1,4 @@
-/** Searches texts of a version, and ranks the rows by their scores. */
+/** Searches the texts of a version and ranks the rows by score. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { STREAMED } from "../../rows/readAhead.js";
@@ -22,13 +22,13 @@ export interface TextSearchPlan {
   readonly version: OpenVersion<ReaderEnvironment>;
   readonly fields: readonly TableField[];
   readonly query: TextQuery;
-  /** Rows that may be found; null for all. */
+  /** Filter of the rows; null for none. */
   readonly filter: Filter | null;
-  /** Whether the filter comes before the search; else it takes rows away of those found. */
+  /** True to filter before the search; else after it. */
   readonly isPrefiltered: boolean;
-  /** Whether only rows are found that an index covers. */
+  /** True to return only rows with index coverage. */
   readonly isFast: boolean;
-  /** Whether the rows tell where their texts have what was searched for. */
+  /** True to return the matches in the texts. */
   readonly highlights: boolean;
 }
 
@@ -60,8 +60,8 @@ export async function searchTexts(
 }
 
 /**
- * Whether indexes cover all rows that are searched. How others are scored depends on which of them the filter selects, so that
- * the best of all are not the best of the selected ones.
+ * True if indexes cover all searched rows. Scores of other rows depend on which of them the filter selects,
+ * so the best rows overall need not include the best selected ones.
  */
 async function isCovered(plan: TextSearchPlan): Promise<boolean> {
   for (const column of new Set(columnsOf(plan.query))) {
@@ -109,7 +109,7 @@ function selectedOf(ranked: RankedRows, selection: SearchedRows): RankedRows {
   return takenRows(ranked, rows.slice(0, count));
 }
 
-/** All rows that a query finds: of a query that is made of others, any row may be among the best. */
+/** Returns all rows of a query: in a compound query, any row may be among the best. */
 async function scoresOf(query: TextQuery, scope: TextScope): Promise<RowScores> {
   switch (query.kind) {
     case "match":
@@ -126,7 +126,11 @@ async function scoresOf(query: TextQuery, scope: TextScope): Promise<RowScores> 
     case "boost": {
       const scores = await scoresOf(query.positive, scope);
       const negative = await scoresOf(query.negative, scope);
-      await scores.meet(negative, true, (own, score) => own - query.negativeBoost * score);
+      await scores.meet(
+        negative,
+        true,
+        (score, negativeScore) => score - query.negativeBoost * negativeScore,
+      );
       return scores;
     }
     case "boolean":
@@ -134,7 +138,7 @@ async function scoresOf(query: TextQuery, scope: TextScope): Promise<RowScores> 
   }
 }
 
-const sum = (own: number, other: number): number => own + other;
+const sum = (a: number, b: number): number => a + b;
 
 async function booleanScores(
   { must, should, mustNot }: Extract<TextQuery, { kind: "boolean" }>,
@@ -142,16 +146,16 @@ async function booleanScores(
 ): Promise<RowScores> {
   let required: RowScores | null = null;
   for (const part of must) {
-    const found = await scoresOf(part, scope);
-    if (required === null) required = found;
-    else await required.meet(found, false, sum);
+    const partScores = await scoresOf(part, scope);
+    if (required === null) required = partScores;
+    else await required.meet(partScores, false, sum);
   }
   const all = required ?? new RowScores();
   for (const part of should) {
-    const found = await scoresOf(part, scope);
-    if (required === null) await all.join(found, sum);
-    else await all.meet(found, true, sum);
+    const partScores = await scoresOf(part, scope);
+    if (required === null) await all.join(partScores, sum);
+    else await all.meet(partScores, true, sum);
   }
-  for (const part of mustNot) await all.leaveOut(await scoresOf(part, scope));
+  for (const part of mustNot) await all.exclude(await scoresOf(part, scope));
   return all;
 }

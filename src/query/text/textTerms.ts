@@ -1,4 +1,4 @@
-/** The words of a query, as they are looked up in indexes and in texts. */
+/** Query words, as looked up in indexes and texts. */
 
 import { Pace, runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { countSetBits } from "../../bytes/bits.js";
@@ -21,7 +21,7 @@ import {
 } from "../../indexes/text/tokenLetters.js";
 import type { Leaf, MatchQuery } from "./textQuery.js";
 
-/** @param isPlain whether words are taken as they are: those that may differ in letters are */
+/** Cuts a query into words. @param isPlain true to keep the words unchanged, as for fuzzy queries */
 export async function queryWords(analyzer: Analyzer, text: string, isPlain: boolean): Promise<QueryWord[]> {
   const words: QueryWord[] = [];
   const use = (token: string, position: number): void => void words.push({ token, position });
@@ -30,37 +30,37 @@ export async function queryWords(analyzer: Analyzer, text: string, isPlain: bool
   return words;
 }
 
-/** Words between two looks at the clock. */
+/** Words between yields. */
 const STEP_WORDS = 1024;
-/** Tokens that are looked at between two looks at the clock. */
+/** Tokens checked between yields. */
 const STEP = 16_384;
-/** Pairs of letters that are compared meanwhile, about, at most. */
+/** Approximate maximum of letter pairs compared between yields. */
 const STEP_LETTER_PAIRS = 2 ** 20;
 
-/** The tokens of a partition, and their letters. */
+/** Tokens of a partition and their letters. */
 export interface SearchedTokens {
   readonly table: TokenTable;
   readonly letters: TokenLetters;
 }
 
-/** A token that counts for a word of the query. */
+/** A token that matches a query word. */
 export interface Term {
-  /** Number of the word's place among the places of the query. */
+  /** Index of the word's position among the query positions. */
   readonly word: number;
   readonly token: string;
 }
 
 /**
- * The tokens that count for the words of a query: these themselves, or those of all partitions that are like them. Of these,
- * the first ones in the order of their bytes are taken, for the first word first, until there are enough.
- * @param tables of all partitions; asked for only where tokens that are like the words count
+ * Returns the tokens that match the words of a query: the words, or for a fuzzy query similar tokens of all
+ * partitions. For each word in order, similar tokens are taken in byte order until the limit.
+ * @param tables of all partitions, loaded only for fuzzy queries
  */
 export async function queryTerms(
-  { query, words, places }: Leaf,
+  { query, words, wordPositions }: Leaf,
   tables: () => Promise<readonly SearchedTokens[]>,
   signal?: AbortSignal,
 ): Promise<Term[]> {
-  const numbers = new Map(places.map((position, number) => [position, number]));
+  const numbers = new Map(wordPositions.map((position, number) => [position, number]));
   const wordOf = ({ position }: QueryWord): number => numbers.get(position) as number;
   const terms: Term[] = [];
   if (query.kind === "phrase" || query.fuzziness === 0) {
@@ -77,15 +77,15 @@ export async function queryTerms(
     if (most <= 0) break;
     signal?.throwIfAborted();
     const alike = new AlikeTokens(each.token, query);
-    const found = new Map<string, Uint8Array>();
-    for (const table of searched) await alike.findIn(table, most, found);
-    const sorted = [...found].sort(([, a], [, b]) => compareBytes(a, b)).slice(0, most);
+    const matches = new Map<string, Uint8Array>();
+    for (const table of searched) await alike.findIn(table, most, matches);
+    const sorted = [...matches].sort(([, a], [, b]) => compareBytes(a, b)).slice(0, most);
     for (const [token] of sorted) terms.push({ word: wordOf(each), token });
   }
   return terms;
 }
 
-/** A word that is given twice counts twice; windows of characters are all at one place, and count once. */
+/** A repeated word counts twice, but character windows share a position and count once. */
 function* distinct(words: readonly QueryWord[]): Generator<QueryWord> {
   const seen = new Set<string>();
   for (const word of words) {
@@ -96,7 +96,7 @@ function* distinct(words: readonly QueryWord[]): Generator<QueryWord> {
   }
 }
 
-/** Tokens that differ from a word by at most some letters added, left out or replaced. */
+/** Tokens within an edit distance of a word. */
 class AlikeTokens {
   readonly #letters: Uint32Array;
   readonly #bits: number;
@@ -113,45 +113,45 @@ class AlikeTokens {
     this.#most = fuzziness;
   }
 
-  /** Adds the first ones of a partition by their text. */
+  /** Adds the first matches of a partition in byte order. */
   async findIn(
     { table, letters }: SearchedTokens,
     most: number,
-    found: Map<string, Uint8Array>,
+    matches: Map<string, Uint8Array>,
   ): Promise<void> {
-    const places: number[] = [];
+    const tokenIndices: number[] = [];
     const { length } = this.#letters;
     const fewest = Math.min(MOST_LETTERS, Math.max(0, length - this.#most));
     for (let count = fewest; count <= Math.min(MOST_LETTERS, length + this.#most); count++) {
-      await this.#addOfLength(table, letters, count, places);
+      await this.#addOfLength(table, letters, count, tokenIndices);
     }
-    places.sort((a, b) => a - b);
-    for (const position of places.slice(0, most)) {
+    tokenIndices.sort((a, b) => a - b);
+    for (const position of tokenIndices.slice(0, most)) {
       const bytes = table.token(position);
-      found.set(this.#decoder.decode(bytes), bytes);
+      matches.set(this.#decoder.decode(bytes), bytes);
     }
   }
 
-  /** Adds the places of those tokens of a number of letters that are alike. */
+  /** Adds the table indices of matches with `count` letters. */
   async #addOfLength(
     table: TokenTable,
     letters: TokenLetters,
     count: number,
-    found: number[],
+    matches: number[],
   ): Promise<void> {
-    // A letter that is added or left out is one bit more or less, one that is replaced may be both.
+    // An insertion or deletion changes one bit, a replacement up to two.
     const apart = count === MOST_LETTERS ? 0 : Math.abs(count - this.#letters.length);
     const mostBits = 2 * this.#most - apart;
-    const ownOfGroup = this.#bits & GROUP_LETTERS;
+    const groupBits = this.#bits & GROUP_LETTERS;
     const first = groupOf(count, 0);
     const step = this.#tokensInStep();
     let left = step;
     for (let group = first; group < first + LETTER_GROUPS; group++) {
-      if (countSetBits(bitsOfGroup(group) ^ ownOfGroup) > mostBits) continue;
+      if (countSetBits(bitsOfGroup(group) ^ groupBits) > mostBits) continue;
       const end = letters.starts[group + 1];
       for (let start = letters.starts[group]; start < end; ) {
         const next = Math.min(end, start + left);
-        this.#addPlaces(table, letters, start, next, mostBits, found);
+        this.#addMatches(table, letters, start, next, mostBits, matches);
         left -= next - start;
         start = next;
         if (left > 0) continue;
@@ -161,26 +161,26 @@ class AlikeTokens {
     }
   }
 
-  /** Fewer where words are long, or may differ in many letters. */
+  /** Decreases with the length of the word and the edit distance. */
   #tokensInStep(): number {
     const pairs = Math.max(1, this.#letters.length * (2 * this.#most + 1));
     return Math.max(1, Math.min(STEP, Math.floor(STEP_LETTER_PAIRS / pairs)));
   }
 
-  #addPlaces(
+  #addMatches(
     table: TokenTable,
-    { bits, places }: TokenLetters,
+    { bits, tokenIndices }: TokenLetters,
     start: number,
     end: number,
     mostBits: number,
-    found: number[],
+    matches: number[],
   ): void {
-    const own = this.#bits;
+    const wordBits = this.#bits;
     for (let index = start; index < end; index++) {
-      if (countSetBits(bits[index] ^ own) > mostBits) continue;
-      const token = table.token(places[index]);
+      if (countSetBits(bits[index] ^ wordBits) > mostBits) continue;
+      const token = table.token(tokenIndices[index]);
       if (beginsWith(token, this.#prefix) && isWithin(this.#letters, lettersOf(token), this.#most)) {
-        found.push(places[index]);
+        matches.push(tokenIndices[index]);
       }
     }
   }
@@ -191,7 +191,7 @@ function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return true;
 }
 
-/** Whether two words differ by at most so many letters. */
+/** True if the edit distance of two words is at most `most`. */
 function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boolean {
   let aEnd = a.length;
   let bEnd = b.length;
@@ -202,18 +202,18 @@ function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boo
     aEnd--;
     bEnd--;
   }
-  // What is left begins and ends with letters that differ.
+  // The rest begins and ends with different letters.
   const [aLength, bLength] = [aEnd - start, bEnd - start];
   if (aLength <= 1 && bLength <= 1) return Math.max(aLength, bLength) <= most;
   if (most <= 1) return false;
-  // Of each row only a band counts: letters further apart than that are as many added or left out.
+  // Only a diagonal band matters: cells further away need more edits.
   let previous = new Uint32Array(bLength + 1).map((_, index) => index);
   let current = new Uint32Array(bLength + 1);
   for (let row = 1; row <= aLength; row++) {
     const first = Math.max(1, row - most);
     const last = Math.min(bLength, row + most);
     current[first - 1] = first === 1 ? row : most + 1;
-    // Behind the band of the row before nothing was written.
+    // Cells beyond the last row's band are unset.
     if (row + most <= bLength) previous[last] = most + 1;
     let least = current[first - 1];
     for (let index = first; index <= last; index++) {

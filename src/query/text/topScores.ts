@@ -1,4 +1,4 @@
-/** The best of many rows by their scores; rows of equal scores in the order of their addresses. */
+/** Collects the rows with the best scores; equal scores are ordered by address. */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -12,12 +12,12 @@ import { orderOfRows } from "../order/orderOfRows.js";
 import { sortKeys } from "../order/sortKeys.js";
 
 const FIRST_ROWS = 64;
-/** Rows beyond those that are wanted, at least. */
+/** Minimum spare capacity. */
 const LEAST_MORE = 8;
-/** Rows that are sorted at once. */
+/** Maximum number of rows of an in-memory sort. */
 const FEW_ROWS = 2 ** 14;
 
-/** Rows in the order of their scores, the best first. */
+/** Rows by descending score. */
 export interface RankedRows {
   readonly addresses: FixedColumn;
   readonly scores: FixedColumn;
@@ -31,8 +31,8 @@ const orderOf = (type: typeof FLOAT32_TYPE, ascending: boolean) => ({
 });
 
 /**
- * Keeps the best rows. Those that may be among them are put behind each other; when they are twice as many as wanted, the
- * worse half is left out, which takes a few steps for each row, however many are wanted.
+ * Keeps the best rows. Candidates accumulate to twice the wanted number, then the worse half is dropped. The
+ * amortized cost per row is constant.
  */
 export class TopScores {
   readonly #most: number;
@@ -40,12 +40,14 @@ export class TopScores {
   #addresses = new Float64Array(FIRST_ROWS);
   #scores = new Float32Array(FIRST_ROWS);
   #count = 0;
-  /** The score and the address of the last row that is kept, once there are as many as wanted. */
+  /** Score and address of the last kept row, once enough rows are kept. */
   #lowest = Number.NEGATIVE_INFINITY;
   #lastAddress = Number.POSITIVE_INFINITY;
   #threshold = Number.NEGATIVE_INFINITY;
 
-  /** @param most rows that are kept; may be Infinity */
+  /**
+   * @param most maximum number of rows; may be Infinity
+   */
   constructor(most: number) {
     this.#most = most;
     this.#room = most + Math.max(most, LEAST_MORE);
@@ -56,12 +58,12 @@ export class TopScores {
     return this.#most;
   }
 
-  /** Rows with a lower score are not kept. Those whose score becomes the lowest one when it is rounded may be. */
+  /** Minimum score of rows to keep; a row that rounds up to the lowest kept score may be kept too. */
   get threshold(): number {
     return this.#threshold;
   }
 
-  /** Whether a row would be among the best of those so far. */
+  /** True if the row would be among the best so far. */
   takes(address: number, score: number): boolean {
     return this.#isKept(address, Math.fround(score));
   }
@@ -71,14 +73,14 @@ export class TopScores {
     return score !== this.#lowest || address < this.#lastAddress;
   }
 
-  add(address: number, given: number): void {
-    const score = Math.fround(given);
+  add(address: number, exactScore: number): void {
+    const score = Math.fround(exactScore);
     if (!this.#isKept(address, score)) return;
     this.#append(address, score);
     if (this.#count === this.#most || this.#count === this.#room) this.#leaveOut();
   }
 
-  /** Leaves out all but the best rows, once there are as many as wanted. */
+  /** Drops all but the best rows, once enough are kept. */
   #leaveOut(): void {
     if (this.#count < this.#most || this.#most === 0) return;
     this.#select(this.#most - 1);
@@ -99,17 +101,17 @@ export class TopScores {
     this.#scores[this.#count++] = score;
   }
 
-  /** Whether a row comes before another. */
+  /** True if the first row ranks before the second. */
   #isBefore(score: number, address: number, otherScore: number, otherAddress: number): boolean {
     return score > otherScore || (score === otherScore && address < otherAddress);
   }
 
-  /** Puts the row at a place that belongs there by its rank, those before it before it, and the others behind it. */
+  /** Quickselect: moves the row of rank `position` there, better rows before it, and the others after it. */
   #select(position: number): void {
     let low = 0;
     let high = this.#count - 1;
     while (low < high) {
-      // At random, so that no order of rows makes it slow.
+      // A random pivot avoids quadratic orders.
       this.#swap(low, low + Math.floor(Math.random() * (high - low + 1)));
       const score = this.#scores[low];
       const address = this.#addresses[low];
@@ -139,12 +141,12 @@ export class TopScores {
     this.#addresses[b] = address;
   }
 
-  /** Sorts numbers of 64 bits, which the platform does without being asked for each two of them. */
+  /** Sorts float64 keys, which need no comparison function. */
   #sortFew(): void {
     const count = this.#count;
     const scores = this.#scores.slice(0, count);
     const addresses = this.#addresses.slice(0, count);
-    // The bits of a score above the place of its row are a float of 64 bits that stands to others as the score does.
+    // A key combines the bits of the score with the row below them, so that keys order like scores.
     const keys = new Float64Array(count);
     const words = new Uint32Array(keys.buffer);
     const bits = new Uint32Array(scores.buffer);
@@ -165,12 +167,12 @@ export class TopScores {
     }
   }
 
-  /** Whether all rows that were added are kept: there were fewer than wanted. */
+  /** True if all added rows are kept. */
   get areAll(): boolean {
     return this.#count < this.#most;
   }
 
-  /** Adds rows as they are kept elsewhere. @param rows their places there, ascending */
+  /** Adds ranked rows. @param rows their indices, ascending */
   addFrom({ addresses, scores }: RankedRows, rows: Iterable<number>): void {
     const words = addressWords(addresses);
     const { buffer, byteOffset } = scores.values;
@@ -178,7 +180,7 @@ export class TopScores {
     for (const row of rows) this.add(addressAt(words, row), values[row]);
   }
 
-  /** The rows that are kept, in no order. */
+  /** Returns the kept rows in any order. */
   unranked(): RankedRows {
     this.#leaveOut();
     const count = this.#count;
@@ -186,7 +188,7 @@ export class TopScores {
     return { addresses: addressColumn(this.#addresses, count), scores, rowCount: count };
   }
 
-  /** The rows that are kept, sorted. */
+  /** Returns the kept rows, sorted. */
   async ranked(): Promise<RankedRows> {
     this.#leaveOut();
     const count = this.#count;
@@ -205,10 +207,10 @@ export class TopScores {
 
 const FLOAT = new Float32Array(1);
 const FLOAT_BITS = new Int32Array(FLOAT.buffer);
-/** What is rounded to infinity, as if it were the next single float behind the greatest one. */
+/** Stands for infinity as the float32 after the greatest finite one. */
 const BEYOND = 2 ** 128;
 
-/** A number that is not above any which becomes a given single float when it is rounded: the middle between it and the one before. */
+/** Returns the least number that rounds to this float32: the midpoint to the float32 before it. */
 function leastRoundedTo(score: number): number {
   if (score === Number.NEGATIVE_INFINITY || Number.isNaN(score)) return score;
   if (score === 0) return -(2 ** -150);
@@ -217,20 +219,20 @@ function leastRoundedTo(score: number): number {
   return (Math.max(FLOAT[0], -BEYOND) + Math.min(score, BEYOND)) / 2;
 }
 
-/** A column of scores, or of distances. */
+/** Wraps scores or distances as a column. */
 export function floatColumn(floats: Float32Array): FixedColumn {
   const values = new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength);
   return { kind: "fixed", length: floats.length, validity: null, byteWidth: 4, values };
 }
 
-/** Some of the rows. */
+/** Returns a range of the rows. */
 export const slicedRows = ({ addresses, scores }: RankedRows, start: number, count: number): RankedRows => ({
   addresses: sliceColumn(addresses, start, count) as FixedColumn,
   scores: sliceColumn(scores, start, count) as FixedColumn,
   rowCount: count,
 });
 
-/** Some of the rows. @param rows their places, ascending */
+/** Returns some of the rows. @param rows indices, ascending */
 export const takenRows = ({ addresses, scores }: RankedRows, rows: Uint32Array): RankedRows => ({
   addresses: takeColumn(addresses, rows) as FixedColumn,
   scores: takeColumn(scores, rows) as FixedColumn,

@@ -1,4 +1,4 @@
-/** Which columns of a version have an index of words. What plans say of searches needs no more, and loads no more. */
+/** Columns with full-text indexes, in a file of its own because plans load nothing else. */
 
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { TableField } from "../../schema/schema.js";
@@ -10,7 +10,7 @@ import {
   unreadSegmentsOf,
 } from "../indexes/tableIndexes.js";
 
-/** Paths of the columns with an index of words, also of those whose index this release can't read. */
+/** Returns the paths of columns with a full-text index, including unreadable ones. */
 export function wordIndexedColumns(
   { file }: Pick<OpenVersion, "file">,
   fields: readonly TableField[],
@@ -24,7 +24,7 @@ export function wordIndexedColumns(
   return [...new Set([...paths, ...unread])];
 }
 
-/** A column under its path as indexes have it, the index of its words, if there is one, and those that can't be read. */
+/** Returns a column's path as in indexes, its full-text index if it has one, and unreadable segments. */
 export function wordIndexOn(
   column: string,
   { file }: Pick<OpenVersion, "file">,

@@ -1,13 +1,13 @@
 /**
- * Finds the rows nearest to vectors by an index. Rows that it does not cover are compared with the vectors themselves; those
- * that it finds are then compared so too. With a refine factor, several times as many rows as wanted are taken from the
- * index, and compared.
+ * Finds the nearest rows of vectors by an index. Rows outside its coverage are compared exactly, and then so
+ * are the rows that it finds. With a refine factor, the index returns several times the wanted rows for an
+ * exact comparison.
  */
 
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { DataFragment } from "../../format/table.js";
-import { type FoundRows, MAX_NEAREST, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
+import { MAX_NEAREST, type NearestRowList, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { wordPairs } from "../columns/rowAddresses.js";
 import { readRowsAtAddresses } from "../scan/take.js";
@@ -15,19 +15,19 @@ import { MAX_KEPT, type NearRows, offerRows, type SearchRequest } from "./neares
 import { SearchableRows } from "./searchableRows.js";
 import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
 
-/** Partitions that are looked into where nobody says how many. */
+/** Default number of partitions to probe. */
 const DEFAULT_PROBES = 20;
 /**
- * Rows as far away as the last wanted one that are compared exactly too. Codes of several rows are often the same, so their
- * distances are equal until they are compared.
+ * Maximum number of ties with the last wanted row that are compared exactly. Rows often share a code, so
+ * their distances are equal before that.
  */
 const MOST_TIES = 1024;
-/** Distances of codes whose difference is a smaller part of them are taken for equal: they were added up in another order. */
+/** Relative difference below which code distances count as ties, since their sums round differently. */
 const TIE_DIFFERENCE = 1e-5;
-/** Rows whose vectors are read at once to compute their distances exactly. */
+/** Rows per read of an exact comparison. */
 const READ_ROWS = 4096;
 
-/** The nearest rows of each vector. */
+/** Yields the nearest rows of each vector. */
 export async function* nearestByIndex(
   source: FragmentSource,
   request: SearchRequest,
@@ -35,21 +35,21 @@ export async function* nearestByIndex(
   most: number,
 ): AsyncGenerator<NearRows, void, undefined> {
   const { search, fragments, observer } = request;
-  const { asked, queries } = search;
-  const { refineFactor } = asked;
+  const { requested, queries } = search;
+  const { refineFactor } = requested;
   const coveredIds = new Set(index.segments.flatMap(({ covered }) => [...covered]));
   const covered = fragments.filter(({ id }) => coveredIds.has(id));
   const others = fragments.filter(({ id }) => !coveredIds.has(id));
-  // An answer has exact distances where it has rows that the index does not cover: those of codes would not compare.
+  // Exact distances do not compare with those of codes, so one uncovered fragment makes all distances exact.
   let isExact = refineFactor !== undefined || others.length > 0;
   let wanted = most * (refineFactor ?? 1);
   const ask = () => {
-    const asked = askIndex(source, request, index, covered, wanted, isExact);
-    return observer?.time("index", asked) ?? asked;
+    const answer = askIndex(source, request, index, covered, wanted, isExact);
+    return observer?.time("index", answer) ?? answer;
   };
   let candidates = await ask();
   if (request.numbers.hasStableIds && candidates.some(hasRepeatedRows)) {
-    // Lance 9 and 10 keep the codes of vectors before and after an update. Only the vectors themselves tell which is right.
+    // Lance 9 and 10 keep the codes of a vector from before and after an update; only the vector decides.
     isExact = true;
     wanted = Math.min(2 * wanted, MAX_NEAREST);
     candidates = await ask();
@@ -59,7 +59,7 @@ export async function* nearestByIndex(
   for (const query of queries.keys()) yield { query, rows: nearest[query].finish() };
 }
 
-/** Tells whether a row is there with two distances. */
+/** True if a row occurs with two distances. */
 function hasRepeatedRows(rows: NearestRows): boolean {
   const { distances, addresses } = rows.finish();
   const seen = new Set<number>();
@@ -78,24 +78,24 @@ async function askIndex(
 ): Promise<NearestRows[]> {
   const { search, signal } = request;
   const { queries, column } = search;
-  // Distances that are exact are the same for rows whose vectors are.
+  // Exact distances tie only for equal vectors.
   const isExact = index.segments.every(({ open }) => open.kind === "IVF_FLAT") && !isBoundedBelow(search);
   const room = Math.min(most + MOST_TIES, MAX_NEAREST, Math.floor(MAX_KEPT / queries.length));
   const nearest = queries.map(() => new NearestRows(isRefined && !isExact ? Math.max(most, room) : most));
   if (covered.length === 0) return nearest;
   const rows = await SearchableRows.of(source, request, covered, index.path);
   const vectors = queries.map(({ numbers }) => Float64Array.from(numbers.subarray(0, column.dimension)));
-  for (const { covered: own, open } of index.segments) {
+  for (const { covered: segmentIds, open } of index.segments) {
     await open.search(
       {
         ...probesOf(search, open.partitionCount),
         queries: vectors,
         wantedRows: most,
-        ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
-        // Nearer rows would leave no room for those that are wanted.
+        ...(search.requested.beam !== undefined && { beam: search.requested.beam }),
+        // Nearer rows would displace the wanted ones.
         lowerBound: isRefined ? search.lowerBound - slackAt(search.lowerBound) : search.lowerBound,
         upperBound: isRefined ? Number.NaN : search.upperBound,
-        place: (low, high, address) => rows.place(low, high, own, address),
+        locate: (low, high, address) => rows.locate(low, high, segmentIds, address),
         ...(signal && { signal }),
       },
       nearest,
@@ -105,23 +105,23 @@ async function askIndex(
 }
 
 function probesOf(
-  { asked }: VectorSearch,
+  { requested }: VectorSearch,
   partitionCount: number,
 ): { leastProbes: number; mostProbes: number } {
-  const all = asked.mostProbes === 0;
+  const all = requested.mostProbes === 0;
   const leastProbes =
-    asked.leastProbes ??
-    Math.min(DEFAULT_PROBES, all ? partitionCount : (asked.mostProbes ?? DEFAULT_PROBES));
+    requested.leastProbes ??
+    Math.min(DEFAULT_PROBES, all ? partitionCount : (requested.mostProbes ?? DEFAULT_PROBES));
   return {
     leastProbes,
-    mostProbes: all ? partitionCount : (asked.mostProbes ?? Math.max(DEFAULT_PROBES, leastProbes)),
+    mostProbes: all ? partitionCount : (requested.mostProbes ?? Math.max(DEFAULT_PROBES, leastProbes)),
   };
 }
 
 /**
- * The nearest of the candidates, by exact distances. The vectors of rows of several queries are read together.
- * @param wanted candidates that are compared; more if several are equally far away
- * @param most rows that are kept
+ * Returns the nearest candidates by exact distance. Vectors for several queries share reads.
+ * @param wanted number of candidates to compare, plus ties
+ * @param most maximum number of rows to keep
  */
 async function refined(
   source: FragmentSource,
@@ -132,29 +132,34 @@ async function refined(
   const { search, fragments, signal } = request;
   const nearest = candidates.map(() => new NearestRows(most));
   const plan = { fragments, projection: search.read, signal };
-  for (const parts of piecesOf(candidates.map((own) => withTies(own.finish(), wanted, search.lowerBound)))) {
+  for (const parts of piecesOf(
+    candidates.map((collector) => withTies(collector.finish(), wanted, search.lowerBound)),
+  )) {
     const addresses = concatColumns(parts.map(({ words }) => wordPairs(words)));
     const { columns } = await readRowsAtAddresses(source, plan, addresses);
     let start = 0;
     for (const { query, words } of parts) {
       const rowCount = words.length / 2;
-      const own = { columns: columns.map((column) => sliceColumn(column, start, rowCount)), rowCount };
+      const batch = { columns: columns.map((column) => sliceColumn(column, start, rowCount)), rowCount };
       const one = { ...search, queries: [search.queries[query]] };
-      await offerRows(source, { ...request, search: one }, [nearest[query]], [own]);
+      await offerRows(source, { ...request, search: one }, [nearest[query]], [batch]);
       start += rowCount;
     }
   }
   return nearest;
 }
 
-/** How far distances that are taken for equal differ at most. */
+/** Returns the maximum difference of distances that count as ties. */
 const slackAt = (distance: number): number =>
   Number.isFinite(distance) ? TIE_DIFFERENCE * Math.max(1, Math.abs(distance)) : 0;
 
 const isBoundedBelow = ({ lowerBound }: VectorSearch): boolean => lowerBound !== Number.NEGATIVE_INFINITY;
 
-/** The addresses of the first rows that are not too near, of those as far away as the last of them, and of nearer ones. */
-function withTies({ distances, addresses }: FoundRows, wanted: number, lowerBound: number): Uint32Array {
+/**
+ * Returns the addresses of the first `wanted` rows beyond the lower bound, of ties with the last of them, and
+ * of nearer rows.
+ */
+function withTies({ distances, addresses }: NearestRowList, wanted: number, lowerBound: number): Uint32Array {
   let count = 0;
   const least = lowerBound === Number.NEGATIVE_INFINITY ? lowerBound : lowerBound + slackAt(lowerBound);
   while (count < distances.length && distances[count] < least) count++;
@@ -165,7 +170,7 @@ function withTies({ distances, addresses }: FoundRows, wanted: number, lowerBoun
   return addresses.subarray(0, 2 * count);
 }
 
-/** Some of the rows of a query: pairs of words. */
+/** Rows of a query, as pairs of words. */
 interface AddressPart {
   readonly query: number;
   readonly words: Uint32Array;

@@ -1,12 +1,12 @@
 /**
- * Finds the rows nearest to vectors by comparing all rows, or all that a filter selects. Vectors are read batch by batch;
- * of the rows, only their distances and addresses are kept, and no more than are wanted.
+ * Finds the nearest rows of vectors by comparing all rows, or all that a filter selects. It reads vectors
+ * batch by batch and keeps only the wanted distances and addresses.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { FLOAT32, UINT64 } from "../../expression/values/types.js";
-import { type FoundRows, MAX_NEAREST, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
+import { MAX_NEAREST, type NearestRowList, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressesAmong, addressWords } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
@@ -20,30 +20,30 @@ import type { BatchRows, ScanRequest } from "../scan/scan.js";
 import { measureDistances, offerBatch } from "./vectorDistances.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
-/** Rows whose vectors are read at once. */
+/** Rows per batch. */
 const BATCH_ROWS = 65_536;
-/** Approximate bytes of these. */
+/** Approximate bytes per batch. */
 const BATCH_BYTES = 2 ** 25;
 
-/** Rows of all vectors that are kept in memory while rows are compared. */
+/** Maximum number of rows that a comparison keeps in memory for all vectors. */
 export const MAX_KEPT = 2 ** 20;
 
 export interface SearchRequest extends ScanRequest, SortOptions {
   readonly search: VectorSearch;
-  /** Selects the rows that are searched; null for all. */
+  /** Rows to search; null for all. */
   readonly filter: Filter | null;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
 }
 
-/** Rows near to one of the vectors. */
+/** Nearest rows of one vector. */
 export interface NearRows {
-  /** Which of the vectors. */
+  /** Index of the vector. */
   readonly query: number;
-  readonly rows: FoundRows;
+  readonly rows: NearestRowList;
 }
 
-/** The nearest rows of each vector, vector by vector, nearest first, `most` of each at most. */
+/** Yields the nearest rows of each vector in turn, nearest first, at most `most` each. */
 export async function* nearestRows(
   source: FragmentSource,
   request: SearchRequest,
@@ -53,10 +53,10 @@ export async function* nearestRows(
   else yield* allByDistance(source, request, most);
 }
 
-/** Number of the results that the vectors of a search have. */
+/** Returns the number of results of a search. */
 const resultCount = ({ column, queries }: VectorSearch): number => (column.isMulti ? 1 : queries.length);
 
-/** Whether so many rows of each vector are few enough to be kept in memory, rather than sorted vector by vector. */
+/** True if the rows of all vectors fit in memory; else each vector sorts on its own. */
 export const areKept = (search: VectorSearch, most: number): boolean =>
   most <= MAX_NEAREST && most * resultCount(search) <= MAX_KEPT;
 
@@ -67,12 +67,12 @@ async function* fewNearest(
 ): AsyncGenerator<NearRows, void, undefined> {
   const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
   await offerRows(source, request, nearest);
-  for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
+  for (const [query, collector] of nearest.entries()) yield { query, rows: collector.finish() };
 }
 
 /**
- * Compares all rows, or those that the filter selects, and offers them to what keeps the nearest ones of each vector.
- * @param batches of other rows to compare
+ * Compares all rows, or those of the filter, and offers them to the collector of each vector.
+ * @param batches other rows to compare
  */
 export async function offerRows(
   source: FragmentSource,
@@ -88,7 +88,7 @@ const BY_DISTANCE: readonly KeyOrder[] = [
   { type: UINT64, ascending: true, nullsFirst: false },
 ];
 
-/** Sorts all rows by their distance, in bounded memory. */
+/** Sorts all rows by distance in bounded memory. */
 async function* allByDistance(
   source: FragmentSource,
   request: SearchRequest,
@@ -111,7 +111,7 @@ async function* allByDistance(
   }
 }
 
-/** Distances and addresses of the rows that have a distance between the bounds. */
+/** Yields the distances and addresses of rows within the bounds. */
 async function* measuredRows(
   source: FragmentSource,
   request: SearchRequest,
@@ -129,12 +129,12 @@ async function* measuredRows(
     }
     if (count === 0) continue;
     const rows = wanted.subarray(0, count);
-    const own: readonly Column[] = [distanceColumn(all), addressesAmong(columns)];
-    yield { columns: own.map((each) => takeColumn(each, rows)), rowCount: count };
+    const measured: readonly Column[] = [distanceColumn(all), addressesAmong(columns)];
+    yield { columns: measured.map((each) => takeColumn(each, rows)), rowCount: count };
   }
 }
 
-/** Distances as a column. */
+/** Wraps distances as a column. */
 export const distanceColumn = (distances: Float32Array): FixedColumn => ({
   kind: "fixed",
   length: distances.length,
@@ -143,7 +143,7 @@ export const distanceColumn = (distances: Float32Array): FixedColumn => ({
   values: new Uint8Array(distances.buffer, distances.byteOffset, distances.byteLength),
 });
 
-/** The vectors of the rows to search, with the addresses of these after them. */
+/** Scans the vectors and addresses of the rows to search. */
 function vectorsOf(source: FragmentSource, request: SearchRequest): AsyncIterable<BatchRows> {
   const { search, filter } = request;
   const everything = {

@@ -1,4 +1,7 @@
-/** Which rows a search by index may find, and where they are: live rows of some fragments, or those that a filter selects. */
+/**
+ * Rows that an index search may return, and their addresses: live rows of some fragments, or those of a
+ * filter.
+ */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound, upperBound } from "../../bytes/search.js";
@@ -8,7 +11,7 @@ import { rowIdsOf } from "../columns/systemColumns.js";
 import { selectedRows } from "../filter/filteredRows.js";
 import type { SearchRequest } from "./nearestRows.js";
 
-/** Runs of stable ids, by their first id. */
+/** Runs of stable ids, by first id. */
 interface IdRuns {
   readonly firstIds: Float64Array;
   readonly counts: Uint32Array;
@@ -17,7 +20,7 @@ interface IdRuns {
 }
 
 export class SearchableRows {
-  /** A bit for each physical row of a fragment; null for all of them. */
+  /** Bit per row of each fragment; null for all rows. */
   readonly #masks: ReadonlyMap<number, Uint8Array | null>;
   readonly #runs: IdRuns | null;
 
@@ -26,7 +29,9 @@ export class SearchableRows {
     this.#runs = runs;
   }
 
-  /** @param path of the manifest, for errors */
+  /**
+   * @param path of the manifest, for errors
+   */
   static async of(
     source: FragmentSource,
     request: SearchRequest,
@@ -39,11 +44,11 @@ export class SearchableRows {
   }
 
   /**
-   * Puts the address of the row with an id into `address`.
-   * @param covered fragments of which the id may tell
-   * @returns false where there is no such row, or it is not searched
+   * Writes the address of the row with an id into `address`.
+   * @param covered fragments in which the id is valid
+   * @returns false if there is no such row, or the search excludes it
    */
-  place(low: number, high: number, covered: ReadonlySet<number>, address: Uint32Array): boolean {
+  locate(low: number, high: number, covered: ReadonlySet<number>, address: Uint32Array): boolean {
     if (this.#runs === null) {
       address[0] = low;
       address[1] = high;
@@ -84,25 +89,25 @@ async function masksOf(
   return masks;
 }
 
-/** The ids of live rows. Deleted rows may have the ids of rows that are live elsewhere. */
+/** Returns the ids of live rows. A deleted row may share its id with a live row elsewhere. */
 async function idRuns(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   path: string,
 ): Promise<IdRuns> {
-  const found: { id: number; count: number; fragmentId: number; row: number }[] = [];
+  const runs: { id: number; count: number; fragmentId: number; row: number }[] = [];
   for (const fragment of fragments) {
     const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
-    const gone = deleted ?? new Uint32Array(0);
+    const deletedRows = deleted ?? new Uint32Array(0);
     const { values, counts } = rowIdsOf(fragment, path);
     let first = 0;
     for (const [run, id] of values.entries()) {
       let start = 0;
       const end = first + counts[run];
-      for (let index = lowerBound(gone, first); index <= gone.length; index++) {
-        const stop = index === gone.length ? end : Math.min(end, gone[index]);
+      for (let index = lowerBound(deletedRows, first); index <= deletedRows.length; index++) {
+        const stop = index === deletedRows.length ? end : Math.min(end, deletedRows[index]);
         const count = stop - first - start;
-        if (count > 0) found.push({ id: id + start, count, fragmentId: fragment.id, row: first + start });
+        if (count > 0) runs.push({ id: id + start, count, fragmentId: fragment.id, row: first + start });
         if (stop === end) break;
         start = stop - first + 1;
       }
@@ -110,12 +115,12 @@ async function idRuns(
     }
     await yieldToEventLoop();
   }
-  found.sort((a, b) => a.id - b.id);
+  runs.sort((a, b) => a.id - b.id);
   return {
-    firstIds: Float64Array.from(found, ({ id }) => id),
-    counts: Uint32Array.from(found, ({ count }) => count),
-    fragmentIds: Uint32Array.from(found, ({ fragmentId }) => fragmentId),
-    firstRows: Uint32Array.from(found, ({ row }) => row),
+    firstIds: Float64Array.from(runs, ({ id }) => id),
+    counts: Uint32Array.from(runs, ({ count }) => count),
+    fragmentIds: Uint32Array.from(runs, ({ fragmentId }) => fragmentId),
+    firstRows: Uint32Array.from(runs, ({ row }) => row),
   };
 }
 

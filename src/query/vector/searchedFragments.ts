@@ -1,9 +1,9 @@
-/** Which fragments a search by vector is about. Plans need no more, and load no more. */
+/** Fragments of a vector search, in a file of their own because plans load nothing else. */
 
 import type { DataFragment } from "../../format/table.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
-/** The fragments whose rows are compared, or found by an index. */
+/** Returns the fragments whose rows are compared or searched by an index. */
 export const searchedFragments = (
   { searchedIds }: Pick<VectorSearch, "searchedIds">,
   fragments: readonly DataFragment[],

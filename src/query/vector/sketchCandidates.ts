@@ -1,4 +1,4 @@
-/** The rows that may be among the nearest of one vector, as far as sketches tell. */
+/** Rows that can be among the nearest of one vector, according to sketches. */
 
 import { enlarged } from "../../bytes/growing.js";
 import { lowerBound } from "../../bytes/search.js";
@@ -9,36 +9,38 @@ import type { PlacedSketch } from "../../indexes/vector/sketches/sketchMemory.js
 import type { VectorSearch } from "./vectorSearch.js";
 
 const FIRST_ROOM = 1024;
-/** Candidates that are kept: of more, comparing all rows is as quick. */
+/** Maximum number of candidates; beyond it, a full comparison is as fast. */
 const MOST_KEPT = 2 ** 15;
 
-/** A slot of a sketch, and the rows of a fragment that it has. */
-export interface SketchPlace {
+/** A slot of a sketch and its rows in a fragment. */
+export interface SketchSlotRows {
   readonly sketch: PlacedSketch;
-  readonly place: number;
+  readonly slotIndex: number;
   readonly fragmentId: number;
   readonly firstRow: number;
-  /** Physical offsets, ascending; null for none. */
+  /** Row offsets, ascending; null for none. */
   readonly deleted: Uint32Array | null;
 }
 
 export class SketchCandidates {
-  /** Rows that are wanted. */
+  /** Number of wanted rows. */
   readonly most: number;
   readonly #query: { readonly metric: SketchMetric; readonly query: SketchQuery };
   readonly #lowerBound: number;
-  /** Distances that the nearest rows so far have at most. */
+  /** Upper bounds of the nearest rows so far. */
   readonly #reached: Beam;
   readonly #farthest: number;
   #least = new Float64Array(FIRST_ROOM);
-  /** Pairs: row, fragment. */
+  /** Pairs: row offset, fragment. */
   #addresses = new Uint32Array(2 * FIRST_ROOM);
   #count = 0;
-  /** Of those that are sorted, how many were taken. */
+  /** Number of sorted candidates taken. */
   #taken = 0;
   readonly #bounds = new Float64Array(2);
 
-  /** @param farthest of as many other rows as are wanted */
+  /**
+   * @param farthest distance of the last wanted row among other rows
+   */
   constructor(query: SketchQuery, most: number, search: VectorSearch, farthest: number) {
     this.most = most;
     this.#query = { metric: search.metric as SketchMetric, query };
@@ -48,18 +50,18 @@ export class SketchCandidates {
     this.#reached = new Beam(most);
   }
 
-  /** Rows that are certainly farther away are not wanted. */
+  /** Lower bound from which on a row is excluded. */
   get #limit(): number {
     return Math.min(this.#farthest, this.#reached.bound);
   }
 
   /**
    * Adds rows of a slot.
-   * @param count of the rows that are looked at: of those that were listed, or the first ones
-   * @returns false where there are too many
+   * @param count number of rows, listed or first in the slot
+   * @returns false if there are too many candidates
    */
-  select(where: SketchPlace, count: number, isListed: boolean): boolean {
-    const { sketch, place: position, fragmentId, firstRow, deleted } = where;
+  select(slotRows: SketchSlotRows, count: number, isListed: boolean): boolean {
+    const { sketch, slotIndex: position, fragmentId, firstRow, deleted } = slotRows;
     const { memory } = sketch;
     const { rows, estimates } = memory.select(sketch, position, this.#query, this.#limit, count, isListed);
     if (rows.length === 0) return true;
@@ -72,7 +74,7 @@ export class SketchCandidates {
       this.#query.query.bounds(estimates[index], numbers[slot + 1], numbers[slot + 3], bounds);
       const [least, most] = bounds;
       if (!(least <= this.#limit) || most < this.#lowerBound) continue;
-      // A row that may be nearer than is asked for rules out no other.
+      // A row that may lie below the lower bound of the search excludes no other.
       if (least >= this.#lowerBound && most < this.#reached.bound) this.#reached.add(most, 0);
       if (this.#count === this.#least.length && !this.#makeRoom()) return false;
       this.#least[this.#count] = least;
@@ -83,7 +85,7 @@ export class SketchCandidates {
     return true;
   }
 
-  /** Drops candidates that are too far away by now. */
+  /** Drops candidates beyond the current limit. */
   #drop(): void {
     let kept = 0;
     for (let index = 0; index < this.#count; index++) {
@@ -105,7 +107,7 @@ export class SketchCandidates {
     return true;
   }
 
-  /** Brings them into the order of their least distances. No more are added then. */
+  /** Sorts the candidates by lower bound; ends the additions. */
   sort(): void {
     this.#drop();
     const [least, addresses] = [this.#least, this.#addresses];
@@ -120,9 +122,9 @@ export class SketchCandidates {
   }
 
   /**
-   * Takes the next candidates, in order.
-   * @param count at most so many
-   * @param farthest of as many rows as are wanted, of those that were taken before
+   * Takes the next candidates in order.
+   * @param count maximum number
+   * @param farthest distance of the last wanted row among those taken
    * @returns addresses; none at the end
    */
   take(count: number, farthest: number): Uint32Array<ArrayBuffer> {

@@ -1,10 +1,11 @@
 /**
- * Finds the rows nearest to vectors of all rows, or of those that a filter selects, without reading most of them: sketches in
- * memory tell bounds of their distances (indexes/vector/sketches/sketchBounds.ts), and only the vectors of rows are read that may be
- * among the nearest. The answer is the same as of comparing all rows, to the last bit: a row is passed over only if its
- * distance is above those of as many others as are wanted.
+ * Finds the nearest rows of vectors without reading most vectors. Sketches in memory bound the distances
+ * (indexes/vector/sketches/sketchBounds.ts), and only vectors that can be among the nearest are read. The
+ * answer equals that of a full comparison to the last bit: a row is skipped only if its distance exceeds
+ * those of enough others.
  *
- * Columns have sketches from their second search on, as far as there is memory for them. Other fragments are compared whole.
+ * Columns have sketches from their second search on, while memory suffices. Other fragments are compared
+ * whole.
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
@@ -24,14 +25,14 @@ import { SketchCandidates } from "./sketchCandidates.js";
 import { type Offered, offerBatch } from "./vectorDistances.js";
 import { findSketches, type SketchedFragment } from "./vectorSketches.js";
 
-/** Rows that can be wanted of each vector: of more, most vectors are read anyway. */
+/** Maximum number of wanted rows; for more, most vectors are read anyway. */
 const MOST_WANTED = 2048;
-/** Vectors that a slot is compared with before other work on the thread may have its turn. */
+/** Vectors compared with a slot between yields. */
 const QUERIES_AT_ONCE = 32;
-/** Rows whose vectors are read at once. */
+/** Rows per read. */
 const READ_ROWS = 4096;
 
-/** The nearest rows of each vector, vector by vector, nearest first, `most` of each at most. */
+/** Yields the nearest rows of each vector in turn, nearest first, at most `most` each. */
 export async function* nearestBySketches(
   source: FragmentSource,
   request: SearchRequest,
@@ -54,8 +55,8 @@ export async function* nearestBySketches(
       (query, index) => new SketchCandidates(query, most, request.search, nearest[index].farthest),
     );
     if (await selectCandidates(source, request, sketched, candidates)) {
-      for (const [index, own] of candidates.entries()) {
-        await offerCandidates(source, request, index, own, nearest[index]);
+      for (const [index, queryCandidates] of candidates.entries()) {
+        await offerCandidates(source, request, index, queryCandidates, nearest[index]);
       }
     } else {
       const fragments = sketched.map(({ fragment }) => fragment);
@@ -64,10 +65,10 @@ export async function* nearestBySketches(
   } finally {
     release();
   }
-  for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
+  for (const [query, collector] of nearest.entries()) yield { query, rows: collector.finish() };
 }
 
-/** Null for vectors that are not sketched, and for queries that sketches tell nothing of. */
+/** Returns the sketch queries; null if sketches cannot serve the search. */
 function queriesOf({ search }: SearchRequest): SketchQuery[] | null {
   const { column, metric, queries } = search;
   const isSketched = column.item === "float32" || column.item === "float16";
@@ -76,7 +77,7 @@ function queriesOf({ search }: SearchRequest): SketchQuery[] | null {
   return made.every((query) => query !== null) ? made : null;
 }
 
-/** Goes through the sketches. False where they leave so many rows that comparing all is quicker. */
+/** Collects candidates from the sketches. Returns false if a full comparison is faster. */
 async function selectCandidates(
   source: FragmentSource,
   request: SearchRequest,
@@ -101,11 +102,11 @@ async function selectCandidates(
   return true;
 }
 
-/** Which rows of a fragment are searched. */
+/** Rows of a fragment to search. */
 interface SearchedRows {
-  /** Rows that are not, in ascending order; null for none. */
+  /** Excluded rows, ascending; null for none. */
   readonly deleted: Uint32Array | null;
-  /** The only ones that are, in ascending order; null for all. */
+  /** Included rows, ascending; null for all. */
   readonly rows: Uint32Array | null;
 }
 
@@ -123,12 +124,12 @@ async function selectOf(
     const listed = rows?.subarray(lowerBound(rows, firstRow), lowerBound(rows, end)) ?? null;
     const count = listed?.length ?? end - firstRow;
     if (count === 0) continue;
-    const where = { sketch, place: position, fragmentId: fragment.id, firstRow, deleted };
+    const slot = { sketch, slotIndex: position, fragmentId: fragment.id, firstRow, deleted };
     for (let start = 0; start < candidates.length; start += QUERIES_AT_ONCE) {
       signal?.throwIfAborted();
       if (listed !== null) memory.list(listed, firstRow);
-      for (const own of candidates.slice(start, start + QUERIES_AT_ONCE)) {
-        if (!own.select(where, count, listed !== null)) return false;
+      for (const queryCandidates of candidates.slice(start, start + QUERIES_AT_ONCE)) {
+        if (!queryCandidates.select(slot, count, listed !== null)) return false;
       }
       await yieldToEventLoop();
     }
@@ -136,7 +137,7 @@ async function selectOf(
   return true;
 }
 
-/** Reads the vectors of candidates, and offers those rows: the most promising ones first, as they may rule out others. */
+/** Reads the vectors of candidates and offers them, most promising first, since these may exclude others. */
 async function offerCandidates(
   source: FragmentSource,
   request: SearchRequest,
@@ -145,7 +146,7 @@ async function offerCandidates(
   nearest: NearestRows,
 ): Promise<void> {
   const { search, fragments, observer, signal } = request;
-  const own = observer?.source("scan", source) ?? source;
+  const observed = observer?.source("scan", source) ?? source;
   const one = { ...search, queries: [search.queries[query]] };
   const exact = new Beam(candidates.most);
   const offered: Offered = {
@@ -167,7 +168,7 @@ async function offerCandidates(
       values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
     };
     const { columns } = await readRowsAtAddresses(
-      own,
+      observed,
       { fragments, projection: search.read, signal },
       addresses,
     );

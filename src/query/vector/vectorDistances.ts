@@ -1,4 +1,4 @@
-/** Distances of the rows of a batch from the vectors of a search. */
+/** Distances between the rows of a batch and the vectors of a search. */
 
 import type { Column, FixedColumn, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -10,13 +10,13 @@ import { ITEM_BYTES } from "../../indexes/vector/distance/metric.js";
 import { addressesAmong, addressWords } from "../columns/rowAddresses.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
-/** Bytes of vectors that are compared before other work on the thread has its turn; several queries count as often. */
+/** Bytes of vectors compared between yields, times queries. */
 const PIECE_BYTES = 2 ** 22;
 
-/** Is called with distances of some rows from one query; those that are none are NaN. */
+/** Receives the distances of some rows from one query; NaN if there is none. */
 type TakeDistances = (query: number, firstRow: number, distances: Float32Array) => void;
 
-/** @param column the vectors of the rows, as the search reads them */
+/** Measures distances. @param column vectors as the search reads them */
 export async function measureDistances(
   search: VectorSearch,
   column: Column,
@@ -27,16 +27,16 @@ export async function measureDistances(
   else if (column.kind !== "null") throw new InternalError(`vectors in a column of ${column.kind}`);
 }
 
-/** What distances are offered to. */
+/** Collector of rows. */
 export interface Offered {
-  /** A row that is farther away is not wanted. */
+  /** Rows beyond this distance are not wanted. */
   readonly farthest: number;
   add(distance: number, low: number, high: number): void;
 }
 
 /**
- * Offers rows of a batch whose distances lie between the bounds to what keeps the nearest ones of each vector.
- * @param columns the vectors, as the search reads them, and the addresses of the rows after them
+ * Offers the rows of a batch within the bounds to the collector of each vector.
+ * @param columns vectors as the search reads them, then addresses
  */
 export async function offerBatch(
   search: VectorSearch,
@@ -46,13 +46,13 @@ export async function offerBatch(
   const { lowerBound, upperBound } = search;
   const words = addressWords(addressesAmong(columns));
   await measureDistances(search, columns[0], (query, firstRow, distances) => {
-    const own = nearest[query];
+    const collector = nearest[query];
     for (let row = 0; row < distances.length; row++) {
       const distance = distances[row];
-      // Also false where the distance is NaN.
-      if (distance <= own.farthest && distance >= lowerBound && !(distance >= upperBound)) {
+      // False for NaN too.
+      if (distance <= collector.farthest && distance >= lowerBound && !(distance >= upperBound)) {
         const index = 2 * (firstRow + row);
-        own.add(distance, words[index], words[index + 1]);
+        collector.add(distance, words[index], words[index + 1]);
       }
     }
   });
@@ -69,12 +69,12 @@ async function measureVectors(
   const room = queries.map(() => new Float32Array(Math.min(pieceRows, vectors.length)));
   for (let start = 0; start < vectors.length; start += pieceRows) {
     const count = Math.min(pieceRows, vectors.length - start);
-    const distances = room.map((own) => (own.length === count ? own : own.subarray(0, count)));
+    const distances = room.map((buffer) => (buffer.length === count ? buffer : buffer.subarray(0, count)));
     const values = items.values.subarray(start * rowBytes, (start + count) * rowBytes);
     fillDistances(item, metric, queries, dimension, values, count, distances);
-    for (const [query, own] of distances.entries()) {
-      markMissing(own, start, vectors.validity, items.validity, dimension);
-      take(query, start, own);
+    for (const [query, queryDistances] of distances.entries()) {
+      markMissing(queryDistances, start, vectors.validity, items.validity, dimension);
+      take(query, start, queryDistances);
     }
     await yieldToEventLoop();
   }
@@ -85,7 +85,7 @@ export function itemsOf({ items }: FixedSizeListColumn): FixedColumn {
   throw new InternalError(`vectors whose values are a column of ${items.kind}`);
 }
 
-/** Rows without a vector, and those that lack values of it, have no distance. */
+/** Marks rows without a vector, or with a null in it, by NaN. */
 function markMissing(
   distances: Float32Array,
   firstRow: number,
@@ -100,7 +100,7 @@ function markMissing(
   }
 }
 
-/** Whether a row has a vector, and all values of it. */
+/** True if a row has a vector without nulls. */
 export function isWhole(
   row: number,
   validity: Validity | null,
@@ -115,7 +115,10 @@ export function isWhole(
   return true;
 }
 
-/** Rows of several vectors: for each vector of the query the nearest of the row's counts, and these distances are added. */
+/**
+ * Measures rows with several vectors: the sum, over the query's vectors, of the distance to the nearest
+ * vector of the row.
+ */
 async function measureLists(
   search: VectorSearch,
   lists: Extract<Column, { kind: "list" }>,
@@ -126,15 +129,15 @@ async function measureLists(
     throw new InternalError(`lists of vectors in a column of ${items.kind}`);
   const first = Number(offsets[0]);
   const end = Number(offsets[lists.length]);
-  const own = search.queries.map(() => new Float32Array(end - first));
+  const byQuery = search.queries.map(() => new Float32Array(end - first));
   await measureVectors(search, sliceColumn(items, first, end - first), (query, firstVector, distances) =>
-    own[query].set(distances, firstVector),
+    byQuery[query].set(distances, firstVector),
   );
   const sums = new Float64Array(lists.length);
-  for (const distances of own) {
+  for (const distances of byQuery) {
     for (let row = 0; row < lists.length; row++) {
       const [start, stop] = [Number(offsets[row]) - first, Number(offsets[row + 1]) - first];
-      // Vectors without a distance count for nothing; a row of such has none.
+      // Vectors without a distance are ignored; a row of only such vectors has none.
       let nearest = Number.NaN;
       for (let index = start; index < stop; index++)
         if (!(distances[index] >= nearest)) nearest = distances[index];

@@ -1,4 +1,4 @@
-/** The indexes on vectors that a search can ask. */
+/** Vector indexes that a search can use. */
 
 import { lazyModule } from "../../async/lazy.js";
 import type { IndexMetadata } from "../../format/table.js";
@@ -22,10 +22,10 @@ import { vectorIndexType } from "../indexes/vectorIndexType.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import type { ColumnIndexes, VectorColumn, VectorIndex } from "./vectorSearch.js";
 
-/** Highest version of the format that is read. */
+/** Highest format version that this release reads. */
 const MAX_INDEX_VERSION = 2;
 
-/** Loaded with the first column that has an index. */
+/** Loaded with the first indexed column. */
 const ivf = lazyModule(() => import("../../indexes/vector/ivf/ivfIndex.js"));
 
 const IVF = {
@@ -37,8 +37,8 @@ const IVF = {
 };
 
 /**
- * What the indexes on a column tell of a search by a metric.
- * @param metric null for whatever the index has
+ * Finds the index on a column for a search by a metric.
+ * @param metric null for the index's own metric
  * @param fields of the version
  * @throws CorruptFileError
  */
@@ -48,7 +48,7 @@ export async function vectorIndexesOn(
   metric: Metric | null,
   fields: readonly TableField[],
 ): Promise<ColumnIndexes> {
-  // It may be a newer kind of index on vectors.
+  // The index may be of a newer vector kind.
   const unknown = unreadSegmentsOf(version.file, fields).get(formatFieldPath(path)) ?? [];
   noteUnread(version.table, unknown);
   const entries = (version.file.indexSection?.indices ?? []).filter(
@@ -64,16 +64,16 @@ export async function vectorIndexesOn(
       }
     }
     const [first] = opened;
-    // Fragments of segments of other kinds are searched without them.
+    // Fragments of segments of other kinds are scanned.
     const segments = opened.filter(
       ({ open }) => open.metric === first.open.metric && open.kind === first.open.kind,
     );
     if (segments.length === 0) continue;
-    const own = entries.filter((entry) => entry.name === name);
+    const indexEntries = entries.filter((entry) => entry.name === name);
     return {
       index: { name, metric: first.open.metric, path: version.path, segments },
       metric: null,
-      covered: () => jointCoverageOf(own),
+      covered: () => jointCoverageOf(indexEntries),
     };
   }
   const all = [...entries, ...unknown.map(({ entry }) => entry)];
@@ -84,14 +84,14 @@ export async function vectorIndexesOn(
   };
 }
 
-/** The metric of the first index that tells one by which such vectors are searched. */
+/** Returns the metric of the first index that records one for vectors of this type. */
 async function metricOf(
   version: OpenVersion<ReaderEnvironment>,
   entries: readonly IndexMetadata[],
   item: VectorItem,
 ): Promise<Metric | null> {
   for (const entry of entries) {
-    // One that covers no rows is not asked by the reference either.
+    // LanceDB skips an index without rows too.
     if (coveredBy(version, entry)?.size === 0) continue;
     const { distanceType } = await vectorIndexType(version, entry);
     if (distanceType !== undefined && isMetricOf(distanceType, item)) return distanceType;
@@ -99,7 +99,7 @@ async function metricOf(
   return null;
 }
 
-/** Ids of the fragments of the version that an index covers; null where it may cover any. */
+/** Returns the ids of an index's covered fragments; null if unknown. */
 function coveredBy(
   { file: { manifest } }: OpenVersion<ReaderEnvironment>,
   entry: IndexMetadata,
@@ -109,13 +109,13 @@ function coveredBy(
   return new Set(manifest.fragments.flatMap(({ id }) => (covered.has(id) ? [id] : [])));
 }
 
-/** Segments that this release can read as far as their entries tell, by the names of their indexes. */
+/** Returns the readable segments by index name, as far as their entries tell. */
 function segmentsOf(
   version: OpenVersion<ReaderEnvironment>,
   vectorEntries: readonly IndexMetadata[],
 ): Map<string, IndexSegment[]> {
   const { table, file } = version;
-  const found = new Map<string, IndexSegment[]>();
+  const byName = new Map<string, IndexSegment[]>();
   const isLazy = (file.indexSection?.indices ?? []).some(({ name }) => name === DEFERRED_REMAP_INDEX);
   for (const metadata of vectorEntries) {
     const reason = isLazy ? LAZY : entryRefusal(metadata, MAX_INDEX_VERSION);
@@ -125,7 +125,7 @@ function segmentsOf(
     }
     const covered = coveredBy(version, metadata) ?? new Set();
     if (covered.size === 0) continue;
-    found.set(metadata.name, [...(found.get(metadata.name) ?? []), { metadata, covered }]);
+    byName.set(metadata.name, [...(byName.get(metadata.name) ?? []), { metadata, covered }]);
   }
-  return found;
+  return byName;
 }

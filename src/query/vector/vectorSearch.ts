@@ -1,4 +1,4 @@
-/** Plans searches by vector: which column is searched, by which metric and index, for what. */
+/** Plans vector searches: column, metric, index and query vectors. */
 
 import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
@@ -19,11 +19,11 @@ import { DISTANCE, type FoundColumn, QUERY_INDEX } from "../columns/foundColumns
 import { spelledPath } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 
-/** What a request searches for. */
-export interface AskedSearch {
-  /** Each with finite numbers, at least one. */
+/** A search as requested. */
+export interface RequestedSearch {
+  /** At least one vector of finite numbers. */
   readonly vectors: readonly Float64Array[];
-  /** Path of the column; undefined for the only one. */
+  /** Column path; undefined for the only vector column. */
   readonly column: string | undefined;
   readonly distanceType: string | undefined;
   readonly lowerBound: number | undefined;
@@ -37,81 +37,83 @@ export interface AskedSearch {
   readonly isIndexedOnly: boolean;
 }
 
-/** The vectors of a column. */
+/** A vector column. */
 export interface VectorColumn {
   readonly path: readonly string[];
   readonly field: TableField;
   readonly item: VectorItem;
   readonly dimension: number;
-  /** Whether a row has any number of vectors, rather than one. */
+  /** True if a row has any number of vectors. */
   readonly isMulti: boolean;
 }
 
-/** A search that is planned. */
+/** A planned search. */
 export interface VectorSearch {
   readonly column: VectorColumn;
   readonly metric: Metric;
-  /** Each finds rows of its own; in a column of several vectors a row, all find the same rows. */
+  /** Query vectors. Each has results of its own, but in a multivector column all share one result. */
   readonly queries: readonly QueryVector[];
-  /** Reads the vectors, with the addresses of rows. */
+  /** Reads vectors and row addresses. */
   readonly read: RowsPlan;
-  /** The columns that the search adds. */
-  readonly found: readonly FoundColumn[];
-  /** Least distance, inclusive. */
+  /** Columns that the search adds. */
+  readonly resultColumns: readonly FoundColumn[];
+  /** Inclusive. */
   readonly lowerBound: number;
-  /** Distances are below it; NaN for no bound: an infinite distance is below none. */
+  /** Exclusive; NaN for none, which also admits infinity. */
   readonly upperBound: number;
-  /** Applied to the rows that were found; null for none. */
+  /** Filter of the rows found; null for none. */
   readonly postfilter: Filter | null;
-  /** What was asked for. */
-  readonly asked: AskedSearch;
-  /** What finds the rows; null where all are compared. */
+  /** Request of the plan. */
+  readonly requested: RequestedSearch;
+  /** Index to search; null to compare all rows. */
   readonly index: VectorIndex | null;
-  /** Ids of the fragments whose rows are searched; null for all. */
+  /** Ids of the fragments to search; null for all. */
   readonly searchedIds: ReadonlySet<number> | null;
 }
 
-/** What the indexes on a column tell of a search. */
+/** Indexes of a column for a search. */
 export interface ColumnIndexes {
-  /** The first that can be asked; null where all rows are compared. */
+  /** First usable index; null to compare all rows. */
   readonly index: VectorIndex | null;
-  /** Where none can be asked, the metric of the first that tells one; null for none. */
+  /** Without a usable index, the first recorded metric; null if none. */
   readonly metric: Metric | null;
   /**
-   * Tells the ids of the fragments that the index covers; where none can be asked, that any covers. Null where there is no
-   * index, or it does not tell.
+   * Returns the ids of the fragments that the index covers; without a usable index, that any index covers.
+   * Null if there is no index or its coverage is unknown.
    */
   covered(): ReadonlySet<number> | null;
 }
 
-/** An index on vectors, as searches ask it. */
+/** A vector index, as searches use it. */
 export interface VectorIndex {
   readonly name: string;
   readonly metric: Metric;
-  /** Of the manifest, for errors. */
+  /** Path of the manifest, for errors. */
   readonly path: string;
   readonly segments: readonly {
-    /** Ids of the fragments that it covers. */
+    /** Ids of the covered fragments. */
     readonly covered: ReadonlySet<number>;
     readonly open: IvfIndex;
   }[];
 }
 
 /**
- * @param indexesOn what the indexes on a column tell, by a metric; null for whatever they have
- * @throws InvalidInputError for a column without vectors, vectors of another dimension, and metrics that don't fit;
+ * Plans a search.
+ * @param indexesOn finds the indexes of a column for a metric; null for the index's own
+ * @throws InvalidInputError for a column without vectors, a wrong dimension, or an unsuitable metric;
  *   TableColumnNotFoundError
  */
 export async function planVectorSearch(
   fields: readonly TableField[],
-  asked: AskedSearch,
+  requested: RequestedSearch,
   indexesOn: (column: VectorColumn, metric: Metric | null) => Promise<ColumnIndexes>,
 ): Promise<Omit<VectorSearch, "postfilter">> {
-  const column = asked.column === undefined ? onlyColumn(fields, asked) : columnAt(fields, asked.column);
+  const column =
+    requested.column === undefined ? onlyColumn(fields, requested) : columnAt(fields, requested.column);
   const name = formatFieldPath(column.path);
   const { item, dimension, isMulti } = column;
-  const wanted = metricOf(asked.distanceType, item, name);
-  const indexes = asked.usesIndex ? await indexesOn(column, wanted) : NO_INDEXES;
+  const wanted = metricOf(requested.distanceType, item, name);
+  const indexes = requested.usesIndex ? await indexesOn(column, wanted) : NO_INDEXES;
   const { index } = indexes;
   const metric = wanted ?? index?.metric ?? indexes.metric ?? defaultMetric(item);
   if (isMulti && metric === "hamming") {
@@ -119,9 +121,9 @@ export async function planVectorSearch(
       `distanceType: hamming does not go with ${name}, whose rows have several vectors`,
     );
   }
-  const queries = asked.vectors.flatMap((vector, index) => {
-    const label = asked.vectors.length === 1 ? "vector" : `vector[${index}]`;
-    // Several vectors of a row's may follow each other in one.
+  const queries = requested.vectors.flatMap((vector, index) => {
+    const label = requested.vectors.length === 1 ? "vector" : `vector[${index}]`;
+    // A multivector query may concatenate its vectors.
     const fits = isMulti ? vector.length % dimension === 0 : vector.length === dimension;
     if (!fits) {
       throw new InvalidInputError(
@@ -141,12 +143,12 @@ export async function planVectorSearch(
     metric,
     queries,
     read: { ...reads.plan(), withAddresses: true },
-    found: queries.length > 1 && !isMulti ? [QUERY_INDEX, DISTANCE] : [DISTANCE],
-    lowerBound: asked.lowerBound ?? Number.NEGATIVE_INFINITY,
-    upperBound: asked.upperBound ?? Number.NaN,
-    asked,
+    resultColumns: queries.length > 1 && !isMulti ? [QUERY_INDEX, DISTANCE] : [DISTANCE],
+    lowerBound: requested.lowerBound ?? Number.NEGATIVE_INFINITY,
+    upperBound: requested.upperBound ?? Number.NaN,
+    requested,
     index,
-    searchedIds: asked.isIndexedOnly ? indexes.covered() : null,
+    searchedIds: requested.isIndexedOnly ? indexes.covered() : null,
   };
 }
 
@@ -166,13 +168,13 @@ function checkedQuery(item: VectorItem, vector: Float64Array, label: string, col
   return query;
 }
 
-/** Null where none is named. */
-function metricOf(asked: string | undefined, item: VectorItem, column: string): Metric | null {
-  if (asked === undefined) return null;
-  const metric = METRIC_NAMES.find((name) => name === asked.toLowerCase());
+/** Returns null if the request names no metric. */
+function metricOf(requested: string | undefined, item: VectorItem, column: string): Metric | null {
+  if (requested === undefined) return null;
+  const metric = METRIC_NAMES.find((name) => name === requested.toLowerCase());
   if (metric === undefined) {
     throw new InvalidInputError(
-      `distanceType: must be one of ${METRIC_NAMES.join(", ")}, not ${JSON.stringify(asked)}`,
+      `distanceType: must be one of ${METRIC_NAMES.join(", ")}, not ${JSON.stringify(requested)}`,
     );
   }
   if (isMetricOf(metric, item)) return metric;
@@ -194,8 +196,8 @@ function columnAt(fields: readonly TableField[], text: string): VectorColumn {
   );
 }
 
-/** The only column of vectors; of several, the only one of the dimension. */
-function onlyColumn(fields: readonly TableField[], { vectors }: AskedSearch): VectorColumn {
+/** Returns the only vector column; among several, the only one of the query's dimension. */
+function onlyColumn(fields: readonly TableField[], { vectors }: RequestedSearch): VectorColumn {
   const columns = vectorColumns(fields, []);
   if (columns.length === 1) return columns[0];
   if (columns.length === 0) throw new InvalidInputError("vector: the table has no column of vectors");
@@ -213,13 +215,17 @@ function vectorColumns(fields: readonly TableField[], parents: readonly string[]
   });
 }
 
-/** Null for a column without vectors. */
+/** Returns null for a column without vectors. */
 function vectorColumn(path: readonly string[], field: TableField): VectorColumn | null {
   const { type } = field;
-  const own = type.kind === "fixedSizeList" ? type : field.children[0]?.type;
+  const vectorType = type.kind === "fixedSizeList" ? type : field.children[0]?.type;
   const isMulti = type.kind === "list";
-  if ((type.kind !== "fixedSizeList" && !isMulti) || own?.kind !== "fixedSizeList" || own.size < 1)
+  if (
+    (type.kind !== "fixedSizeList" && !isMulti) ||
+    vectorType?.kind !== "fixedSizeList" ||
+    vectorType.size < 1
+  )
     return null;
-  const item = vectorItemOf(own.of);
-  return item === null ? null : { path, field, item, dimension: own.size, isMulti };
+  const item = vectorItemOf(vectorType.of);
+  return item === null ? null : { path, field, item, dimension: vectorType.size, isMulti };
 }

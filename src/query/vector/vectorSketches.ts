@@ -1,4 +1,4 @@
-/** Which fragments have sketches of the vectors of a search, and how these are made: by reading all vectors once more. */
+/** Finds and makes the sketches of a search's fragments. To make one, all vectors are read once more. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
@@ -11,9 +11,9 @@ import { scanColumns } from "../scan/scan.js";
 import type { SearchRequest } from "./nearestRows.js";
 import { isWhole, itemsOf } from "./vectorDistances.js";
 
-/** Rows whose vectors are read at once. */
+/** Rows per batch. */
 const BATCH_ROWS = 65_536;
-/** A filtered search counts as one that compared so large a part of the rows: it reads them one by one, which takes longer. */
+/** Fraction of the rows that a filtered search counts as compared, since it reads rows singly and slower. */
 const FILTERED_PART = 0.5;
 
 export interface SketchedFragment {
@@ -21,25 +21,25 @@ export interface SketchedFragment {
   readonly sketch: VectorSketch;
 }
 
-export interface FoundSketches {
+export interface FragmentSketches {
   readonly sketched: readonly SketchedFragment[];
   /** Fragments without a sketch. */
   readonly others: readonly DataFragment[];
-  /** To be called when these were searched. */
+  /** Records that these fragments were compared. */
   noteOthers(): void;
-  /** To be called when sketches are used no more. */
+  /** Releases the sketches. */
   release(): void;
 }
 
 /**
- * Finds the sketches of fragments. Of those that were searched before, they are made if there is room for them.
+ * Finds the sketches of fragments. Makes those of fragments searched before, while memory suffices.
  * @throws the signal's reason; CorruptFileError
  */
 export async function findSketches(
   store: SketchStore,
   source: FragmentSource,
   request: SearchRequest,
-): Promise<FoundSketches> {
+): Promise<FragmentSketches> {
   const { item, dimension } = request.search.column;
   const { leaves } = request.search.read;
   const sketched: SketchedFragment[] = [];
@@ -85,7 +85,7 @@ export async function findSketches(
   };
 }
 
-/** Reads all vectors of a fragment, those of deleted rows too. */
+/** Sketches all vectors of a fragment, including deleted rows. */
 async function makeSketch(
   source: FragmentSource,
   { search, observer, readAhead, memory, signal }: SearchRequest,

@@ -36,13 +36,13 @@ export interface RowsWanted {
 /** The rows that an index of a kind is built of, which may be gone through more than once. */
 export const rowsOfKind = (
   base: OpenVersion<ReaderEnvironment>,
-  { knowsPlaces, takesDictionaries, keepsNoRows }: Omit<BuildableKind, "name">,
+  { storesAddresses, takesDictionaries, keepsNoRows }: Omit<BuildableKind, "name">,
   wanted: Pick<RowsWanted, "column" | "fragments" | "signal">,
 ): AsyncIterable<IndexRows> => ({
   [Symbol.asyncIterator]: () =>
     indexRows(base, {
       ...wanted,
-      byPlace: knowsPlaces,
+      byPlace: storesAddresses,
       takesDictionaries,
       isTransient: keepsNoRows,
     })[Symbol.asyncIterator](),
@@ -75,7 +75,7 @@ export async function* indexRows(
       values: takesDictionaries && hasPlainEntries(columns[0]) ? columns[0] : plainColumn(columns[0]),
       ids: areAddresses ? addresses : await numbers.column("_rowid", addresses),
       ...(areAddresses && picked === null && { firstId: { high: fragmentId, low: start } }),
-      ...(byPlace && { places: { fragmentId, offsets: offsetsOfRows(places, rowCount) } }),
+      ...(byPlace && { fragmentRows: { fragmentId, offsets: offsetsOfRows(places, rowCount) } }),
       rowCount,
     };
     await yieldToEventLoop();

@@ -24,7 +24,7 @@ export interface RemappedIndexes {
  */
 function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);
-  return kind === null || (hasStableIds && !kind.knowsPlaces) ? null : kind;
+  return kind === null || (hasStableIds && !kind.storesAddresses) ? null : kind;
 }
 
 /**
@@ -73,7 +73,7 @@ async function writeRemapped(
   const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
   // Kinds that know places are handed the rows where they are now.
-  const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];
+  const fragments = kind.storesAddresses ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;
   const { workers } = base.table.environment;

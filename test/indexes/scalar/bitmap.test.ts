@@ -1,4 +1,4 @@
-/** BITMAP and LABEL_LIST indexes: what they answer is what looking at every row gives. */
+/** Compares answers of BITMAP and LABEL_LIST indexes with a scan. */
 
 import { describe, expect, it } from "vitest";
 import type { ListColumn } from "../../../src/arrow/columns/column.js";
@@ -47,10 +47,10 @@ const SHAPES: ValueShape[] = [
   { rowCount: 20_000, nulls: 0.3, distinct: 0 },
 ];
 
-describe.each(someOf(BITMAP_TYPES, 3))("BITMAP of %s", (type) => {
+describe.each(someOf(BITMAP_TYPES, 3))("a BITMAP of %s", (type) => {
   const field = fieldOf(type);
 
-  it.each(SHAPES)("answers as a look at every row does: $rowCount rows, $nulls nulls", async (shape) => {
+  it.each(SHAPES)("answers like a scan: $rowCount rows, $nulls nulls", async (shape) => {
     expect(BITMAP.refusal(field)).toBeNull();
     const random = new Random(shape.rowCount + 1);
     const values = drawValues(random, field.type, shape);
@@ -72,7 +72,7 @@ function listColumn(item: TableField, lists: Lists): ListColumn {
   const bits = new Uint8Array((lists.length + 7) >>> 3);
   let nullCount = 0;
   for (const [row, list] of lists.entries()) {
-    // Null lists may hold items all the same.
+    // Null lists may have items.
     items.push(...(list ?? [items[0] ?? null]));
     ends.push(items.length);
     if (list === null) nullCount++;
@@ -87,11 +87,11 @@ function listColumn(item: TableField, lists: Lists): ListColumn {
   };
 }
 
-describe.each(someOf(BITMAP_TYPES, 5))("LABEL_LIST of %s", (type) => {
+describe.each(someOf(BITMAP_TYPES, 5))("a LABEL_LIST of %s", (type) => {
   const item = fieldOf(type);
   const field: TableField = { ...item, ...fieldOf("list"), children: [item] };
 
-  it.each([0, 1, 6000])("answers as a look at every row does: %i rows", async (rowCount) => {
+  it.each([0, 1, 6000])("answers like a scan: %i rows", async (rowCount) => {
     expect(LABEL_LIST.refusal(field)).toBeNull();
     const random = new Random(5);
     const pool = drawValues(random, item.type, { rowCount: 60, nulls: 0.05, distinct: 30 });

@@ -1,4 +1,4 @@
-/** BTREE indexes: what they answer is what looking at every row gives. */
+/** Compares answers of BTREE indexes with a scan. */
 
 import { describe, expect, it } from "vitest";
 import { BTREE } from "../../../src/indexes/scalar/btree.js";
@@ -18,10 +18,10 @@ const SHAPES: ValueShape[] = [
   { rowCount: 5000, nulls: 0.95, distinct: 100 },
 ];
 
-describe.each(ORDERED_TYPES)("of %s", (type) => {
+describe.each(ORDERED_TYPES)("a BTREE of %s", (type) => {
   const field = fieldOf(type);
 
-  it("takes the type", () => {
+  it("accepts the type", () => {
     expect(BTREE.refusal(field)).toBeNull();
   });
 
@@ -42,7 +42,7 @@ describe.each(ORDERED_TYPES)("of %s", (type) => {
   });
 });
 
-it("finds texts by their beginning", async () => {
+it("a BTREE finds texts by prefix", async () => {
   const field = fieldOf("string");
   const words = ["", "a", "ab", "abc", "abd", "ac", "b", "\u00e9t\u00e9", "\u{10ffff}x"];
   const values = Array.from({ length: 9000 }, (_, row) => (row % 10 === 9 ? null : text(words[row % 10]!)));

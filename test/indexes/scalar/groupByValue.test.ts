@@ -1,4 +1,4 @@
-/** Rows grouped by values that come in dictionaries, as pages store them: the same groups as of plain values. */
+/** Rows with dictionary values, as pages store them, form the same groups as rows with plain values. */
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { rowSorter } from "../../../src/write/indexes/indexRows.js";
 
 const TEXT = { kind: "string", large: false } as const;
 
-/** A dictionary, and for each row one of its entries, or null. */
+/** A dictionary, and an entry or null per row. */
 interface Part {
   readonly entries: readonly string[];
   readonly rows: readonly (number | null)[];
@@ -29,7 +29,7 @@ function textColumn(values: readonly string[]): Extract<Column, { kind: "variabl
 function dictionaryColumn({ entries, rows }: Part): DictionaryColumn {
   const length = rows.length;
   const bits = new Uint8Array((length + 7) >>> 3);
-  // The index of a null means nothing, and may lie outside.
+  // The index of a null may be out of range.
   const values = Uint8Array.from(rows, (entry) => entry ?? 255);
   for (const [row, entry] of rows.entries()) if (entry !== null) bits[row >>> 3] |= 1 << (row & 7);
   return {
@@ -52,7 +52,7 @@ async function* batches(parts: readonly Part[], isPlain: boolean): AsyncGenerato
   }
 }
 
-/** Nothing is sorted: there are too few rows. */
+/** Never called: there are too few rows. */
 const sort: IndexTarget["sort"] = rowSorter({ disk: null as never, root: "" } as never);
 
 async function groupsOf(parts: readonly Part[], isPlain: boolean): Promise<[string | null, number[]][]> {
@@ -76,7 +76,7 @@ const PART = fc.array(fc.string({ maxLength: 3 }), { minLength: 1, maxLength: 6 
   }),
 );
 
-test("values in dictionaries are grouped as plain ones, with entries that repeat or that no row has", async () => {
+test("dictionary values form the groups of plain values, despite repeated and unused entries", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(PART, { maxLength: 4 }), async (parts) => {
       expect(await groupsOf(parts, false)).toEqual(await groupsOf(parts, true));
@@ -84,7 +84,7 @@ test("values in dictionaries are grouped as plain ones, with entries that repeat
   );
 });
 
-test("the groups hold each row once, null first", async () => {
+test("groups hold each row once, null first", async () => {
   const parts = [
     { entries: ["b", "unused", "a", "b"], rows: [0, 3, null, 2] },
     { entries: ["a", "c"], rows: [1, 0, null] },

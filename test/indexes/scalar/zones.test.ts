@@ -1,4 +1,4 @@
-/** ZONEMAP, BLOOMFILTER and NGRAM indexes: no row that meets a condition is missing, and most others are left out. */
+/** ZONEMAP, BLOOMFILTER and NGRAM indexes find every matching row and exclude most others. */
 
 import { describe, expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
@@ -30,10 +30,10 @@ import {
 
 const FRAGMENT_ROWS = 2500;
 const fragmentOf = (row: number): number => Math.floor(row / FRAGMENT_ROWS);
-/** Of addresses: numbers of rows are offsets of fragments of their own. */
+/** Converts addresses to row numbers, which are fragment offsets. */
 const inFragment = (row: number): number => fragmentOf(row) * 3;
 
-/** Rows with their places; the offset of a row is its number. */
+/** Rows with fragment offsets equal to their numbers. */
 async function* placed(type: string, values: readonly Value[], batchRows = 700): AsyncGenerator<IndexRows> {
   const column = columnOf(fieldOf(type).type, values);
   for (let start = 0; start < values.length; ) {
@@ -43,7 +43,7 @@ async function* placed(type: string, values: readonly Value[], batchRows = 700):
     yield {
       values: sliceColumn(column, start, end - start),
       ids: uint64Column(idWords(rows.map(BigInt))),
-      places: { fragmentId: inFragment(start), offsets: Uint32Array.from(rows) },
+      fragmentRows: { fragmentId: inFragment(start), offsets: Uint32Array.from(rows) },
       rowCount: end - start,
     };
     start = end;
@@ -71,14 +71,14 @@ describe.each(
 )("%s of %s", (_, type, kind, parameters) => {
   const field = fieldOf(type);
 
-  it.each(SHAPES)("leaves out no row: $rowCount rows, $nulls nulls", async (shape) => {
+  it.each(SHAPES)("excludes no matching row: $rowCount rows, $nulls nulls", async (shape) => {
     const random = new Random(shape.rowCount + 1);
     const values = drawValues(random, field.type, shape);
     const directory = await makeTempDir();
     await kind.build(placed(type, values), targetOf(directory, field, parameters));
     const files = filesIn(directory);
     const index = await kind.open(files, field);
-    // Zones may hold rows that are not there.
+    // Zones may include missing rows.
     expect(await expectAnswers(type, index, values, random, inFragment)).toBeGreaterThan(1);
     await files.close();
   });
@@ -88,7 +88,7 @@ describe.each(CASES)("$name", (kind, parameters) => {
   const field = fieldOf("int32");
   const values = Array.from({ length: 6000 }, (_, row) => int32(row));
 
-  it("reads few zones, and keeps those of fragments that stay", async () => {
+  it("selects few zones, and a merge keeps zones of unchanged fragments", async () => {
     const directory = await makeTempDir();
     await kind.build(placed("int32", values), targetOf(directory, field, parameters));
     const files = filesIn(directory);
@@ -109,7 +109,7 @@ describe.each(CASES)("$name", (kind, parameters) => {
       yield {
         values: columnOf(field.type, [int32(3210), null, int32(-1)]),
         ids: uint64Column(new Uint32Array(6)),
-        places: { fragmentId: 9, offsets },
+        fragmentRows: { fragmentId: 9, offsets },
         rowCount: 3,
       };
     };
@@ -123,7 +123,7 @@ describe.each(CASES)("$name", (kind, parameters) => {
     await files.close();
   });
 
-  it("refuses parameters that make no sense", async () => {
+  it("refuses invalid parameters", async () => {
     for (const name of Object.keys(parameters)) {
       for (const value of [0, -1, Number.NaN, "8", null, 2 ** 40]) {
         const target = targetOf(await makeTempDir(), field, { [name]: value });
@@ -136,7 +136,7 @@ describe.each(CASES)("$name", (kind, parameters) => {
   });
 });
 
-it("finds NaN in zones of writers that leave it out of both bounds, or have it in one or both", async () => {
+it("ZONEMAP finds NaN in zones of other writers, whether their bounds include it or not", async () => {
   const [signed, length] = [double(Number.NaN), 4];
   signed[7] |= 0x80;
   const zones: [min: Value, max: Value, nanCount: number][] = [
@@ -185,7 +185,7 @@ it("finds NaN in zones of writers that leave it out of both bounds, or have it i
   await files.close();
 });
 
-it("sizes filters as others do", () => {
+it("Bloom filters have the sizes of other writers", () => {
   expect(filterBytes(10, 0.01)).toBe(32);
   expect(filterBytes(8192, 0.00057)).toBe(32_768);
 });
@@ -205,7 +205,7 @@ describe("NGRAM", () => {
     "A\u212Ble",
   ];
 
-  it("leaves out no text that holds another", async () => {
+  it("excludes no matching text", async () => {
     const random = new Random(3);
     const texts = Array.from({ length: 3000 }, (_, row) => {
       if (row % 17 === 0) return null;
@@ -248,7 +248,7 @@ describe("NGRAM", () => {
   });
 });
 
-it("of Bloom filters, those that LanceDB can't read are not made", () => {
+it("BLOOMFILTER refuses types that LanceDB cannot read", () => {
   expect(ORDERED_TYPES.filter((type) => BLOOMFILTER.refusal(fieldOf(type)) !== null)).toEqual([
     "bool",
     "halffloat",

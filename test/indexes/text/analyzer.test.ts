@@ -1,4 +1,4 @@
-/** Texts are cut into the same tokens as the reference cuts them into. */
+/** The analyzer cuts the same tokens as LanceDB. */
 
 import { describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
@@ -36,33 +36,33 @@ async function expectSame(texts: readonly string[], parameters: Partial<TextPara
   expect(different.slice(0, 20)).toEqual([]);
 }
 
-it("English words have the stems that the reference gives them", async () => {
+it("English words have the stems of LanceDB", async () => {
   const words = knownWords();
   expect(words.length).toBeGreaterThan(20_000);
   await expectSame(someOf(words, 8), {});
 });
 
-describe.each(LANGUAGES)("%s", (language) => {
-  it("words have the stems that the reference gives them, and it leaves out the same", async () => {
+describe.each(LANGUAGES)("the analyzer for %s", (language) => {
+  it("cuts words into the tokens of LanceDB", async () => {
     const words = wordsOf(language, 22_000);
     expect(words.length).toBeGreaterThan(20_000);
     await expectSame(someOf(words, 11), { language });
   });
 
-  it("stop words are those of the reference, in any base tokenizer", async () => {
+  it("drops the stop words of LanceDB in any base tokenizer", async () => {
     const parameters = { language, stem: false, baseTokenizer: "raw" };
     await expectSame([...(stopWordsOf(language) ?? []), "x"], parameters);
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...parameters });
     for (const word of stopWordsOf(language) ?? []) expect(tokensHere(analyzer, word)).toEqual([]);
   });
 
-  it("hostile texts are cut as the reference cuts them", async () => {
+  it("cuts hostile texts like LanceDB", async () => {
     await expectSame([...hostileTexts(500), "", "\0", "\0\u0300"], { language });
     await expectSame(hostileTexts(500), { language, baseTokenizer: "whitespace", asciiFolding: false });
   });
 });
 
-it("a language that is not known is refused, unless nothing is asked of it", async () => {
+it("the analyzer refuses an unknown language only if it needs one", async () => {
   const parameters = { ...DEFAULT_TEXT_PARAMETERS, language: "Klingon" };
   await expect(Analyzer.load(parameters)).rejects.toMatchObject({ type: "Unsupported" });
   await expect(Analyzer.load({ ...parameters, stem: false })).rejects.toMatchObject({ type: "Unsupported" });
@@ -70,7 +70,7 @@ it("a language that is not known is refused, unless nothing is asked of it", asy
   expect(tokensHere(plain, "nuqneH")).toEqual([["nuqneh", 0]]);
 });
 
-it.each(PARAMETERS)("characters of all scripts: %o", async (parameters) => {
+it.each(PARAMETERS)("the analyzer cuts characters of all scripts like LanceDB: %o", async (parameters) => {
   const texts: string[] = [];
   for (let code = 1; code < 0x1_fbff; code++) {
     const isOfMany = (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xf900);
@@ -82,12 +82,12 @@ it.each(PARAMETERS)("characters of all scripts: %o", async (parameters) => {
   await expectSame(someOf(texts, 11), parameters);
 });
 
-it.each(PARAMETERS)("texts put together of hostile parts: %o", async (parameters) => {
+it.each(PARAMETERS)("the analyzer cuts texts of hostile parts like LanceDB: %o", async (parameters) => {
   const texts = [...hostileTexts(1500), "", " ", "\0", "naïve apples running The Apple"];
   await expectSame(texts, parameters);
 });
 
-it("a megabyte without a space", async () => {
+it("the analyzer cuts a megabyte without spaces", async () => {
   const long = ["a".repeat(2 ** 20), "é".repeat(2 ** 19), "ab ".repeat(2 ** 16), "x-".repeat(2 ** 16)];
   await expectSame(long, {});
   await expectSame(long, { maxTokenLength: 2 ** 21, stem: false });

@@ -1,9 +1,9 @@
-/** Documents are looked at by their scores, until the threshold that rises with them tells that none is left. */
+/** BestFirst checks documents by score, until its rising threshold excludes the rest. */
 
 import { expect, it } from "vitest";
 import { BestFirst } from "../../../src/indexes/text/bestFirst.js";
 
-it.each([1, 10, 300])("finds the best %i of many, with a look at few", (wanted) => {
+it.each([1, 10, 300])("BestFirst finds the best %i of many documents with few checks", (wanted) => {
   const count = 20_000;
   const scoreOf = (document: number): number => (Math.imul(document + 1, 2_654_435_761) >>> 20) / 4096;
   const isFound = (document: number): boolean => document % 7 === 3;

@@ -1,4 +1,4 @@
-/** Runs of ids tell the same ids as the list of them, in whatever order documents are asked for. */
+/** Runs return the same ids as the list, for documents in any order. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,9 @@ import { DocumentIds, findIdRuns } from "../../../src/indexes/text/documentIds.j
 
 const WORD = 2 ** 32;
 
-/** @returns whether runs tell the ids */
+/**
+ * @returns true if runs hold the ids
+ */
 function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
   const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
   const runs = runSync(findIdRuns(words));
@@ -19,11 +21,11 @@ function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
   return runs !== null;
 }
 
-describe("ids of documents", () => {
+describe("document ids", () => {
   const lows = fc.constantFrom(0, 5, 1000, WORD - 90, WORD - 200);
   const run = fc.record({ low: lows, high: fc.nat(3), length: fc.integer({ min: 30, max: 300 }) });
 
-  it("are those of the list", () => {
+  it("equal the list", () => {
     fc.assert(
       fc.property(fc.array(run, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 60 }), (runs, numbers) => {
         const ids = runs.flatMap(({ low, high, length }) =>
@@ -35,7 +37,7 @@ describe("ids of documents", () => {
     );
   });
 
-  it("are told by runs where these are long", () => {
+  it("come from runs if these are long", () => {
     const ids = Array.from({ length: 3000 }, (_, index) => index + 7 * Math.floor(index / 100));
     expect(expectIds(ids, [2999, 0, 99, 100, 201, 77])).toBe(true);
     const short = Array.from({ length: 3000 }, (_, index) => 3 * index);

@@ -1,4 +1,4 @@
-/** Searches of texts in many scripts. */
+/** Searches texts in many scripts. */
 
 import { hostileTexts } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";

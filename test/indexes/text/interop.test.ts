@@ -1,4 +1,4 @@
-/** Indexes of words that either engine builds, searched by both: the same rows with the same scores. */
+/** Both engines build full-text indexes, and both find the same rows and scores in them. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { Index, MatchQuery, PhraseQuery } from "tiltyard-reference/session.js";
@@ -20,7 +20,7 @@ const textOf = (id: number): string | null =>
     ? null
     : Array.from({ length: id % 7 }, (_, index) => WORDS[(id * 7 + index * index * 3) % 10]).join(" ");
 
-describe("an index of words built here", () => {
+describe("our full-text index", () => {
   it.each([
     { withPosition: false },
     { withPosition: true },
@@ -57,7 +57,7 @@ describe("an index of words built here", () => {
   });
 });
 
-it("an index that covers no row any more, or never did, tells how words are cut", async () => {
+it("an index without covered rows still defines the tokenizer", async () => {
   const rows = ["running dogs", "the run", "cat", "Dogs of cats"].map((t, id) => ({ id, t }));
   const scoresOf = (found: { id: number; _score: number }[]) =>
     found.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
@@ -86,7 +86,7 @@ it("an index that covers no row any more, or never did, tells how words are cut"
   }
 });
 
-it("without an index, a column that is named is read; else there is nothing to search", async () => {
+it("without an index, a search reads the named column and needs its name", async () => {
   const rows = ["running dogs", "the run", "cat", "Run"].map((t, id) => ({ id, t }));
   await namespace.createTable({ id: ["plain"] }, rows);
   const table = namespace.table("plain").query();
@@ -118,7 +118,7 @@ it("without an index, a column that is named is read; else there is nothing to s
   expect(await table.matching("run").where("id > 0").explain()).toContain("TextSearch");
 });
 
-it("lists of texts are one text each", async () => {
+it("each list of texts is one document", async () => {
   const rows = Array.from({ length: 60 }, (_, id) => ({
     id,
     t: id % 7 === 3 ? null : [textOf(id) ?? "", "apple", textOf(id + 5) ?? ""],

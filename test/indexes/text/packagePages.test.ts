@@ -1,4 +1,4 @@
-/** Searches of pages that come with packages. */
+/** Searches pages of npm packages. */
 
 import { packagePages } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";

@@ -1,4 +1,4 @@
-/** What is encoded of the documents of tokens is decoded as it was, whatever the numbers. */
+/** Decoded posting lists equal the encoded ones. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { ENCODE_POSTINGS } from "../../../src/indexes/text/postingEncoder.js";
 import { PostingList } from "../../../src/indexes/text/postingList.js";
 import { lengthNorm, wordScore, wordWeight } from "../../../src/indexes/text/score.js";
 
-/** Few or many documents of a token, near each other or far, each with its positions. */
+/** Few or many documents of a token, dense or sparse, with positions. */
 const list = fc
   .record({
     count: fc.oneof(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 100, max: 700 })),
@@ -34,8 +34,8 @@ const list = fc
     });
   });
 
-describe.each([128, 256])("blocks of %i", (blockSize) => {
-  it("are decoded as they were encoded, and have scores that no document exceeds", () => {
+describe.each([128, 256])("posting lists with blocks of %i", (blockSize) => {
+  it("decode to their input, with block scores that no document exceeds", () => {
     fc.assert(
       fc.property(fc.array(list, { minLength: 1, maxLength: 4 }), fc.boolean(), (lists, withPosition) => {
         const entries = lists
@@ -47,7 +47,7 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
         }
         const documentCount = Math.max(...lists.flat().map(({ document }) => document)) + 1;
         const lengthOf = (document: number): number => 1 + (document % 50);
-        // Only the lengths of documents that occur are looked at.
+        // Only lengths of documents in a list are read.
         const lengths = new Proxy({} as Uint32Array, { get: (_, name) => lengthOf(Number(name)) });
         const corpus = { documents: documentCount, tokens: 20 * documentCount };
         const encoded = ENCODE_POSTINGS.run({

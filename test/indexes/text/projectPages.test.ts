@@ -1,4 +1,4 @@
-/** Searches of pages that people wrote of this project. */
+/** Searches pages of this project. */
 
 import { projectPages } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";

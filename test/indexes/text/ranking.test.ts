@@ -1,4 +1,4 @@
-/** Ranking by indexes is ranking by looking at every text, whatever the partitions, deletions and stable row ids. */
+/** Index searches rank like a scan, for any partitions, deletions and stable row ids. */
 
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => namespace.close());
 
 const WORDS = Array.from({ length: 30 }, (_, word) => `w${word}`);
-/** Few words are in most texts, many in few. */
+/** Zipf-like: few words are in most texts, many in few. */
 const word = fc.nat(899).map((drawn) => WORDS[Math.floor(Math.sqrt(drawn))]);
 const text = fc.array(word, { maxLength: 25 }).map((words) => words.join(" "));
 
@@ -32,7 +32,7 @@ interface Text {
   readonly words: readonly string[];
 }
 
-/** BM25 over all texts that have words. */
+/** BM25 over all texts with words. */
 function rank(
   all: readonly Text[],
   alive: ReadonlySet<number>,
@@ -59,7 +59,7 @@ function rank(
 const wordsIn = (text: string): string[] => (text === "" ? [] : text.split(" "));
 
 describe("tables", () => {
-  it("are searched for the best, and for all", async () => {
+  it("return the best rows, and all rows", async () => {
     let tables = 0;
     await fc.assert(
       fc.asyncProperty(
@@ -117,12 +117,12 @@ const TEXT: LogicalType = { kind: "string", large: false };
 const FIELD = { id: 0, name: "t", type: TEXT, nullable: true, children: [], metadata: new Map() } as never;
 
 describe("partitions", () => {
-  it.each([128, 256])("pass over blocks of %i without losing any of the best", async (blockSize) => {
+  it.each([128, 256])("skip blocks of %i without losing a best document", async (blockSize) => {
     const directory = await makeTempDir();
     const count = 30_000;
     const texts = Array.from({ length: count }, (_, row) => {
       const drawn = Math.imul(row + 1, 2_654_435_761) >>> 0;
-      // Words in bursts: few blocks have high scores.
+      // Bursts of words give few blocks high scores.
       const burst = row % 7000 < 60 ? "burst burst burst" : "";
       return `common ${drawn % 3 === 0 ? "third" : ""} ${drawn % 40 === 0 ? "rare" : ""} ${burst} ${"pad ".repeat(drawn % 50)}`;
     });
@@ -140,7 +140,7 @@ describe("partitions", () => {
       expect(partitions).toHaveLength(1);
       const [partition] = partitions;
       const { lengths } = await partition.documents();
-      const own = { documents: partition.documentCount, tokens: await partition.totalTokens() };
+      const partitionCorpus = { documents: partition.documentCount, tokens: await partition.totalTokens() };
       const table = await partition.tokens();
       for (const words of [
         ["burst"],
@@ -149,7 +149,7 @@ describe("partitions", () => {
         ["rare", "third", "common"],
       ]) {
         for (const scale of [1, 0.5, 2]) {
-          const corpus = { documents: own.documents, tokens: own.tokens * scale };
+          const corpus = { documents: partitionCorpus.documents, tokens: partitionCorpus.tokens * scale };
           const ids = Uint32Array.from(words, (each) => table.find(encoder.encode(each)));
           const lists = await partition.lists(ids.slice().sort(), false);
           const listOf = new Map(
@@ -173,7 +173,7 @@ describe("partitions", () => {
                 if (kept.length > most) kept.pop();
               },
             };
-            await scoreDocuments({ terms, neededWords, corpus, own, lengths }, sink);
+            await scoreDocuments({ terms, neededWords, corpus, partition: partitionCorpus, lengths }, sink);
             return { kept, seen };
           };
           for (const neededWords of [0, words.length]) {
@@ -182,7 +182,7 @@ describe("partitions", () => {
               threshold: Number.NEGATIVE_INFINITY,
               add: (_: number, score: number) => void all.push(score),
             };
-            await scoreDocuments({ terms, neededWords, corpus, own, lengths }, sink);
+            await scoreDocuments({ terms, neededWords, corpus, partition: partitionCorpus, lengths }, sink);
             all.sort((a, b) => b - a);
             const { kept, seen } = await run(10, neededWords);
             expect(kept).toEqual(all.slice(0, 10));
@@ -192,7 +192,7 @@ describe("partitions", () => {
             const scores: number[] = [];
             const add = (document: number, score: number) => void (isFound(document) && scores.push(score));
             const sink = { threshold: Number.NEGATIVE_INFINITY, add };
-            const query = { terms, neededWords: 0, corpus, own, lengths };
+            const query = { terms, neededWords: 0, corpus, partition: partitionCorpus, lengths };
             await scoreDocuments(query, sink);
             scores.sort((a, b) => b - a);
             for (const wanted of [0, 1, 10, 150, 1000, 5000, 40_000]) {
@@ -209,7 +209,7 @@ describe("partitions", () => {
     }
   });
 
-  it("tell what keeps their lists how much memory these take after a search", async () => {
+  it("update the cache weights of their lists after a search", async () => {
     const directory = await makeTempDir();
     const texts = Array.from({ length: 4000 }, (_, row) => `one ${row % 2 === 0 ? "two" : "three"}`);
     const rows = rowsOf(
@@ -228,7 +228,7 @@ describe("partitions", () => {
       const corpus = { documents: partition.documentCount, tokens: await partition.totalTokens() };
       const terms = lists.map((list, word) => ({ word, list, weight: wordWeight(4000, list.count) }));
       const sink = { threshold: Number.NEGATIVE_INFINITY, add: () => {} };
-      await scoreDocuments({ terms, neededWords: 0, corpus, own: corpus, lengths }, sink);
+      await scoreDocuments({ terms, neededWords: 0, corpus, partition: corpus, lengths }, sink);
       await partition.keep(ids, lists, false);
       const grown = lists.reduce((sum, { count }) => sum + 8 * count, 0);
       expect(files.parts.weight).toBeGreaterThanOrEqual(before + grown);
@@ -237,7 +237,7 @@ describe("partitions", () => {
     }
   });
 
-  it("are written one after the other where texts are many", async () => {
+  it("multiply with the number of texts", async () => {
     const directory = await makeTempDir();
     const target = targetOf(directory, FIELD, {});
     const builder = new PartitionBuilder(target, { blockSize: 128, withPosition: false }, 0, {

@@ -1,4 +1,4 @@
-/** Searches of source code. */
+/** Searches source code. */
 
 import { sourceParts } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";

@@ -1,4 +1,4 @@
-/** Maps of tokens: single keys are found as a walk through all finds them, and damaged maps are refused. */
+/** Look-ups in token transducers agree with a walk, and damaged transducers are refused. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -12,10 +12,12 @@ const BYTES = 3;
 const little = (value: number, byteLength: number): number[] =>
   Array.from({ length: byteLength }, (_, index) => Math.floor(value / 2 ** (8 * index)) % 256);
 
-/** Encodes keys, texts of one byte a letter, as a tree of nodes with any number of transitions. */
+/** Encodes ASCII keys as a tree of nodes. */
 function encodeFst(keys: Keys): Uint8Array {
   const bytes = [...little(3, 8), ...little(0, 8)];
-  /** @returns the address of the node of the keys that begin with a prefix, whose values are less by `taken` */
+  /**
+   * @returns the address of the node for keys with a prefix, whose values are less by `taken`
+   */
   const node = (prefix: string, taken: number): number => {
     const below = [...keys].filter(([key]) => key.startsWith(prefix) && key !== prefix);
     const inputs = [...new Set(below.map(([key]) => key.charCodeAt(prefix.length)))].sort((a, b) => a - b);
@@ -45,12 +47,12 @@ const bytesOf = (key: string): Uint8Array => Uint8Array.from(key, (letter) => le
 
 const letter = fc.constantFrom("a", "b", "c", "\xff");
 const key = fc.array(letter, { minLength: 1, maxLength: 6 }).map((letters) => letters.join(""));
-/** Keys with the numbers that as many tokens have, in any order. */
+/** Keys with a permutation of token numbers. */
 const keyMap = fc
   .uniqueArray(key, { minLength: 1, maxLength: 40 })
   .map((keys): Keys => new Map(keys.map((each, index) => [each, index])));
 
-it("finds keys as a walk does, and no others", () => {
+it("a look-up finds the keys of a walk, and no others", () => {
   const many = new Map(
     Array.from({ length: 200 }, (_, index) => [String.fromCharCode(index + 3), 199 - index]),
   );
@@ -70,7 +72,7 @@ it("finds keys as a walk does, and no others", () => {
   fc.assert(fc.property(keyMap, fc.array(key, { maxLength: 30 }), property), { numRuns: 100 });
 });
 
-it("gives some number, none, or an error wherever bytes are damaged", () => {
+it("a look-up in a damaged transducer returns a number, nothing, or an error", () => {
   fc.assert(
     fc.property(keyMap, fc.nat(), fc.integer({ min: 1, max: 255 }), key, (keys, offset, flip, sought) => {
       const bytes = encodeFst(keys);
@@ -85,13 +87,13 @@ it("gives some number, none, or an error wherever bytes are damaged", () => {
   );
 });
 
-/** A map of the token "a" alone, with a number, which says how many tokens it has. */
+/** A transducer with the one token "a", its number, and a token count. */
 function mapOfOne(number: bigint, keyCount = 1): Uint8Array {
   const bytes = new Uint8Array(16 + 11 + 20);
   const view = new DataView(bytes.buffer);
   view.setBigUint64(0, 3n, true);
   view.setBigUint64(16, number, true);
-  // The input, the sizes (no bytes of addresses, eight of the output), and one transition.
+  // Input, sizes (no address bytes, eight of output), and one transition.
   bytes.set([0x61, 0x08, 0x01], 24);
   view.setBigUint64(27, BigInt(keyCount), true);
   view.setBigUint64(35, 26n, true);
@@ -108,15 +110,15 @@ function walked(bytes: Uint8Array): [string, number][] {
   return found;
 }
 
-describe("a map of tokens", () => {
-  it("finds what a walk meets", () => {
+describe("a token transducer", () => {
+  it("finds the keys of a walk", () => {
     expect(walked(mapOfOne(0n))).toEqual([["a", 0]]);
     expect(new TokenFst(mapOfOne(0n), PATH).find(token)).toBe(0);
     expect(new TokenFst(mapOfOne(0n), PATH).find(new Uint8Array())).toBe(-1);
   });
 
-  // Numbers of 32 bits would take the last two for 0 and 1.
-  it.each([1n, 2n ** 32n, 2n ** 32n + 1n])("with the number %s among one is refused", (number) => {
+  // Truncated to 32 bits, the last two would be 0 and 1.
+  it.each([1n, 2n ** 32n, 2n ** 32n + 1n])("with one token refuses its number %s", (number) => {
     expect(() => new TokenFst(mapOfOne(number), PATH).find(token)).toThrow(CorruptFileError);
     expect(() => walked(mapOfOne(number))).toThrow(CorruptFileError);
   });

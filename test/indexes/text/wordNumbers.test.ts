@@ -1,4 +1,4 @@
-/** Words that are found by their bytes give the tokens that texts are cut into. */
+/** Numbered words equal the analyzer's tokens. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { wordNumbers } from "../../../src/indexes/text/wordNumbers.js";
 
 const encoder = new TextEncoder();
 
-/** Numbers of tokens as they come. */
+/** Assigns token numbers in order of first use. */
 function numbering(analyzer: Analyzer, kernel: ReturnType<typeof wordKernel>) {
   const tokens: string[] = [];
   const known = new Map<string, number>();
@@ -37,10 +37,10 @@ function tokensOf(analyzer: Analyzer, text: string): [string, number][] {
   return found;
 }
 
-describe.each(["kernel", "plain form"])("the %s", (form) => {
+describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {
   const kernelOf = () => (form === "kernel" ? wordKernel() : null);
 
-  it("gives tokens as the analyzer does", async () => {
+  it("returns the tokens of the analyzer", async () => {
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, maxTokenLength: 20 });
     const ours = numbering(analyzer, kernelOf());
     const words = ["the", "The", "running", "runs", "a1", "longer than", "x-y", "\0", ""];
@@ -61,7 +61,7 @@ describe.each(["kernel", "plain form"])("the %s", (form) => {
     );
   });
 
-  it("leaves text outside ASCII to the analyzer, or cuts it as this does", async () => {
+  it("cuts non-ASCII text like the analyzer, or leaves it to the analyzer", async () => {
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, maxTokenLength: null });
     const ours = numbering(analyzer, kernelOf());
     if (form === "plain form") {
@@ -89,14 +89,14 @@ describe.each(["kernel", "plain form"])("the %s", (form) => {
     );
   });
 
-  it("goes on where words are more than are remembered", async () => {
+  it("continues after its memory of words is full", async () => {
     const plain = { stem: false, removeStopWords: false, maxTokenLength: null };
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...plain });
     const ours = numbering(analyzer, kernelOf());
     for (let first = 0; first < 400_000; first += 20_000) {
       const text = Array.from({ length: 20_000 }, (_, index) => `W${first + index} w7`).join(" ");
       const expected = tokensOf(analyzer, text);
-      // As texts: many pairs are compared one by one for seconds.
+      // Compared as text, since a comparison of many pairs takes seconds.
       expect(JSON.stringify(ours.tokensOf(text) ?? expected)).toBe(JSON.stringify(expected));
     }
     const long = "y".repeat(200_000);
@@ -108,7 +108,7 @@ describe.each(["kernel", "plain form"])("the %s", (form) => {
   });
 });
 
-it("the kernel leaves texts to the analyzer that are longer than its memory", async () => {
+it("the kernel leaves texts beyond its memory to the analyzer", async () => {
   const analyzer = await Analyzer.load(DEFAULT_TEXT_PARAMETERS);
   expect(numbering(analyzer, wordKernel()).tokensOf("a ".repeat(2 ** 18))).toBeNull();
 });

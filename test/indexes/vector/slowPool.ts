@@ -1,12 +1,12 @@
-/** Threads for tests of what they share: they run in this one, and take their time. */
+/** A pool for tests of shared memory, which runs slow tasks in this thread. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
 import { randomNumbers } from "../../support/vectorTables.js";
 
 /**
- * They get copies of all but what lies in shared memory, as threads do. Memory of kernels can't be copied in one thread.
- * @param tasks gets the names of those that were asked for
+ * Copies everything except shared memory, as threads do. Kernel memory cannot be copied within a thread.
+ * @param tasks receives the names of the tasks
  */
 export function slowPool(size: number, tasks: string[]): WorkerPool {
   const next = randomNumbers(size);

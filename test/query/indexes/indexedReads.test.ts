@@ -1,4 +1,4 @@
-/** What queries read that ask indexes, how their plans show it, and what damaged index files lead to. */
+/** Reads and plans of index queries, and effects of damaged index files. */
 
 import { cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ const table = async (directory: string, options: object): Promise<readonly unkno
   return (await namespace.table("t").scan(options).toArrow()).toArray().map(String);
 };
 
-it("a point lookup reads few pages, the second time those of its rows only", async () => {
+it("a point look-up reads few pages, and only row pages the second time", async () => {
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   const find = async (mixed: number) => {
@@ -62,14 +62,14 @@ it("a point lookup reads few pages, the second time those of its rows only", asy
   disk.reset();
   await find(1001);
   expect(disk.bytesRead).toBeLessThan(400_000);
-  // Looks at the version, at what hides its table or changes it, and at one file each of the index and of the data.
+  // Checks the version, markers that hide or change its table, and one file each of index and data.
   expect(disk.count("stat")).toBeLessThanOrEqual(10);
   disk.reset();
   expect(await namespace.table("t").countRows("mixed = 1001")).toBe(1);
   expect(disk.bytesRead).toBe(0);
 });
 
-it("rows that are given by their addresses are read without looking at others", async () => {
+it("a filter by row address reads only those rows", async () => {
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   for (const [filter, ids] of [
@@ -89,7 +89,7 @@ it("rows that are given by their addresses are read without looking at others", 
   }
 });
 
-it("rows that are given by stable ids are read without looking at others, wherever they are by now", async () => {
+it("a filter by stable row id reads only those rows, even after moves", async () => {
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   const id = ["stable"];
@@ -106,7 +106,7 @@ it("rows that are given by stable ids are read without looking at others, wherev
     ["id > 7 and _rowid in (7, 9)", [9]],
     ["_rowid = 9 or _rowid = 200000", [9, 200_000]],
     ["_rowaddr = 9", [9]],
-    // Two rows before it have moved behind all others, and one is gone.
+    // Two earlier rows moved to the end, and one is gone.
     ["_rowoffset in (7, 299997)", [9, 7]],
   ] as const) {
     const scan = { filter, columns: ["id"] };
@@ -122,7 +122,7 @@ it("rows that are given by stable ids are read without looking at others, wherev
   }
 });
 
-it("plans show which index answers what", async () => {
+it("plans name the index of each test", async () => {
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   const explain = (query: object) => namespace.explainTableQueryPlan({ id: ["t"], query });
   expect(await explain({ filter: "mixed = 5", columns: ["mixed"] })).toBe(
@@ -135,7 +135,7 @@ it("plans show which index answers what", async () => {
   expect(await explain({ filter: "mixed >= 5 and mixed < 9 and text like '%7'" })).toMatch(
     /IndexSearch: query=mixed_idx \(BTREE, range of mixed\), answer=candidates, fragments=2/,
   );
-  // Most rows are found faster by looking at all.
+  // A scan finds most rows faster.
   expect(await explain({ filter: "mixed > 5" })).not.toMatch(/IndexSearch/);
   expect(await explain({ filter: "mixed > 5", useScalarIndex: true })).toMatch(/IndexSearch/);
   expect(await explain({ filter: "mixed = 5", useScalarIndex: false })).not.toMatch(/IndexSearch/);
@@ -157,7 +157,7 @@ async function indexFiles(): Promise<string[]> {
   return names.sort().map((name) => join(indices, uuid, name));
 }
 
-it("a missing or cut index file is damage, and does not keep rows from being scanned", async () => {
+it("a missing or truncated index file fails index queries but not scans", async () => {
   const files = await indexFiles();
   for (const file of files) {
     const bytes = await readFile(file);
@@ -171,7 +171,7 @@ it("a missing or cut index file is damage, and does not keep rows from being sca
   expect(await table(damaged, { filter: "mixed = 5" })).toHaveLength(1);
 });
 
-it("flipped bytes of index files lead to an error or to rows that the filter selects", async () => {
+it("flipped bytes in index files give an error or correct rows", async () => {
   const expected = await table(root, { filter: "mixed in (5, 70000, 299999)", useScalarIndex: false });
   const files = await indexFiles();
   let failed = 0;

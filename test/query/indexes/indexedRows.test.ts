@@ -1,6 +1,6 @@
 /**
- * Queries that ask indexes give the rows that a scan gives: on tables whose indexes the reference made, with rows and
- * fragments that the indexes do not know, deleted rows, several segments, stable row ids and branches.
+ * Index queries return the rows of a scan, on tables indexed by LanceDB. The tables have uncovered rows and
+ * fragments, deleted rows, several segments, stable row ids and branches.
  */
 
 import { cp } from "node:fs/promises";
@@ -63,7 +63,7 @@ const SCHEMA = new Schema([
 const FLOATS = [0, -0, 1.5, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, 3];
 const TEXTS = ["", "a", "ab", "abc", "b", "ba", "é", "éa", "zz", "\u{1f600}", "a%", "a_c"];
 
-/** Rows that repeat often enough to be selected by equality, with nulls. */
+/** Rows with repeated values and nulls. */
 function rowsFrom(first: number, count: number): Table {
   const at = Array.from({ length: count }, (_, row) => (first + row) * 7919);
   const or = <Value>(value: (n: number) => Value, nulls: number) =>
@@ -135,7 +135,7 @@ interface Made {
   readonly stableRowIds?: boolean;
 }
 
-/** A table with indexes that cover all but its last fragment, and deleted rows in every fragment. */
+/** A table whose indexes cover all but its last fragment, with deleted rows in every fragment. */
 async function makeTable(name: string, { stableRowIds = false }: Made = {}): Promise<void> {
   await namespace.createTable({ id: [name], stableRowIds }, rowsFrom(0, FRAGMENT_ROWS));
   for (let fragment = 1; fragment < FRAGMENTS - 1; fragment++) {
@@ -297,7 +297,7 @@ const FILTERS = [
   "id >= 290 and id < 910 and i between -3 and 3",
 ];
 
-it("branches ask the indexes that they inherit", async () => {
+it("branches use inherited indexes", async () => {
   await makeTable("branched");
   await reference.createBranch(root, "branched", "b");
   const branch = namespace.table("branched", { branch: "b" });
@@ -317,7 +317,7 @@ const directoryOf = (id: Uint8Array): string => {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
 };
 
-it("segments of one index answer for the fragments that each covers", async () => {
+it("each segment answers for its covered fragments", async () => {
   await makeTable("segments");
   const tableRoot = join(root, "segments.lance");
   await changeIndexes(tableRoot, async (indices) => {
@@ -326,7 +326,7 @@ it("segments of one index answer for the fragments that each covers", async () =
       const uuid = Uint8Array.from({ length: 16 }, (_, byte) => (byte * 7 + split.length) & 0xff);
       const from = join(tableRoot, "_indices", directoryOf(index.uuid?.uuid ?? new Uint8Array()));
       await cp(from, join(tableRoot, "_indices", directoryOf(uuid)), { recursive: true });
-      // A second segment knows rows of fragments that it does not cover any more.
+      // A second segment knows rows of fragments that it no longer covers.
       split.push(withCoverage(index, [0]), withCoverage({ ...index, uuid: { uuid } }, [2]));
     }
     return split;
@@ -339,7 +339,7 @@ it("segments of one index answer for the fragments that each covers", async () =
   await expectFiltersAlike("segments");
 });
 
-it("indexes that can't be trusted are not asked", async () => {
+it("queries skip untrusted indexes", async () => {
   await makeTable("foreign");
   const tableRoot = join(root, "foreign.lance");
   const explain = () =>
@@ -381,7 +381,7 @@ describe.each([
   const name = `t${kind.length}`;
   beforeAll(() => makeTable(name, made));
 
-  it("an index answers as a scan does", { timeout: 60_000 }, async () => {
+  it("an index answers like a scan", { timeout: 60_000 }, async () => {
     let selected = 0;
     await fc.assert(
       fc.asyncProperty(query, async (options) => {
@@ -392,7 +392,9 @@ describe.each([
     expect(selected).toBeGreaterThan(0);
   });
 
-  it("after updates, a compaction and an optimisation by the reference", { timeout: 60_000 }, async () => {
+  it("an index answers like a scan after LanceDB updates, compacts and optimizes", {
+    timeout: 60_000,
+  }, async () => {
     await reference.updateRows(root, name, { i: "i + 1", k: "(k + 1) % 5" }, "id % 7 = 3");
     await expectFiltersAlike(name);
     await reference.optimizeTable(root, name);

@@ -1,6 +1,6 @@
 /**
- * Indexes whose answers hold more rows than are meant: zone maps, Bloom filters and text fragments. The reference makes
- * none of them from Node.js, so they are built here and put into the table's list of indexes.
+ * Indexes with inexact answers: zone maps, Bloom filters and trigrams. LanceDB for Node.js does not build
+ * them, so the test builds them and adds them to the table.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -55,7 +55,7 @@ const FIELDS: Readonly<Record<"n" | "s", Pick<TableField, "id" | "name" | "type"
   s: { id: 2, name: "s", type: { kind: "string", large: false } },
 };
 
-/** Rows of the first fragments as an index is built of them. */
+/** Rows of the first fragments for an index build. */
 async function* indexRows(column: "n" | "s", stableRowIds: boolean): AsyncGenerator<IndexRows> {
   for (let fragmentId = 0; fragmentId < FRAGMENTS - 1; fragmentId++) {
     const ids = Array.from({ length: ROWS }, (_, row) => fragmentId * ROWS + row);
@@ -68,7 +68,7 @@ async function* indexRows(column: "n" | "s", stableRowIds: boolean): AsyncGenera
     yield {
       values: columnOfScalars(FIELDS[column].type as PlainType, values),
       ids: uint64Column(words),
-      places: { fragmentId, offsets: Uint32Array.from({ length: ROWS }, (_, row) => row) },
+      fragmentRows: { fragmentId, offsets: Uint32Array.from({ length: ROWS }, (_, row) => row) },
       rowCount: ROWS,
     };
   }
@@ -101,8 +101,8 @@ const filter = fc.oneof(
   fc.tuple(atom, fc.constantFrom("and", "or", "and not"), atom).map((parts) => parts.join(" ")),
 );
 
-describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
-  it.each(CASES)("%s of %s", { timeout: 60_000 }, async (kindName, column) => {
+describe.each([false, true])("inexact indexes with stable row ids: %s", (stableRowIds) => {
+  it.each(CASES)("%s of %s finds every row", { timeout: 60_000 }, async (kindName, column) => {
     const name = `${kindName}_${column}_${stableRowIds}`;
     await namespace.createTable({ id: [name], stableRowIds }, rowsFrom(0));
     for (let fragment = 1; fragment < FRAGMENTS; fragment++)

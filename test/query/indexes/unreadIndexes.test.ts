@@ -1,6 +1,7 @@
 /**
- * A table stays usable if this release cannot read one of its indexes. The index is listed, kept, and named in plans and
- * warnings. Queries and changes give the same results as without an index. The index can be replaced and dropped.
+ * A table stays usable if this release cannot read one of its indexes. The index is listed, kept, and named
+ * in plans and warnings. Queries and changes give the same results as without an index. The index can be
+ * replaced and dropped.
  */
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
@@ -66,7 +67,7 @@ const edited =
     changeIndexes(table, (entries) => entries.map(change));
 const unsized = edited((entry) => ({ ...entry, files: [] }));
 
-/** Replaces the files of a table's index by files of another format, of which only the footer matters. */
+/** Replaces a table's index files by files of another format, of which only the footer matters. */
 const reformatted =
   (writeVersion: (footer: Buffer) => void) =>
   async (table: string): Promise<void> => {
@@ -77,7 +78,7 @@ const reformatted =
     await eachIndexFile(table, (path) => writeFile(path, footer));
   };
 
-/** Replaces bytes in what the index files say of the encodings of their pages, and takes their checksums away. */
+/** Replaces bytes of the page encodings in index files, and removes their checksums. */
 const reencoded =
   (change: (bytes: Buffer, layout: number) => void) =>
   async (table: string): Promise<void> => {
@@ -88,7 +89,7 @@ const reencoded =
         change(bytes, index);
         changed++;
       }
-      // The tags of fields 1000 and 1001 become those of fields that nobody knows.
+      // Turns the tags of fields 1000 and 1001 into unknown ones.
       for (const tag of [0xc2, 0xca]) {
         const slot = bytes.lastIndexOf(Buffer.from([tag, 0x3e]));
         if (slot >= 0) bytes[slot + 1] = 0x3f;
@@ -107,7 +108,7 @@ async function eachIndexFile(table: string, change: (path: string) => Promise<vo
   }
 }
 
-/** Makes a table's only index unreadable, by the words of the test; with the type and the reason that are reported. */
+/** Makes a table's only index unreadable in the given way, and returns the reported type and reason. */
 const UNREADABLE: Readonly<
   Record<string, { spoil(table: string): Promise<void>; type?: string; reason: RegExp }>
 > = {
@@ -158,7 +159,7 @@ const UNREADABLE: Readonly<
       const length = index + LAYOUT.length + 1;
       const layout = length + (bytes[length] < 0x80 ? 1 : 2);
       expect([0x0a, 0x12, 0x1a]).toContain(bytes[layout]);
-      // The only member of the layout becomes one that nobody knows.
+      // Turns the only member of the layout into an unknown one.
       bytes[layout] = 0x7a;
     }),
     reason: /pages in an encoding that this release does not read/,
@@ -176,7 +177,7 @@ const UNREADABLE: Readonly<
 const idsOf = (rows: readonly object[]): number[] => rows.map((row) => Number((row as { id: number }).id));
 const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, other) => one - other);
 
-/** Asks a column what its index could answer. */
+/** Runs queries on a column that its index could answer. */
 const QUESTIONS: Readonly<Record<Column, object>> = {
   id: { filter: "id >= 20 AND id < 40" },
   vector: { vector: vectorOf(77), vectorColumn: "vector", limit: 7 },
@@ -191,7 +192,7 @@ async function answer(on: DirectoryNamespace, name: string, column: Column): Pro
 const directoryOf = (name: string): string => join(root, `${name}.lance`);
 const templateOf = (column: Column): string => `indexed_${column}`;
 
-/** Makes a table of two fragments without an index, and one with the same rows and an index for each column. */
+/** Makes a table of two fragments without an index, and one with the same rows and an index per column. */
 beforeAll(async () => {
   await namespace.createTable({ id: ["plain"] }, rowsFrom(0, ROWS));
   await namespace.insertIntoTable({ id: ["plain"] }, rowsFrom(ROWS, 50));
@@ -221,7 +222,7 @@ const CASES = COLUMNS.flatMap((column) => Object.keys(UNREADABLE).map((what) => 
 describe.each(CASES)("an index on %s with %s", (column, what) => {
   const { spoil, type = column === "vector" ? null : KINDS[column], reason } = UNREADABLE[what];
 
-  it("is listed, explained, warned of once and kept, while rows are read and changed", async () => {
+  it("is listed, explained, reported once and kept, while rows are read and changed", async () => {
     const { name, plain, table, twin } = await spoiledTable(column, spoil);
     const id = [name];
     const before = await table.indexes();
@@ -293,7 +294,7 @@ it.each(
   ),
 )("a fast search beside an index on %s with %s finds the rows that the index covers", async (column, what) => {
   const { name, plain, table, twin } = await spoiledTable(column, UNREADABLE[what].spoil);
-  // One that does not say what it covers may cover any row.
+  // An index without coverage may cover any row.
   const more = [table, ...(what === "no coverage" ? [twin] : [])];
   for (const each of more) await each.insert(rowsFrom(ROWS + 50, 60));
   const query = { columns: ["id"], ...QUESTIONS[column], limit: 1000 };
@@ -318,7 +319,7 @@ it.each(COLUMNS)("an index on %s of an unknown type can be dropped", async (colu
 it.each(
   COLUMNS,
 )("an index on %s of a later version covers no rows that moved, although their ids are stable", async (column) => {
-  // Lance 14 has such B-trees, and reads from them where rows are.
+  // Lance 14 has such B-trees, and reads row locations from them.
   const name = `later_${column}`;
   const id = [name];
   await namespace.createTable({ id, stableRowIds: true }, rowsFrom(0, ROWS));

@@ -1,6 +1,6 @@
 /**
- * Searches of arbitrary texts find what a look at every text finds, with the same scores: queries of all kinds, with filters,
- * limits, deleted rows, and rows that the index does not cover.
+ * Searches of arbitrary texts return the rows and scores of a scan. Queries are of all kinds, with filters,
+ * limits, deleted rows, and rows without index coverage.
  */
 
 import fc from "fast-check";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Words that differ by few letters, the first of them the most frequent. */
+/** Words that differ by few letters, most frequent first. */
 const WORDS = [
   "aa",
   "ab",
@@ -79,7 +79,7 @@ const { query } = fc.letrec<{ query: ModelQuery }>((tie) => {
 
 const question = fc.record({
   query,
-  /** Rows of which every so manieth is selected. */
+  /** Selects every nth row. */
   every: fc.constantFrom(1, 1, 2, 7),
   isPrefiltered: fc.boolean(),
   fastSearch: fc.constantFrom(false, false, true),
@@ -87,10 +87,10 @@ const question = fc.record({
   offset: fc.constantFrom(0, 0, 3),
 });
 
-/** Scores of several parts may lie far apart: what is compared is single floats. */
+/** Scores of several parts may differ by magnitudes, so the test compares float32. */
 const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(a));
 
-it("as a look at every text does", async () => {
+it("text searches return the rows and scores of a scan", async () => {
   let tables = 0;
   let compared = 0;
   await fc.assert(
@@ -122,7 +122,7 @@ it("as a look at every text does", async () => {
         );
         for (const { query: drawn, every, isPrefiltered, fastSearch, limit, offset } of questions) {
           const isSelected = (row: ModelRow) => row.id % every === 0;
-          // What a filter takes away of the best rows alone depends on which of equal ones are the best.
+          // A postfilter on the best rows depends on the order of ties.
           const comesFirst = isPrefiltered || limit !== null || every === 1;
           const model = new TextModel(all, comesFirst ? isSelected : () => true, fastSearch);
           const expected = [...model.search(drawn)]
@@ -150,7 +150,7 @@ it("as a look at every text does", async () => {
         }
       },
     ),
-    // The failure names the query; looking for a smaller one takes minutes, since each try makes a table.
+    // The failure names the query. Shrinking takes minutes, since each attempt makes a table.
     { numRuns: 40, endOnFailure: true },
   );
   expect(compared).toBeGreaterThan(400);

@@ -1,4 +1,4 @@
-/** The best rows that a filter selects are the first of all that it selects, however many are wanted and selected. */
+/** The best filtered rows are the first of all filtered rows, for any numbers of wanted and selected rows. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -22,7 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-it.each(["seldom", "often", "seldom often", "absent"])("of texts with %s", async (terms) => {
+it.each([
+  "seldom",
+  "often",
+  "seldom often",
+  "absent",
+])("a filtered search returns the best rows: %s", async (terms) => {
   for (const filter of ["id % 2 = 1", "id % 10 = 3", "id % 700 = 9", "id >= 0", "id < 0"]) {
     const asked = namespace
       .table("t")

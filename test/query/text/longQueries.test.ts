@@ -1,4 +1,4 @@
-/** Queries of very many words, and long texts, are searched in steps, and find what short ones do. */
+/** Queries of very many words and long texts run in steps, with the results of short ones. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ const model = new TextModel(
   false,
 );
 
-/** How often the event loop turned meanwhile. */
+/** Counts turns of the event loop. */
 async function turnsOf(work: () => Promise<void>): Promise<number> {
   let turns = 0;
   let isDone = false;
@@ -49,7 +49,7 @@ async function turnsOf(work: () => Promise<void>): Promise<number> {
 }
 
 describe("a query", () => {
-  it.each(["Or", "And"] as const)("of thousands of words: %s", async (operator) => {
+  it.each(["Or", "And"] as const)("may have thousands of words: %s", async (operator) => {
     for (const words of [
       all.slice(0, 300),
       all,
@@ -70,7 +70,7 @@ describe("a query", () => {
     }
   });
 
-  it("of very many words lets the event loop turn", async () => {
+  it("of very many words yields to the event loop", async () => {
     const terms = Array.from({ length: 60_000 }, (_, word) => `w${word}`).join(" ");
     const turns = await turnsOf(async () => {
       await table()
@@ -81,7 +81,7 @@ describe("a query", () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it("is refused where members are misspelt, or both forms are given", async () => {
+  it("with misspelt members or both forms is refused", async () => {
     const { query } = { query: "w1" };
     for (const [fullTextQuery, message] of [
       [{ query, colums: ["t"] }, /colums.*columns/],

@@ -1,4 +1,4 @@
-/** Searches tell where texts have what was searched for. */
+/** Searches return the ranges of their matches. */
 
 import { tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
@@ -20,7 +20,7 @@ afterAll(() => namespace.close());
 
 type Row = Record<string, unknown> & { readonly id: number };
 
-/** By the ids of rows: the parts of their texts that are highlighted. */
+/** Highlighted parts of texts, by row id. */
 async function partsFound(
   table: string,
   rows: readonly Row[],
@@ -51,7 +51,7 @@ const ROWS: Row[] = [
   { id: 3, t: "nothing of it", u: "the fox runs" },
 ];
 
-describe.each([true, false])("with an index: %s", (isIndexed) => {
+describe.each([true, false])("highlights with an index: %s", (isIndexed) => {
   const table = `basic${isIndexed}`;
   beforeAll(async () => {
     await namespace.createTable({ id: [table] }, isIndexed ? ROWS : ROWS.slice(0, 1));
@@ -62,7 +62,7 @@ describe.each([true, false])("with an index: %s", (isIndexed) => {
   });
   const parts = (query: string | StructuredTextQuery) => partsFound(table, ROWS, query);
 
-  it("words are found in the forms that the texts have", async () => {
+  it("include inflected forms", async () => {
     expect(await parts(match("runs cafe"))).toEqual({ 0: ["Running", "run", "CAFÉ"], 2: ["cafe", "cafés"] });
     expect(await parts("dog fox")).toEqual({
       0: ["dogs", "dog"],
@@ -72,7 +72,7 @@ describe.each([true, false])("with an index: %s", (isIndexed) => {
     expect(await parts(match("the"))).toEqual({});
   });
 
-  it("all words, where all are needed", async () => {
+  it("require all words if the query does", async () => {
     expect(await parts(match("fox brown", { operator: "And" }))).toEqual({
       1: ["brown", "fox", "brown", "foxes"],
     });
@@ -80,7 +80,7 @@ describe.each([true, false])("with an index: %s", (isIndexed) => {
     expect(await parts({ boolean: { should } })).toEqual({ 1: ["quick", "quick"] });
   });
 
-  it("the words of phrases, and no others", async () => {
+  it("include only words in phrases", async () => {
     const phrase = (terms: string, slop = 0): StructuredTextQuery => ({
       phrase: { column: "t", terms, slop },
     });
@@ -90,12 +90,12 @@ describe.each([true, false])("with an index: %s", (isIndexed) => {
     expect(await parts(phrase("jump quick"))).toEqual({});
   });
 
-  it("words that are alike", async () => {
+  it("include fuzzy matches", async () => {
     if (!isIndexed) return;
     expect(await parts(match("quik", { fuzziness: 1 }))).toEqual({ 1: ["quick", "quick"] });
   });
 
-  it("what a row is found by, not what lowers its score", async () => {
+  it("exclude parts that lower the score", async () => {
     const boosted = { boost: { positive: match("fox"), negative: match("quick"), negativeBoost: 0.1 } };
     expect(await parts(boosted)).toEqual({ 1: ["fox", "foxes"] });
     const boolean = { must: [match("brown")], should: [match("nothing")], mustNot: [match("dog")] };
@@ -103,7 +103,7 @@ describe.each([true, false])("with an index: %s", (isIndexed) => {
   });
 });
 
-it("texts of a list are told apart, nulls among them", async () => {
+it("highlights number the texts of a list, including nulls", async () => {
   const rows: Row[] = [{ id: 0, t: ["one dog", null, "two", "dogs: three"] }];
   await namespace.createTable({ id: ["lists"] }, rows);
   await buildIndex(namespace, { id: ["lists"], column: "t", indexType: "FTS" });
@@ -114,14 +114,14 @@ it("texts of a list are told apart, nulls among them", async () => {
   ]);
 });
 
-it("windows of characters that overlap are one range", async () => {
+it("highlights merge overlapping character windows", async () => {
   const rows: Row[] = [{ id: 0, t: "😀 the cafés" }];
   await namespace.createTable({ id: ["windows"] }, rows);
   await buildIndex(namespace, { id: ["windows"], column: "t", indexType: "FTS", baseTokenizer: "ngram" });
   expect(await partsFound("windows", rows, "cafe")).toEqual({ 0: ["café"] });
 });
 
-it("hostile texts: every range is a word of the query, and no word is missed", async () => {
+it("highlights of hostile texts are exactly the query words", async () => {
   const rows = hostileTexts(300).map((t, id) => ({ id, t }));
   await namespace.createTable({ id: ["hostile"] }, rows);
   await buildIndex(namespace, { id: ["hostile"], column: "t", indexType: "FTS" });
@@ -145,7 +145,7 @@ it("hostile texts: every range is a word of the query, and no word is missed", a
   );
 });
 
-it("over HTTP, and together with a search by vector", async () => {
+it("highlights work over HTTP and in hybrid searches", async () => {
   const rows = ROWS.map((row) => ({ ...row, vector: [row.id, 1] }));
   await namespace.createTable({ id: ["both"] }, rows);
   await buildIndex(namespace, { id: ["both"], column: "t", indexType: "FTS" });

@@ -1,4 +1,4 @@
-/** Words that are like those of a query are found among the tokens of partitions as by comparing each, letter by letter. */
+/** Fuzzy terms from partitions equal those of a letter-by-letter comparison. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -46,7 +46,7 @@ function alike(word: string, tables: readonly (readonly string[])[], query: Matc
     .sort((a, b) => compareBytes(encoder.encode(a), encoder.encode(b)));
 }
 
-/** Words of few different letters, some outside ASCII, of some letters or of about as many as are told apart. */
+/** Words of few distinct letters, some outside ASCII, shorter and longer than the maximum letter count. */
 const letter = fc.constantFrom("a", "b", "h", "n", "é", "𝒳");
 const word = fc.oneof(
   fc.array(letter, { minLength: 1, maxLength: 7 }).map((letters) => letters.join("")),
@@ -56,7 +56,7 @@ const word = fc.oneof(
 );
 const table = fc.array(word, { maxLength: 40 });
 
-it("as by comparing every word", async () => {
+it("fuzzy terms equal those of a comparison with every word", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(table, { minLength: 1, maxLength: 3 }),

@@ -1,4 +1,4 @@
-/** Rows of equal scores come in the order in which they lie on disk, however few are wanted, and by whatever way they are found. */
+/** Rows of equal scores come in disk order, for any limit and any way to find them. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";

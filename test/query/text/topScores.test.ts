@@ -1,4 +1,4 @@
-/** The best rows that are kept are those that sorting all of them gives. */
+/** TopScores keeps the rows that a full sort puts first. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -8,18 +8,18 @@ const row = fc.record({
   address: fc
     .integer({ min: 0, max: 3 })
     .chain((fragment) => fc.nat(5000).map((index) => fragment * 2 ** 32 + index)),
-  // Few different scores: many rows have the same.
+  // Few distinct scores give many ties.
   score: fc
     .oneof(
       fc.integer({ min: -3, max: 9 }),
       fc.float({ min: -2, max: 30, noNaN: true }),
       fc.constantFrom(1e300, 3.4028235677973366e38, 1e-46, -1e-46, -1e300),
     )
-    // Of those that are the same when they are rounded, some are rounded up, and others down.
+    // Scores that round to one float32 come from above and below.
     .chain((score) => fc.constantFrom(0, 1, -1, 3, -3).map((more) => score * (1 + more * 2 ** -27))),
 });
 
-it("by score, and by address where scores are the same", async () => {
+it("TopScores orders by score, then by address", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(row, { selector: ({ address }) => address, maxLength: 300 }),
@@ -46,7 +46,7 @@ it("by score, and by address where scores are the same", async () => {
   );
 });
 
-it("of more rows than are sorted at once", async () => {
+it("TopScores sorts more rows than fit an in-memory sort", async () => {
   const top = new TopScores(Number.POSITIVE_INFINITY);
   for (let index = 0; index < 10_000; index++) top.add(index, (index * 7919) % 1000);
   const { scores, rowCount } = await top.ranked();

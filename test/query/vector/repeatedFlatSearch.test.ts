@@ -1,4 +1,6 @@
-/** Searches of one IVF_FLAT index, again and again: answers stay the same to the last bit when its partitions have sketches. */
+/**
+ * Repeated searches of an IVF_FLAT index return the same answer to the last bit, with and without sketches.
+ */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -18,7 +20,7 @@ it.each([
 ] as const)("of %s by %s, through changes of the table", async (item, metric) => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
-  // Each vector comes twice: of rows of equal distance, none may be left out.
+  // Each vector occurs twice, so that every distance has ties.
   const some = testRows(item, DIMENSION, 2000, 3);
   const rows = [...some, ...some].map((row, position) => ({ ...row, id: position }));
   const streamOf = (which: typeof rows) => tableToIPC(vectorTable(item, DIMENSION, which), "stream");
@@ -47,7 +49,7 @@ it.each([
         const first = await ask(vector, { k, ...more });
         for (let round = 1; round < ROUNDS; round++) expect(await ask(vector, { k, ...more })).toEqual(first);
         const exact = await ask(vector, { k, bypassVectorIndex: true, ...more });
-        // By cosine, the index has vectors of the length 1, which are rounded.
+        // By cosine, the index stores rounded unit vectors.
         if (metric !== "cosine") expect(first).toEqual(exact);
         const wanted = nearestOf(metric, live, vector).slice(0, k);
         for (const [position, { distance }] of wanted.entries()) {

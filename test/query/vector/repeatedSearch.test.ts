@@ -1,4 +1,4 @@
-/** Searches of one index with graphs, again and again: the answers stay the same when graphs are packed for a kernel. */
+/** Repeated searches of an HNSW index return the same answers with and without packed graphs. */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -10,7 +10,10 @@ import { nearestOf, randomNumbers, randomVector, testRows, vectorTable } from ".
 const DIMENSION = 20;
 const ROUNDS = 8;
 
-it.each(["l2", "cosine"] as const)("by %s, through changes of the table", async (metric) => {
+it.each([
+  "l2",
+  "cosine",
+] as const)("repeated searches by %s agree through changes of the table", async (metric) => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const rows = testRows("float32", DIMENSION, 2500, 3);
@@ -23,7 +26,7 @@ it.each(["l2", "cosine"] as const)("by %s, through changes of the table", async 
   const next = randomNumbers(7);
   const queries = Array.from({ length: 5 }, () => randomVector("float32", DIMENSION, next));
 
-  /** Asks until graphs are packed, and after. */
+  /** Searches before and after graphs are packed. */
   async function expectSame(live: typeof rows, filter?: string): Promise<void> {
     const kept = new Set(live.map((row) => row.id));
     let hits = 0;
@@ -48,7 +51,7 @@ it.each(["l2", "cosine"] as const)("by %s, through changes of the table", async 
         expect(new Set(answer).size).toBe(10);
         hits += answer.filter((own) => wanted.some((row) => row.id === own)).length;
       }
-      // Which of the two ways a search goes changes no answer where all rows are there.
+      // Both kinds of walks agree if all rows are live.
       if (live.length === 2400 && filter === undefined) {
         for (const answer of answers) expect(answer).toEqual(answers[0]);
       }
@@ -69,7 +72,7 @@ it.each(["l2", "cosine"] as const)("by %s, through changes of the table", async 
   await namespace.deleteFromTable({ id, predicate: "id % 11 = 5" });
   live = live.filter((row) => row.id % 11 !== 5);
   await expectSame(live);
-  // Of the rows that are nearest to all queries none is left.
+  // No row near any query remains.
   const nearest = queries.flatMap((query) =>
     nearestOf(metric, live, query)
       .slice(0, 40)

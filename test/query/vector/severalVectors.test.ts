@@ -1,4 +1,4 @@
-/** Many vectors in one search by an index find, each, the rows that they find alone. */
+/** A search for many vectors returns what single searches return. */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -18,10 +18,10 @@ import {
 const DIMENSION = 24;
 const CLUSTERS = 6;
 const QUERIES = 12;
-/** At random, of each index as it is made, and after each change. */
+/** Random searches of each new index, and after each change. */
 const REQUESTS = runsOf("SEVERAL_VECTORS_REQUESTS", 56);
 
-/** Vectors in clusters that lie apart from each other, and a few anywhere. */
+/** Vectors in separate clusters, and a few elsewhere. */
 function clusteredRows(item: TestItem, count: number, seed: number): TestRow[] {
   const next = randomNumbers(seed);
   const centre = randomNumbers(5);
@@ -78,8 +78,8 @@ const CASES: readonly (readonly [kind: VectorKindName, metric: TestMetric, item:
   ["IVF_HNSW_SQ", "l2", "float32"],
 ];
 
-describe.each(CASES)("%s by %s of %s", (indexType, distanceType, item) => {
-  it("answers as one by one", async () => {
+describe.each(CASES)("%s by %s of %s with several vectors", (indexType, distanceType, item) => {
+  it("answers like single searches", async () => {
     const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
     const id = ["t"];
     const rows = clusteredRows(item, 8600, 3);
@@ -107,7 +107,7 @@ describe.each(CASES)("%s by %s of %s", (indexType, distanceType, item) => {
           ...(filter && { filter, prefilter: either(true, false) }),
           ...either({}, {}, { upperBound: bound }, { lowerBound: bound / 4 }),
           ...either({}, {}, { refineFactor: 3 }),
-          // Walks through graphs find what depends on how often they were asked, except of all rows.
+          // Graph walks depend on the number of earlier searches, except for all rows.
           ...(graphs && { ef: 4000, filter: undefined, upperBound: undefined, lowerBound: undefined }),
         });
       }

@@ -1,4 +1,4 @@
-/** Searches that wait for the same parts of an index: who gives up takes nothing from the others. */
+/** Aborting a search does not fail others that wait for the same index parts. */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

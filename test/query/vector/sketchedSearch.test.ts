@@ -1,6 +1,6 @@
 /**
- * Searches that sketches help give the same answers as those that compare all rows, to the last bit: whatever the vectors,
- * filters, bounds, deletions and versions are.
+ * Searches with sketches return the answers of full comparisons to the last bit, for any vectors, filters,
+ * bounds, deletions and versions.
  */
 
 import { type Table, tableToIPC } from "apache-arrow";
@@ -30,7 +30,7 @@ const roundedTo =
   (value: number): number =>
     item === "float16" ? decodeHalfFloat(encodeHalfFloat(value)) : Math.fround(value);
 
-/** Vectors of one kind, of which some rows have none. */
+/** Vectors of one kind; some rows have none. */
 function rowsOf(kind: Kind, item: (typeof ITEMS)[number], firstId: number, seed: number): TestRow[] {
   const next = randomNumbers(seed);
   const most = item === "float16" ? 1e3 : 1e18;
@@ -64,7 +64,7 @@ const tableOf = (item: string, kind: Kind): string => `${item} ${kind}`.replaceA
 
 let sketched: DirectoryNamespace;
 let plain: DirectoryNamespace;
-/** The live rows of the versions of each table. */
+/** Live rows of each table's versions. */
 const versions = new Map<string, Map<number, TestRow[]>>();
 beforeAll(async () => {
   const root = await makeTempDir();
@@ -82,7 +82,7 @@ beforeAll(async () => {
       const more = rowsOf(kind, item, ROWS, index + 1);
       rows = [...rows, ...more];
       known.set((await plain.insertIntoTable({ id }, bytes(more))).version, rows);
-      // So few that they are compared without a sketch.
+      // Too few for a sketch.
       const few = more.slice(0, 9).map((row) => ({ ...row, id: row.id + 10_000 }));
       rows = [...rows, ...few];
       known.set((await plain.insertIntoTable({ id }, bytes(few))).version, rows);
@@ -119,8 +119,8 @@ const question = fc.record({
   queryCount: fc.constantFrom(1, 1, 1, 40),
 });
 
-describe.each(ITEMS)("vectors of %s", (item) => {
-  it.each(KINDS)("%s", async (kind) => {
+describe.each(ITEMS)("a sketched search of %s", (item) => {
+  it.each(KINDS)("returns the nearest %s", async (kind) => {
     const id = [tableOf(item, kind)];
     const known = [...(versions.get(id[0]) ?? [])];
     const property = fc.asyncProperty(question, async (asked) => {
@@ -147,7 +147,7 @@ describe.each(ITEMS)("vectors of %s", (item) => {
         ["query_index", "id", "_distance"].map((name) => [...(table.getChild(name)?.toArray() ?? [])]);
       expect(told(found)).toEqual(told(wanted));
       if (bounds !== null || queryCount > 1 || kind === "huge ranges" || !prefilter) return;
-      // Beside the definition: how many, and how far.
+      // Compares the number of rows and their distances with the definition.
       const kept = all.filter(
         ({ id: of }) => filter?.keeps(rows.find((row) => row.id === of) as TestRow) ?? true,
       );
@@ -164,14 +164,14 @@ describe.each(ITEMS)("vectors of %s", (item) => {
 });
 
 describe("sketches", () => {
-  it("are kept from the second search of a column on, for all versions and branches", async () => {
+  it("exist from the second search of a column on, for all versions and branches", async () => {
     const root = await makeTempDir();
     const namespace = new DirectoryNamespace({ root, durability: "none" });
     const id = ["t"];
     const rows = rowsOf("clusters", "float32", 0, 3);
     await namespace.createTable({ id }, tableToIPC(vectorTable("float32", DIMENSION, rows), "stream"));
     const vector = rows.find((row) => row.vector !== null)?.vector as number[];
-    /** Rows that were compared. */
+    /** Number of compared rows. */
     const comparedBy = async (request: object): Promise<number> => {
       const text = await namespace.analyzeTableQueryPlan({ id, vector, k: 3, ...request });
       return Number(/Scan: .*metrics=\[rows=(\d+)/.exec(text)?.[1]);
@@ -183,14 +183,14 @@ describe("sketches", () => {
     expect(await comparedBy({ version: 1 })).toBe(0);
     await namespace.createTableBranch({ id, name: "b" });
     expect(await comparedBy({ branch: "b" })).toBe(0);
-    // Too many wanted.
+    // Too many wanted rows.
     expect(await comparedBy({ k: 3000 })).toBe(ROWS - 100);
     await namespace.close();
   });
 
-  it("help searches that run at once, also where there is memory for some fragments only", async () => {
+  it("serve concurrent searches, even with memory for some fragments only", async () => {
     const root = await makeTempDir();
-    // Room for four slots beside what kernels need, of which each fragment takes one.
+    // Four slots besides the kernel's memory, one per fragment.
     const tight = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 1.4 * 2 ** 20 });
     const exact = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
     const id = ["t"];
@@ -215,7 +215,7 @@ describe("sketches", () => {
     const compared = Number(/Scan: .*metrics=\[rows=(\d+)/.exec(text)?.[1]);
     expect(compared).toBeGreaterThan(0);
     expect(compared).toBeLessThan(6 * ROWS);
-    // What is aborted leaves nothing half made behind.
+    // Aborted searches leave no unfinished sketch.
     const other = new DirectoryNamespace({ root, durability: "none" });
     await ask(other, vectors[0]);
     const controller = new AbortController();
@@ -227,7 +227,7 @@ describe("sketches", () => {
     for (const namespace of [tight, exact, other]) await namespace.close();
   });
 
-  it("are not made of memory that nobody may have", () => {
+  it("need memory", () => {
     const refused = (vectorCacheBytes: number) => () =>
       new DirectoryNamespace({ root: "/nowhere", vectorCacheBytes });
     expect(refused(-1)).toThrow(InvalidInputError);

@@ -1,4 +1,6 @@
-/** Searches by vector: the rows and distances that their definition gives, whatever is filtered, deleted and skipped. */
+/**
+ * Vector searches return the rows and distances of the definition, for any filters, deletions and offsets.
+ */
 
 import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
@@ -23,7 +25,7 @@ const DIMENSION = 7;
 const ITEMS: readonly TestItem[] = ["float16", "float32", "float64", "uint8"];
 
 let namespace: DirectoryNamespace;
-/** The live rows of each version of each table, by item. */
+/** Live rows of each version of each table, by item type. */
 const versions = new Map<TestItem, Map<number, TestRow[]>>();
 beforeAll(async () => {
   namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
@@ -58,7 +60,7 @@ interface Found {
   readonly _distance: number;
 }
 
-/** Distances are close, and so are rows the same but for those of equal distance. */
+/** Compares distances approximately, and rows up to ties. */
 function expectNearest(found: readonly Found[], wanted: readonly NearRow[], all: readonly NearRow[]): void {
   const byId = new Map(all.map(({ id, distance }) => [id, distance]));
   expect(found).toHaveLength(wanted.length);
@@ -94,7 +96,7 @@ describe.each(ITEMS)("vectors of %s", (item) => {
         const query = randomVector(item, DIMENSION, randomNumbers(seed));
         const rows = versions.get(item)?.get(version) ?? [];
         const all = nearestOf(distanceType, rows, query);
-        // Between two distances, and not on one of them once these are floats of 32 bits.
+        // Between two distances, and equal to neither as float32.
         const between = (from: number) => {
           let index = from;
           while (all[index + 1].distance - all[index].distance < 1e-5) index++;
@@ -132,13 +134,13 @@ describe.each(ITEMS)("vectors of %s", (item) => {
   });
 });
 
-describe("the answer", () => {
+describe("a vector search", () => {
   const id = ["float32"];
   const vector = Array.from({ length: DIMENSION }, (_, index) => index / 10);
   const names = async (request: object): Promise<string[]> =>
     (await namespace.queryTable({ id, vector, ...request })).schema.fields.map(({ name }) => name);
 
-  it("has ten rows, the columns of the table and the distance", async () => {
+  it("returns ten rows with the columns of the table and the distance", async () => {
     const table = await (await namespace.queryTable({ id, vector })).toArrow();
     expect(table.numRows).toBe(10);
     expect(table.schema.fields.map(({ name, type }) => `${name}: ${type}`).slice(-1)).toEqual([
@@ -147,7 +149,7 @@ describe("the answer", () => {
     expect(await names({})).toEqual(["id", "group", "v", "_distance"]);
   });
 
-  it("has the distance where it is asked for, or after the others", async () => {
+  it("returns the distance at its requested position, or last", async () => {
     expect(await names({ columns: ["id"] })).toEqual(["id", "_distance"]);
     expect(await names({ columns: ["_distance", "id"] })).toEqual(["_distance", "id"]);
     expect(await names({ columns: [], withRowId: true })).toEqual(["_distance", "_rowid"]);
@@ -159,7 +161,7 @@ describe("the answer", () => {
     }
   });
 
-  it("tells apart the rows of several vectors", async () => {
+  it("numbers the rows of several vectors", async () => {
     const next = randomNumbers(9);
     const vectors = Array.from({ length: 3 }, () => randomVector("float32", DIMENSION, next));
     const rows = versions.get("float32");
@@ -174,7 +176,7 @@ describe("the answer", () => {
     expect(found).toHaveLength(12);
   });
 
-  it("finds the same rows of several where there are too many to keep in memory", async () => {
+  it("sorts on disk if the rows of several vectors exceed memory", async () => {
     const next = randomNumbers(77);
     const vectors = Array.from({ length: 3 }, () => randomVector("float32", DIMENSION, next));
     const request = { id, vector: vectors, columns: ["id"] };
@@ -187,14 +189,14 @@ describe("the answer", () => {
     }
   });
 
-  it("is one of few", async () => {
+  it("returns fewer rows of a small table", async () => {
     const many = Array.from({ length: 1025 }, () => vector);
     await expect(namespace.queryTable({ id, vector: many })).rejects.toThrow(
       "at most 1024 vectors, not 1025",
     );
   });
 
-  it("comes from typed arrays, and from the members of the specification", async () => {
+  it("accepts typed arrays and the members of the specification", async () => {
     const wanted = await (await namespace.queryTable({ id, vector, columns: ["id"] })).toArray();
     for (const other of [Float32Array.from(vector), Float64Array.from(vector), { singleVector: vector }]) {
       const found = await (await namespace.queryTable({ id, vector: other, columns: ["id"] })).toArray();
@@ -202,7 +204,7 @@ describe("the answer", () => {
     }
   });
 
-  it("may be filtered by the distance afterwards", async () => {
+  it("filters by distance afterwards", async () => {
     const request = { id, vector, k: 20, filter: "_distance > 3.0", prefilter: false };
     const rows = await (await namespace.queryTable(request)).toArray();
     expect(rows.length).toBeLessThan(20);
@@ -212,7 +214,7 @@ describe("the answer", () => {
     );
   });
 
-  it("is shown in plans", async () => {
+  it("appears in plans", async () => {
     const plan = await namespace.explainTableQueryPlan({
       id,
       query: { vector, k: 3, filter: "id > 5", columns: ["id"] },
@@ -281,12 +283,12 @@ describe("rows of several vectors", () => {
   });
 });
 
-describe("what can't be searched", () => {
+describe("a refused search", () => {
   const id = ["float32"];
   const vector = new Array(DIMENSION).fill(0.5);
   const refused = (request: object) => expect(namespace.queryTable({ id, vector, ...request }));
 
-  it("names the column, and both dimensions", async () => {
+  it("names the column and both dimensions", async () => {
     await refused({ vector: [1, 2] }).rejects.toThrow("has 2 dimensions, and the vectors of column v have 7");
   });
 
@@ -314,11 +316,11 @@ describe("what can't be searched", () => {
     expect(error.message).toContain(message);
   });
 
-  it("has no such column", async () => {
+  it("names the missing column", async () => {
     await refused({ vectorColumn: "w" }).rejects.toThrow(TableColumnNotFoundError);
   });
 
-  it("has several columns, or none", async () => {
+  it("needs the column name among several or no vector columns", async () => {
     const columns = { id: vectorFromArray([1], new Int32()) };
     await namespace.createTable({ id: ["none"] }, tableToIPC(new Table(columns), "stream"));
     await expect(namespace.queryTable({ id: ["none"], vector })).rejects.toThrow("no column of vectors");
@@ -335,10 +337,10 @@ describe("what can't be searched", () => {
   });
 });
 
-describe("a handle", () => {
+describe("a table handle", () => {
   const vector = Float32Array.from({ length: DIMENSION }, (_, index) => index / 10);
 
-  it("finds what is nearest, step by step and at once", async () => {
+  it("finds the nearest rows, by builder and by one call", async () => {
     const table = namespace.table("float32");
     const steps = table
       .query()

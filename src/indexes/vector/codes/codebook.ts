@@ -1,16 +1,14 @@
-/** What PQ encodes by. */
-
 import type { TensorNumbers } from "./tensors.js";
 
-/** The codewords of PQ. */
+/** Codewords of PQ. */
 export interface Codebook {
   readonly bits: 4 | 8;
-  /** Number of the parts of a vector. */
+  /** Number of subvectors. */
   readonly parts: number;
   readonly dimension: number;
-  /** Part by part its codewords, one behind the other. */
+  /** Codewords of the first subvector, row-major, then of the second, and so on. */
   readonly words: TensorNumbers;
   readonly isTransposed: boolean;
-  /** Whether it lies in the settings, where LanceDB 0.18 and 0.19 look for it; else in a global buffer. */
+  /** True if the settings contain it, as LanceDB 0.18 and 0.19 expect; else a global buffer does. */
   readonly isInSettings: boolean;
 }

@@ -1,19 +1,19 @@
 /**
- * The codebook of PQ where LanceDB from 0.18 to 0.21 has it: in the settings, each byte as a decimal number. That is megabytes of
- * text, for which a JSON parser would hold the thread.
+ * The PQ codebook in the settings, where LanceDB 0.18 to 0.21 writes each byte as a decimal number. That is
+ * megabytes of text, on which a JSON parser would block the thread.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 
 const CODEBOOK_START = 'codebook_tensor\\":[';
-/** Bytes that are read or written before other work on the thread may have its turn. */
+/** Bytes between yields. */
 const PIECE_BYTES = 2 ** 16;
 
 /**
  * Cuts the codebook out of the settings.
- * @param text of the settings, as the file has them
- * @returns the bytes of the codebook, none if a global buffer holds it; and the settings without it
+ * @param text of the settings as stored
+ * @returns the codebook bytes, empty if a global buffer holds it, and the settings without it
  * @throws CorruptFileError
  */
 export async function cutCodebook(
@@ -41,15 +41,15 @@ export async function cutCodebook(
   }
 }
 
-/** The digit at an offset of a text; -1 for other letters, and past the end. */
+/** Returns the digit at an offset of the text; -1 for any other character and past the end. */
 function digitAt(text: string, offset: number): number {
   const digit = text.charCodeAt(offset) - 0x30;
   return digit >= 0 && digit <= 9 ? digit : -1;
 }
 
 /**
- * Puts a codebook into settings that have an empty one.
- * @param text of the settings, as the file has them
+ * Inserts a codebook into settings with an empty one.
+ * @param text of the settings as stored
  */
 export async function insertCodebook(tensor: Uint8Array, text: string): Promise<string> {
   const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;

@@ -1,14 +1,14 @@
 /**
- * How an index encodes vectors, and how distances are computed of codes:
+ * Encodings of vectors in an index, and distances computed from codes:
  *
  *     flat   the vectors themselves
- *     PQ     each of M equal parts of a vector as the number of the codeword nearest to it, one of 16 or 256; of the vector
- *            less its centroid, but by dot product of the vector itself. Byte b of row r of a partition lies at
- *            b · rows + r where codes are transposed, else at r · bytes + b. Two codes of 4 bits share a byte, the first
- *            of them in its low half
- *     SQ     each value as the number of one of 256 equal steps between two bounds
+ *     PQ     number of the nearest codeword of each of M equal subvectors, one of 16 or 256. It encodes the vector
+ *            minus its centroid, but by dot product the vector itself. Byte b of row r of a partition is at
+ *            b · rows + r if transposed, else at r · bytes + b. Two 4-bit codes share a byte, the first one in the
+ *            low half
+ *     SQ     each value as one of 256 equal steps between two bounds
  *
- * PQ and SQ by cosine give the squared distance of vectors of length 1, which is twice the distance by cosine.
+ * By cosine, PQ and SQ return the squared distance of unit vectors, which is twice the cosine distance.
  */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
@@ -26,28 +26,28 @@ import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
 import type { CodeKind } from "./vectorKindNames.js";
 
 export interface Codes {
-  /** The column that holds them, a fixed-size list. */
+  /** Name of the code column, a fixed-size list. */
   readonly column: string;
   readonly codeType: LogicalType;
   readonly codeLength: number;
   readonly memoryWeight: number;
-  /** How they were made, for more of them. */
+  /** Model for encoding further rows. */
   readonly model: CodeModel;
-  /** Prepares to measure distances from a vector; of length 1 by cosine. */
+  /** Prepares distances from a vector, of length 1 by cosine. */
   from(query: Float64Array): CodeDistances;
 }
 
-/** Distances of a vector from the rows of a partition, whose codes come as they lie in the column. */
+/** Distances of a vector from the rows of a partition. Codes are in file layout. */
 export interface CodeDistances {
-  /** Of all rows. */
+  /** Measures all rows. */
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
-  /** Of some rows. */
+  /** Measures some rows. */
   some(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): MeasureRows;
-  /** Where distances are those of the vector's own code, counted in steps of some width and squared; else absent. */
-  readonly steps?: { readonly own: Uint8Array; readonly width: number };
+  /** Code of the vector and step width, if distances are squared numbers of steps between codes. */
+  readonly steps?: { readonly code: Uint8Array; readonly width: number };
 }
 
-/** Puts the distances of rows into an array, in their order. */
+/** Writes the distances of rows in their order. */
 export type MeasureRows = (rows: Uint32Array, count: number, distances: Float64Array) => void;
 
 const oneByOne =
@@ -56,7 +56,7 @@ const oneByOne =
     for (let index = 0; index < count; index++) distances[index] = distanceOf(rows[index]);
   };
 
-/** What codes are made with. */
+/** Parameters of an encoding. */
 export type CodeModel =
   | { readonly kind: "FLAT" }
   | ({ readonly kind: "PQ" } & Codebook)
@@ -64,7 +64,9 @@ export type CodeModel =
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
-/** @throws CorruptFileError; UnsupportedError */
+/**
+ * @throws CorruptFileError; UnsupportedError
+ */
 export async function openCodes(
   kind: CodeKind,
   metric: Metric,
@@ -85,7 +87,7 @@ export async function openCodes(
 
 const STORAGE_METADATA = "storage_metadata";
 
-/** Members of the settings, which are a list with one text of JSON. */
+/** Parses the settings: a list with one JSON text. */
 function storageMembers(
   file: OpenIndexFile,
   settings: string | null = file.text(STORAGE_METADATA),
@@ -105,8 +107,6 @@ function count(
   return file.fail(`${name} is ${JSON.stringify(value)}`);
 }
 
-// ------------------------------------------------------------------------------------------------- flat
-
 function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
   const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) };
   return {
@@ -116,11 +116,11 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
     memoryWeight: 0,
     model: { kind: "FLAT" },
     from(query) {
-      const own = queryVector(item, query);
+      const vector = queryVector(item, query);
       return {
         all: (_, codes, distances) =>
-          fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]),
-        some: (_, codes) => oneByOne(distanceToRow(item, metric, own, codes)),
+          fillDistances(item, metric, [vector], dimension, codes, distances.length, [distances]),
+        some: (_, codes) => oneByOne(distanceToRow(item, metric, vector, codes)),
       };
     },
   };
@@ -128,8 +128,6 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
 
 export const floatBits = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
   item === "float16" ? 16 : item === "float32" ? 32 : 64;
-
-// --------------------------------------------------------------------------------------------------- PQ
 
 async function readCodebook(file: OpenIndexFile, dimension: number): Promise<Codebook> {
   const { tensor: tensorInSettings, settings } = await cutCodebook(file, file.text(STORAGE_METADATA) ?? "");
@@ -166,7 +164,7 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
     from(query) {
       const table = new Float32Array(parts * wordCount);
       const residual = new Float64Array(query.length);
-      // By dot product, the table is the same for all partitions.
+      // By dot product, all partitions share the table.
       if (metric === "dot") fillProducts(codebook, query, table);
       const moveTo = (centroid: TensorNumbers): void => {
         if (metric === "dot") return;
@@ -193,7 +191,7 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
   };
 }
 
-/** Squared distances of the parts of a vector from each of their codewords. */
+/** Fills the table with squared distances of subvectors from their codewords. */
 function fillSquares(
   { parts, bits, words, dimension }: Codebook,
   vector: Float64Array,
@@ -211,7 +209,7 @@ function fillSquares(
   }
 }
 
-/** Dot products of the same. */
+/** Fills the table with dot products of subvectors and their codewords. */
 function fillProducts(
   { parts, bits, words, dimension }: Codebook,
   vector: Float64Array,
@@ -226,7 +224,7 @@ function fillProducts(
   }
 }
 
-/** Adds up the entries of a table that codes stand for. */
+/** Sums the table entries of each row's codes. */
 function addUpCodes(
   { bits, parts, isTransposed }: Codebook,
   table: Float32Array,
@@ -241,8 +239,8 @@ function addUpCodes(
   for (let byte = 0; byte < byteCount; byte++) {
     let offset = byte * stride;
     if (bits === 8) {
-      const own = table.subarray(byte * 256, (byte + 1) * 256);
-      for (let row = 0; row < rowCount; row++, offset += step) sums[row] += own[codes[offset]];
+      const entries = table.subarray(byte * 256, (byte + 1) * 256);
+      for (let row = 0; row < rowCount; row++, offset += step) sums[row] += entries[codes[offset]];
     } else {
       const low = table.subarray(byte * 32, byte * 32 + 16);
       const high = table.subarray(byte * 32 + 16, byte * 32 + 32);
@@ -252,7 +250,7 @@ function addUpCodes(
   }
 }
 
-/** The sum of the entries that the codes of one row stand for. */
+/** Returns a function that sums the table entries of a row's codes. */
 function sumOfCodes(
   { bits, parts, isTransposed }: Codebook,
   table: Float32Array,
@@ -274,8 +272,6 @@ function sumOfCodes(
   };
 }
 
-// --------------------------------------------------------------------------------------------------- SQ
-
 function sqCodes(
   members: Readonly<Record<string, unknown>>,
   metric: Metric,
@@ -294,9 +290,9 @@ function sqCodes(
     memoryWeight: 0,
     model: { kind: "SQ", start, end },
     from(query) {
-      // A vector of length 1 is rounded to the column's type before it is encoded, as the indexed vectors were.
+      // Unit vectors are rounded to the column's type before encoding, like the indexed vectors.
       const rounded = item === "float64" ? query : Float32Array.from(query);
-      const own = Float64Array.from(rounded, (value) => quantized(value, start, end));
+      const steps = Float64Array.from(rounded, (value) => quantized(value, start, end));
       const distanceAt = (codes: Uint8Array, first: number): number => {
         let sum = 0;
         if (metric === "dot") {
@@ -305,27 +301,27 @@ function sqCodes(
           return 1 - sum;
         }
         for (let index = 0; index < dimension; index++) {
-          const difference = own[index] - codes[first + index];
+          const difference = steps[index] - codes[first + index];
           sum += difference * difference;
         }
         return sum * width * width;
       };
-      const ownCode = Uint8Array.from(own);
-      /** False where there is no kernel for it. */
+      const queryCode = Uint8Array.from(steps);
+      /** Returns false without a kernel. */
       const squares = (codes: Uint8Array, rows: Uint32Array | null, count: number, sums: Float64Array) =>
-        metric !== "dot" && stepSquaresInKernel(ownCode, codes, rows, count, sums);
+        metric !== "dot" && stepSquaresInKernel(queryCode, codes, rows, count, sums);
       return {
         all(_, codes, distances) {
           const sums = new Float64Array(distances.length);
-          const areThere = squares(codes, null, distances.length, sums);
+          const hasKernel = squares(codes, null, distances.length, sums);
           for (let row = 0; row < distances.length; row++)
-            distances[row] = areThere ? sums[row] * width * width : distanceAt(codes, row * dimension);
+            distances[row] = hasKernel ? sums[row] * width * width : distanceAt(codes, row * dimension);
         },
-        ...(metric !== "dot" && dimension <= MAX_STEP_VALUES && { steps: { own: ownCode, width } }),
+        ...(metric !== "dot" && dimension <= MAX_STEP_VALUES && { steps: { code: queryCode, width } }),
         some: (_, codes) => (rows, count, distances) => {
-          const areThere = squares(codes, rows, count, distances);
+          const hasKernel = squares(codes, rows, count, distances);
           for (let index = 0; index < count; index++)
-            distances[index] = areThere
+            distances[index] = hasKernel
               ? distances[index] * width * width
               : distanceAt(codes, rows[index] * dimension);
         },
@@ -334,6 +330,6 @@ function sqCodes(
   };
 }
 
-/** In this order of operations, the code of an indexed vector is the same as that of the same query. */
+/** Rounds like the encoder, so that equal vectors have equal codes. */
 const quantized = (value: number, start: number, end: number): number =>
   start === end ? 0 : Math.max(0, Math.min(255, Math.trunc(((value - start) * 255) / (end - start))));

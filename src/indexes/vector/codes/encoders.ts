@@ -1,4 +1,4 @@
-/** How vectors are encoded for an index: the writing side of codes.ts, and how what they are encoded by is trained. */
+/** Encodes vectors for an index (codes.ts), and trains the models. */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -15,33 +15,35 @@ import type { VectorWork } from "./vectorWork.js";
 
 export interface Encoder {
   readonly model: CodeModel;
-  /** The column of codes, a fixed-size list. */
+  /** Name of the code column, a fixed-size list. */
   readonly column: string;
   readonly isNullable: boolean;
   readonly codeType: LogicalType;
   readonly codeLength: number;
-  /** Bytes of the code of a vector. */
+  /** Bytes of a vector's code. */
   readonly codeBytes: number;
-  /** Null for none. */
+  /** Null for encodings without one. */
   readonly codebook: Tensor | null;
-  /** What readers are told. @param codebook number of its global buffer; 0 where it has none */
+  /** Returns the settings for readers. @param codebook number of its global buffer; 0 for none */
   storage(codebook: number): object;
-  /** Products of values that the code of a vector takes. */
+  /** Multiplications per encoded vector. */
   readonly products: number;
-  /** @param vectors one behind the other, each with the number of its partition */
+  /**
+   * @param vectors row-major, with a partition each
+   */
   encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array;
 }
 
-/** What vectors are put into partitions and encoded by. */
+/** Input of the assignment to partitions and the encoding. */
 export interface EncodingParts {
   readonly model: CodeModel;
   readonly indexed: IndexedVectors;
   readonly centroids: Centroids;
-  /** The first of the keys of codewords, part by part. */
+  /** First kernel key of the codewords; each subvector has one. */
   readonly wordKey: number;
 }
 
-/** The same where threads can see it. */
+/** Copies the parts to memory that threads share. */
 export function encodingParts(
   model: CodeModel,
   indexed: IndexedVectors,
@@ -56,7 +58,7 @@ export function encodingParts(
   return { model: { ...model, words }, indexed, centroids: shared, wordKey: newKeys(model.parts) };
 }
 
-/** Partitions of vectors, and their codes. */
+/** Partition and code of each vector. */
 export interface EncodedVectors {
   readonly partitions: Uint32Array;
   readonly codes: Uint8Array;
@@ -78,7 +80,7 @@ export const ENCODE_VECTORS: Task<EncodeInput, EncodedVectors> = {
     [partitions.buffer, codes.buffer].filter((memory): memory is ArrayBuffer => !isSharedMemory(memory)),
 };
 
-/** Puts vectors into partitions, and encodes them. */
+/** Assigns vectors to partitions and encodes them. */
 export async function encodeVectors(
   parts: EncodingParts,
   encoder: Encoder,
@@ -89,7 +91,7 @@ export async function encodeVectors(
   const { codeBytes } = encoder;
   const rowCount = vectors.length / dimension;
   const partitions = new Uint32Array(rowCount);
-  // Vectors that are their own codes stay where they are.
+  // Vectors that are their own codes are not copied.
   const areCodes = encoder.products === 0;
   const codes = areCodes ? columnBytesOf(parts.indexed, vectors) : new Uint8Array(rowCount * codeBytes);
   const shared = work.share(vectors);
@@ -98,9 +100,9 @@ export async function encodeVectors(
     rowCount,
     products: parts.centroids.values.length + encoder.products,
     inputOf: (start, end) => ({ parts, values: shared.subarray(start * dimension, end * dimension) }),
-    take(start, own) {
-      partitions.set(own.partitions, start);
-      if (!areCodes) codes.set(own.codes, start * codeBytes);
+    take(start, encoded) {
+      partitions.set(encoded.partitions, start);
+      if (!areCodes) codes.set(encoded.codes, start * codeBytes);
     },
   });
   return { partitions, codes };
@@ -136,7 +138,7 @@ function flatEncoder(indexed: IndexedVectors): Encoder {
   };
 }
 
-/** The bounds of the values of a sample. */
+/** Returns the bounds of a sample's values. */
 export function trainBounds(sample: Float32Array): Extract<CodeModel, { kind: "SQ" }> {
   let [start, end] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of sample) {
@@ -170,15 +172,15 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
   };
 }
 
-/** Vectors on which codewords are trained, for each of these. */
+/** Sample vectors per codeword. */
 const WORD_SAMPLE_RATE = 256;
 const MAX_WORD_ROUNDS = 25;
 
-/** The number of the parts of a vector where nobody says how many. */
+/** Returns the default number of subvectors. */
 const defaultParts = (dimension: number): number =>
   dimension % 16 === 0 ? dimension / 16 : dimension % 8 === 0 ? dimension / 8 : 1;
 
-/** The codewords of a sample. */
+/** Trains a codebook on a sample. */
 export async function trainCodebook(
   { dimension, metric }: IndexedVectors,
   parameters: { readonly numSubVectors?: number; readonly numBits?: number; readonly maxIterations?: number },
@@ -199,16 +201,16 @@ export async function trainCodebook(
   await yieldToEventLoop();
   const words = new Float32Array(wordCount * dimension);
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
-  // Of vectors some of which are much longer than others, codewords far apart serve the few long ones, while most searches are
-  // for the many. By dot product the long ones are what is found.
+  // Spread codewords would serve the few longest residuals, while most searches concern the others. By dot
+  // product, the longest vectors are what a search finds.
   const first = metric === "dot" ? "apart" : "any";
   for (let part = 0; part < parts; part++) {
     const options = {
       ...({ metric: "l2", count: wordCount, dimension: width, maxRounds, seed: seed + part } as const),
       ...({ first, work, signal } as const),
     };
-    const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
-    words.set(own, part * wordCount * width);
+    const trainedWords = await trainCentroids(partOf(residuals, dimension, part, width), options);
+    words.set(trainedWords, part * wordCount * width);
     await yieldToEventLoop();
   }
   return { kind: "PQ", bits, parts, dimension, words, isTransposed: false, isInSettings: false };
@@ -243,10 +245,11 @@ function pqEncoder(
       codebook_tensor: [],
       transposed: false,
     }),
-    encode(vectors, own) {
-      const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids.values, dimension);
-      const codes = new Uint8Array(own.length * codeBytes);
-      const nearest = new Uint32Array(own.length);
+    encode(vectors, partitions) {
+      const encoded =
+        metric === "dot" ? vectors : lessCentroids(vectors, partitions, centroids.values, dimension);
+      const codes = new Uint8Array(partitions.length * codeBytes);
+      const nearest = new Uint32Array(partitions.length);
       for (let part = 0; part < parts; part++) {
         const values = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
         const of = { values, dimension: width, metric: "l2", key: wordKey + part } as const;
@@ -262,7 +265,7 @@ function pqEncoder(
   };
 }
 
-/** Residuals: what is left of vectors without the centroids of their partitions. */
+/** Subtracts from each vector the centroid of its partition. */
 function lessCentroids(
   vectors: Float32Array,
   partitions: Uint32Array,
@@ -280,7 +283,7 @@ function lessCentroids(
   return residuals;
 }
 
-/** One part of each vector. */
+/** Returns one subvector of each vector. */
 function partOf(vectors: Float32Array, dimension: number, part: number, width: number): Float32Array {
   const count = vectors.length / dimension;
   const parts = new Float32Array(count * width);

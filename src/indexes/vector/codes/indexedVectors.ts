@@ -1,7 +1,6 @@
 /**
- * The vectors of rows as indexes take them: as floats of 32 bits, by cosine with the length 1, and whole ones only. Of bytes,
- * which are compared bit by bit, each bit is a number of its own, 0 or 1: the squared distance of such vectors is the number
- * of bits that differ.
+ * Vectors as indexes store them: float32, of length 1 by cosine, without null or NaN. Each bit of a binary
+ * vector becomes a number, 0 or 1, so that squared distance equals Hamming distance.
  */
 
 import type { Column, Validity } from "../../../arrow/columns/column.js";
@@ -14,18 +13,18 @@ import type { IndexRows } from "../../kind.js";
 import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { seededNumbers } from "./kmeans.js";
 
-/** What of a column is indexed, and how. */
+/** Type of the indexed vectors. */
 export interface IndexedVectors {
   readonly item: VectorItem;
   readonly dimension: number;
   readonly metric: Metric;
 }
 
-/** The numbers that a vector becomes. */
+/** Number of floats per vector. */
 export const numbersPerVector = ({ item, dimension }: IndexedVectors): number =>
   item === "uint8" ? 8 * dimension : dimension;
 
-/** Bytes of numbers that are bits, the lowest bit first; those from one half on count as 1. */
+/** Packs numbers into bits, lowest first; 0.5 and more is 1. */
 export function bitsToBytes(numbers: Float32Array): Uint8Array {
   const bytes = new Uint8Array(numbers.length / 8);
   for (let offset = 0; offset < numbers.length; offset++)
@@ -33,7 +32,7 @@ export function bitsToBytes(numbers: Float32Array): Uint8Array {
   return bytes;
 }
 
-/** The bits of bytes as numbers. */
+/** Unpacks bits into numbers. */
 export function bytesToBits(
   bytes: Uint8Array,
   numbers: Float32Array = new Float32Array(8 * bytes.length),
@@ -44,24 +43,24 @@ export function bytesToBits(
   return numbers;
 }
 
-/** The bytes of vectors as columns hold them; of floats of 32 bits in the same memory. */
+/** Returns the vectors as columns store them; float32 shares the memory. */
 export function columnBytesOf({ item }: IndexedVectors, vectors: Float32Array): Uint8Array {
   if (item === "uint8") return bitsToBytes(vectors);
   if (item !== "float32") return encodeVector(item, vectors);
   return new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
 }
 
-/** Rows that have a vector. */
+/** Rows with a vector. */
 export interface VectorRows {
-  /** The vectors, one behind the other. */
+  /** Row-major. */
   readonly vectors: Float32Array;
-  /** Positions of their rows among those that came. */
+  /** Offsets of their rows in the input. */
   readonly rows: Uint32Array;
 }
 
 /**
- * Leaves out rows without a vector, with NaN in it, and by cosine those of the length 0.
- * @param room gives memory for so many numbers
+ * Reads the vectors of a column. Skips rows without a vector, with NaN, and by cosine of length 0.
+ * @param room allocates the vectors
  */
 export function vectorsIn(
   indexed: IndexedVectors,
@@ -80,7 +79,7 @@ export function vectorsIn(
   return { vectors: vectors.subarray(0, count * dimension), rows: rows.subarray(0, count) };
 }
 
-/** Puts the vector of a row somewhere; false where there is none that is indexed. */
+/** Copies a row's vector; returns false if the index excludes the row. */
 type ReadVector = (row: number, vectors: Float32Array, to: number) => boolean;
 
 function vectorReader({ item, dimension, metric }: IndexedVectors, column: Column): ReadVector {
@@ -123,7 +122,7 @@ function areValid(validity: Validity, start: number, count: number): boolean {
   return true;
 }
 
-/** Some vectors of all, each about as likely as any other. */
+/** Draws a uniform sample of the vectors. */
 export async function sampleVectors(
   indexed: IndexedVectors,
   rows: AsyncIterable<IndexRows>,
@@ -143,7 +142,7 @@ export async function sampleVectors(
     for (let row = 0; row < values.length; row++) {
       const position = count < most ? count : Math.floor(next() * (seen + 1));
       seen++;
-      // Only of those that are chosen is it known whether they have a vector.
+      // Whether a row has a vector is checked only if it is drawn.
       if (position >= most || !readVector(row, read, 0)) continue;
       if ((position + 1) * dimension > sample.length) sample = enlarged(sample, 0, most * dimension);
       sample.set(read, position * dimension);

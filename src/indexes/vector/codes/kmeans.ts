@@ -1,12 +1,13 @@
 /**
- * k-means: finds centroids of vectors, and the nearest centroid of each. Vectors are floats of 32 bits, one behind the
- * other. The same vectors and the same seed give the same centroids, with any number of threads.
+ * k-means: trains centroids and finds the nearest centroid of each vector. Vectors are row-major float32. The
+ * result depends only on the vectors and the seed, not on the number of threads.
  *
- *     first      some of the vectors, far apart from each other or at random
- *     coarse     rounds over some vectors for each centroid, until these hardly move
- *     fine       a few rounds over all
+ *     first      initial centroids: vectors far apart from each other, or random ones
+ *     coarse     rounds over a sample until the centroids hardly move
+ *     fine       a few rounds over all vectors
  *
- * More than {@link MOST_AT_ONCE} centroids are trained in two levels: some, then several of the vectors of each.
+ * More than {@link MOST_AT_ONCE} centroids are trained in two levels: a few centroids first, then several
+ * within each cluster.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -16,24 +17,24 @@ import type { Metric } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { VectorWork } from "./vectorWork.js";
 
-/** Products of values that are computed before other work on the thread has its turn. */
+/** Multiplications between yields. */
 const STEP_PRODUCTS = 2 ** 22;
-/** Rounds end where one brings down the sum of all distances by less than this part. */
+/** Relative gain below which rounds end. */
 const LEAST_GAIN = 3e-4;
-/** How far the halves of a centroid that is split lie from it, as a part of its values. */
+/** Relative shift of the halves of a split centroid. */
 const SPLIT_PART = 1 / 1024;
-/** Centroids of more than one level. */
+/** Maximum number of centroids in one level. */
 const MOST_AT_ONCE = 512;
-/** Vectors for each centroid among which the first are chosen, and their products of values at most. */
+/** Candidate vectors per initial centroid, and maximum multiplications. */
 const FIRST_RATE = 16;
 const FIRST_PRODUCTS = 2 ** 30;
-/** Vectors of the coarse rounds for each centroid. */
+/** Sample vectors per centroid in the coarse rounds. */
 const COARSE_RATE = 32;
-/** Rounds over all vectors behind coarse ones, at most. */
+/** Maximum number of fine rounds. */
 const FINE_ROUNDS = 16;
 /**
- * How far centroids go in a round, as a multiple of the way to the means of their vectors: they settle in about half as many
- * rounds where they go beyond these. The first round and the last ones end at the means.
+ * Over-relaxation of centroid moves, which halves the number of rounds. The first round and the last ones
+ * move exactly to the means.
  */
 const STRIDE = 1.9;
 const LAST_ROUNDS = 2;
@@ -44,14 +45,14 @@ export interface KmeansOptions {
   readonly count: number;
   readonly dimension: number;
   readonly maxRounds: number;
-  /** Which vectors come first: such that lie far apart (default), or any that differ. */
+  /** Initial vectors: far apart from each other (default), or random distinct ones. */
   readonly first?: "apart" | "any";
   readonly seed: number;
   readonly work: VectorWork;
   readonly signal?: AbortSignal;
 }
 
-/** Numbers from 0 to 1, 1 exclusive; the same for the same seed. */
+/** Returns a deterministic generator of numbers in [0, 1). */
 export function seededNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -62,7 +63,7 @@ export function seededNumbers(seed: number): () => number {
   };
 }
 
-/** At most so many of some vectors: one of each of equal stretches. */
+/** Returns at most `most` vectors: one from each of equal strata. */
 export function someVectors(
   vectors: Float32Array,
   dimension: number,
@@ -80,7 +81,9 @@ export function someVectors(
   return some;
 }
 
-/** @param vectors at least one for each centroid */
+/**
+ * @param vectors at least one per centroid
+ */
 export async function trainCentroids(vectors: Float32Array, options: KmeansOptions): Promise<Float32Array> {
   return options.count > MOST_AT_ONCE ? trainTwoLevels(vectors, options) : trainOneLevel(vectors, options);
 }
@@ -96,8 +99,6 @@ async function trainOneLevel(vectors: Float32Array, options: KmeansOptions): Pro
   centroids = await goRounds(coarse, centroids, maxRounds, options);
   return goRounds(work.share(vectors), centroids, Math.min(maxRounds, FINE_ROUNDS), options);
 }
-
-// ------------------------------------------------------------------------------------------------- rounds
 
 async function goRounds(
   vectors: Float32Array,
@@ -117,7 +118,7 @@ async function goRounds(
     let sum = 0;
     for (let row = 0; row < rowCount; row++) {
       distances[row] = squares[row] - factor * scores[row];
-      // What is left of the difference of large numbers may be a little below 0.
+      // Cancellation may leave a small negative number.
       if (metric === "l2" && distances[row] < 0) distances[row] = 0;
       sum += distances[row];
     }
@@ -136,7 +137,7 @@ async function goRounds(
 const pointsBeyond = (from: Float32Array, means: Float32Array): Float32Array =>
   means.map((mean, index) => from[index] + STRIDE * (mean - from[index]));
 
-/** Finds new places for centroids that no vector is near to. */
+/** Moves centroids without vectors. */
 function fillEmpty(
   centroids: Float32Array,
   counts: Uint32Array,
@@ -144,21 +145,21 @@ function fillEmpty(
   distances: Float32Array,
   { dimension, metric }: KmeansOptions,
 ): void {
-  const empty = Array.from(counts.keys()).filter((own) => counts[own] === 0);
+  const empty = Array.from(counts.keys()).filter((cluster) => counts[cluster] === 0);
   const farthest = metric === "dot" ? [] : farthestRows(distances, empty.length);
-  for (const [position, own] of empty.entries()) {
+  for (const [position, cluster] of empty.entries()) {
     if (metric === "dot") {
-      splitLargest(centroids, counts, own, dimension);
+      splitLargest(centroids, counts, cluster, dimension);
       continue;
     }
     const row = farthest[position];
-    centroids.set(vectors.subarray(row * dimension, (row + 1) * dimension), own * dimension);
+    centroids.set(vectors.subarray(row * dimension, (row + 1) * dimension), cluster * dimension);
   }
 }
 
 /**
- * Puts an empty centroid beside the one with the most vectors. By dot product, the vectors that are worst off are short: a
- * partition of these is of no use to a search for the largest products.
+ * Puts an empty centroid beside the largest cluster's. By dot product the worst vectors are short, and a
+ * partition of short vectors is useless to searches.
  */
 function splitLargest(centroids: Float32Array, counts: Uint32Array, empty: number, dimension: number): void {
   const largest = counts.indexOf(counts.reduce((most, count) => Math.max(most, count), 0));
@@ -172,7 +173,7 @@ function splitLargest(centroids: Float32Array, counts: Uint32Array, empty: numbe
   counts[largest] -= counts[empty];
 }
 
-/** The rows with the greatest distances, the farthest first. */
+/** Returns the rows with the greatest distances, farthest first. */
 function farthestRows(distances: Float32Array, count: number): Uint32Array {
   const bound = distances.slice().sort()[Math.max(0, distances.length - count)];
   const rows = Uint32Array.from(distances.keys()).filter((row) => distances[row] >= bound);
@@ -206,9 +207,9 @@ async function meansOf(
     await yieldToEventLoop();
   }
   const means = Float32Array.from(sums);
-  for (let own = 0; own < count; own++) {
-    const divisor = Math.max(1, counts[own]);
-    for (let index = own * dimension; index < (own + 1) * dimension; index++)
+  for (let cluster = 0; cluster < count; cluster++) {
+    const divisor = Math.max(1, counts[cluster]);
+    for (let index = cluster * dimension; index < (cluster + 1) * dimension; index++)
       means[index] = sums[index] / divisor;
   }
   return { means, counts };
@@ -224,17 +225,15 @@ function addVectors(
   counts: Uint32Array,
 ): void {
   for (let row = start, from = start * dimension; row < end; row++) {
-    const own = nearest[row];
-    counts[own]++;
-    for (let to = own * dimension, last = to + dimension; to < last; to++) sums[to] += vectors[from++];
+    const cluster = nearest[row];
+    counts[cluster]++;
+    for (let to = cluster * dimension, last = to + dimension; to < last; to++) sums[to] += vectors[from++];
   }
 }
 
-// -------------------------------------------------------------------------------------------------- first
-
 /**
- * Vectors far apart from each other: each is chosen with a probability that grows with its distance from those before. By dot
- * product, and where these are few for so many, vectors that are evenly spread over all.
+ * Chooses initial centroids far apart from each other: the probability of a vector grows with its distance
+ * from those before. By dot product, and if candidates are too few, vectors are spread evenly over the input.
  */
 async function firstCentroids(
   vectors: Float32Array,
@@ -251,10 +250,10 @@ async function firstCentroids(
   const distances = new Float32Array(rowCount).fill(Number.POSITIVE_INFINITY);
   const fromChosen = new Float32Array(rowCount);
   let row = Math.floor(next() * rowCount);
-  for (let own = 0; own < count; own++) {
+  for (let cluster = 0; cluster < count; cluster++) {
     signal?.throwIfAborted();
     const numbers = some.slice(row * dimension, (row + 1) * dimension);
-    centroids.set(numbers, own * dimension);
+    centroids.set(numbers, cluster * dimension);
     const query = { numbers, bytes: new Uint8Array(numbers.buffer), norm: 1 };
     fillDistances("float32", "l2", [query], dimension, bytes, rowCount, [fromChosen]);
     let sum = 0;
@@ -270,7 +269,7 @@ async function firstCentroids(
   return centroids;
 }
 
-/** So many of some vectors at random, of those that are the same only one as long as there are others. */
+/** Chooses random vectors, distinct ones first. */
 function distinctVectors(
   vectors: Float32Array,
   dimension: number,
@@ -279,26 +278,24 @@ function distinctVectors(
 ): Float32Array {
   const next = seededNumbers(seed);
   const left = Uint32Array.from({ length: vectors.length / dimension }, (_, row) => row);
-  const known = new Set<string>();
+  const seenKeys = new Set<string>();
   const chosen = new Float32Array(count * dimension);
   const again: Float32Array[] = [];
   let done = 0;
   for (let end = left.length; end > 0 && done < count; end--) {
     const position = Math.floor(next() * end);
-    const own = vectors.subarray(left[position] * dimension, (left[position] + 1) * dimension);
+    const vector = vectors.subarray(left[position] * dimension, (left[position] + 1) * dimension);
     left[position] = left[end - 1];
-    const key = own.join();
-    if (known.has(key)) again.push(own);
-    else chosen.set(own, dimension * done++);
-    known.add(key);
+    const key = vector.join();
+    if (seenKeys.has(key)) again.push(vector);
+    else chosen.set(vector, dimension * done++);
+    seenKeys.add(key);
   }
-  for (const own of again.slice(0, count - done)) chosen.set(own, dimension * done++);
+  for (const vector of again.slice(0, count - done)) chosen.set(vector, dimension * done++);
   return chosen;
 }
 
-// ------------------------------------------------------------------------------------------------- levels
-
-/** Trains about the square root of the centroids, then of the vectors near each its share. */
+/** Trains about √count centroids, then a proportional number within each cluster. */
 async function trainTwoLevels(vectors: Float32Array, options: KmeansOptions): Promise<Float32Array> {
   const { count, dimension, seed, work } = options;
   const shared = work.share(vectors);
@@ -307,59 +304,58 @@ async function trainTwoLevels(vectors: Float32Array, options: KmeansOptions): Pr
   const upperCentroids = centroidsOf(upper, options);
   const { nearest } = await assignVectors(shared, upperCentroids, work);
   const members = Array.from({ length: upperCount }, (): number[] => []);
-  for (const [row, own] of nearest.entries()) members[own].push(row);
-  const shares = sharesOf(
+  for (const [row, cluster] of nearest.entries()) members[cluster].push(row);
+  const counts = apportioned(
     members.map(({ length }) => length),
     count,
   );
   const centroids = new Float32Array(count * dimension);
   let done = 0;
-  for (const [own, rows] of members.entries()) {
-    if (shares[own] === 0) continue;
+  for (const [cluster, rows] of members.entries()) {
+    if (counts[cluster] === 0) continue;
     const near = new Float32Array(rows.length * dimension);
     for (const [position, row] of rows.entries()) {
       near.set(shared.subarray(row * dimension, (row + 1) * dimension), position * dimension);
     }
-    const lower = await trainOneLevel(near, { ...options, count: shares[own], seed: seed + own });
+    const lower = await trainOneLevel(near, { ...options, count: counts[cluster], seed: seed + cluster });
     centroids.set(lower, done * dimension);
-    done += shares[own];
+    done += counts[cluster];
   }
   return centroids;
 }
 
-/** Divides a number of centroids among groups in proportion to their vectors, of which there are at least as many. */
-function sharesOf(sizes: readonly number[], count: number): number[] {
-  const shares = sizes.map(() => 0);
+/** Distributes centroids among clusters in proportion to their vectors, which are at least as many. */
+function apportioned(sizes: readonly number[], count: number): number[] {
+  const counts = sizes.map(() => 0);
   for (let done = 0; done < count; done++) {
-    // To the group whose centroids would have the most vectors.
+    // The cluster with the most vectors per centroid gets the next.
     let best = -1;
-    for (let own = 0; own < sizes.length; own++) {
-      if (shares[own] === sizes[own]) continue;
-      if (best < 0 || sizes[own] * (shares[best] + 1) > sizes[best] * (shares[own] + 1)) best = own;
+    for (let cluster = 0; cluster < sizes.length; cluster++) {
+      if (counts[cluster] === sizes[cluster]) continue;
+      if (best < 0 || sizes[cluster] * (counts[best] + 1) > sizes[best] * (counts[cluster] + 1))
+        best = cluster;
     }
-    shares[best]++;
+    counts[best]++;
   }
-  return shares;
+  return counts;
 }
-
-// ---------------------------------------------------------------------------------------------- assigning
 
 let lastKey = 0;
 
-/** Keys of centroids that nobody has yet, the first of so many behind each other. */
+/** Reserves consecutive unique keys and returns the first. */
 export function newKeys(count: number): number {
   const first = lastKey + 1;
   lastKey += count;
   return first;
 }
 
-/** @param values are not changed any more */
+/** Makes centroids. @param values immutable from now on */
 export const centroidsOf = (
   values: Float32Array,
   { dimension, metric }: Pick<KmeansOptions, "dimension" | "metric">,
 ): Centroids => ({ values, dimension, metric, key: newKeys(1) });
 
-/** The number of the nearest centroid of each vector, and its score (nearestKernel.ts). */
+/** Nearest centroid of each vector and its score (nearestKernel.ts). */
 export interface Assigned {
   readonly nearest: Uint32Array;
   readonly scores: Float32Array;
@@ -379,7 +375,7 @@ export const ASSIGN_VECTORS: Task<
   memoryOf: ({ nearest, scores }) => [nearest.buffer as ArrayBuffer, scores.buffer as ArrayBuffer],
 };
 
-/** Finds the nearest centroid of each vector; of several, the first. */
+/** Finds the nearest centroid of each vector; the first of equally near ones. */
 export async function assignVectors(
   vectors: Float32Array,
   centroids: Centroids,
@@ -398,9 +394,9 @@ export async function assignVectors(
       values: all.subarray(start * dimension, end * dimension),
       centroids: shared,
     }),
-    take(start, own) {
-      nearest.set(own.nearest, start);
-      scores.set(own.scores, start);
+    take(start, assigned) {
+      nearest.set(assigned.nearest, start);
+      scores.set(assigned.scores, start);
     },
   });
   return { nearest, scores };

@@ -1,4 +1,4 @@
-/** Tensors and JSON in the files of indexes on vectors, checked as they are read. */
+/** Checked tensors and JSON of vector index files. */
 
 import { parseBoundedJson } from "../../../bytes/boundedJson.js";
 import { CorruptFileError, UnsupportedError } from "../../../errors.js";
@@ -6,7 +6,7 @@ import { TENSOR_TYPES, type Tensor } from "../../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 import { ITEM_BYTES, numbersIn, type VectorItem } from "../distance/metric.js";
 
-/** Numbers of vectors, one vector behind the other. */
+/** Row-major numbers of vectors. */
 export type TensorNumbers = Float32Array | Float64Array | Uint8Array;
 
 export interface TensorValues {
@@ -16,8 +16,8 @@ export interface TensorValues {
 }
 
 /**
- * The values of a tensor of two dimensions.
- * @throws CorruptFileError where it has not so many columns; UnsupportedError
+ * Decodes a tensor of two dimensions.
+ * @throws CorruptFileError if its width is not `columns`; UnsupportedError
  */
 export function tensorValues(
   { dataType, shape, data }: Tensor,
@@ -35,7 +35,7 @@ export function tensorValues(
   return { item, rowCount, numbers: numbersIn(item, data.slice()) };
 }
 
-/** The members of a JSON object in a file. @throws CorruptFileError */
+/** Parses a JSON object of a file. @throws CorruptFileError */
 export function jsonMembers(file: OpenIndexFile, text: string | null): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {

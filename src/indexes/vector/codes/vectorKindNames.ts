@@ -1,4 +1,4 @@
-/** Names of the kinds of indexes on vectors: how codes are made, and whether partitions are searched by graphs. */
+/** Names of the vector index kinds: encoding, and with or without graphs. */
 
 import type { VectorKindName } from "../../kind.js";
 
@@ -11,11 +11,11 @@ export const VECTOR_KIND_NAMES: readonly VectorKindName[] = [
   "IVF_HNSW_SQ",
 ];
 
-/** How vectors are encoded; see codes.ts. */
+/** Encoding of vectors (codes.ts). */
 export type CodeKind = "FLAT" | "PQ" | "SQ";
 
 export const codeKindOf = (kind: VectorKindName): CodeKind =>
   kind.endsWith("PQ") ? "PQ" : kind.endsWith("SQ") ? "SQ" : "FLAT";
 
-/** Whether each partition has a graph; see graphFiles.ts. */
+/** True if each partition has a graph (graphFiles.ts). */
 export const hasGraphs = (kind: VectorKindName): boolean => kind.includes("HNSW");

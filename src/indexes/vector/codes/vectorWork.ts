@@ -1,26 +1,26 @@
 /**
- * How long work on many vectors is divided: threads take large pieces of it, and this thread takes small ones meanwhile,
- * between which the event loop turns. What comes out does not depend on who did which piece.
+ * Divides work on many vectors: threads take large pieces, and this thread takes small ones, between which it
+ * yields. The result does not depend on the division.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../../async/workerPool.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
 
-/** Products of values in a piece of work for this thread, and for another; the first takes a few milliseconds. */
+/** Multiplications per piece of this thread, a few milliseconds, and of another. */
 const OWN_PRODUCTS = 2 ** 23;
 const THREAD_PRODUCTS = 2 ** 26;
 const MAX_ROWS = 8192;
 
-/** Rows of vectors that are worked on piece by piece. */
+/** Rows to process in pieces. */
 export interface PieceWork<Input, Output> {
   readonly task: Task<Input, Output>;
   readonly rowCount: number;
-  /** Products of values that a row takes. */
+  /** Multiplications per row. */
   readonly products: number;
-  /** What is to be done with rows from one, up to another exclusive; no two pieces have the same lane at a time. */
+  /** Returns the input for rows `[start, end)`. Concurrent pieces have different lanes. */
   inputOf(start: number, end: number, lane: number): Input;
-  /** Takes what came out. Pieces end in any order. */
+  /** Takes the output of a piece; pieces end in any order. */
   take(start: number, output: Output): void;
 }
 
@@ -37,12 +37,12 @@ export class VectorWork {
     return this.#pool?.size ?? 0;
   }
 
-  /** Lanes of the work, by which pieces that are worked on at a time are told apart. */
+  /** Number of lanes. */
   get lanes(): number {
     return this.threads + 1;
   }
 
-  /** Memory that threads can see where there are any. */
+  /** Allocates memory, shared if there are threads. */
   memory(byteLength: number): ArrayBuffer | SharedArrayBuffer {
     return this.threads === 0 ? new ArrayBuffer(byteLength) : new SharedArrayBuffer(byteLength);
   }
@@ -51,7 +51,7 @@ export class VectorWork {
     return new Float32Array(this.memory(length * 4));
   }
 
-  /** The same numbers where threads can see them. */
+  /** Copies the numbers to shared memory if there are threads. */
   share(values: Float32Array): Float32Array {
     if (this.threads === 0 || isSharedMemory(values.buffer)) return values;
     const shared = this.floats(values.length);
@@ -59,7 +59,7 @@ export class VectorWork {
     return shared;
   }
 
-  /** @throws the signal's reason */
+  /** Runs all pieces. @throws the signal's reason */
   async run<Input, Output>({
     task,
     rowCount,
@@ -69,7 +69,7 @@ export class VectorWork {
   }: PieceWork<Input, Output>): Promise<void> {
     let next = 0;
     let failure: { readonly error: unknown } | null = null;
-    // Little is done before a thread would have it.
+    // Small work would end before a thread gets it.
     const threads = rowCount * products > OWN_PRODUCTS ? this.threads : 0;
     const goAlong = async (
       lane: number,
@@ -79,7 +79,7 @@ export class VectorWork {
       const mostRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(most / products)));
       while (next < rowCount && failure === null) {
         const start = next;
-        // Towards the end pieces are smaller, so that nobody has to wait long for the last.
+        // Pieces shrink towards the end, so that no thread waits long for the last.
         next += Math.min(mostRows, Math.ceil((rowCount - start) / (2 * (threads + 1))));
         const end = next;
         try {
@@ -96,7 +96,7 @@ export class VectorWork {
       goAlong(lane + 1, THREAD_PRODUCTS, (input) => (pool as WorkerPool).run(task, input)),
     );
     await Promise.all([...others, goAlong(0, OWN_PRODUCTS, (input) => task.run(input))]);
-    // A lane may have set it, which the compiler does not see.
+    // The compiler does not see that a lane may have set it.
     const failed = failure as { readonly error: unknown } | null;
     if (failed !== null) throw failed.error;
   }

@@ -1,13 +1,13 @@
 /**
- * Distances of vectors to queries, as floats of 32 bits:
+ * Distances between vectors and queries, as float32:
  *
- *     l2         the sum of the squares of the differences
- *     cosine     1 - the dot product divided by both lengths
- *     dot        1 - the dot product
- *     hamming    the number of bits that differ
+ *     l2         sum of squared differences
+ *     cosine     1 - dot product / product of lengths
+ *     dot        1 - dot product
+ *     hamming    number of different bits
  *
- * Smaller is nearer. A distance is NaN where a vector holds NaN, and by cosine where it has the length 0. Sums that are too
- * large for floats of 32 bits are infinite.
+ * Smaller is nearer. A distance is NaN if a vector contains NaN, or has length 0 by cosine. Sums beyond
+ * float32 are infinite.
  */
 
 import { alignedBytes } from "../../../bytes/aligned.js";
@@ -15,23 +15,23 @@ import { decodeHalfFloat } from "../../../bytes/halfFloat.js";
 import { sumsInKernel } from "./distanceKernel.js";
 import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "./metric.js";
 
-/** A vector whose distance to others is asked for. */
+/** A query vector. */
 export interface QueryVector {
-  /** As kernels add its values up: floats of 32 bits also for vectors of such of 16. */
+  /** Values as kernels add them up: float32 for float16 vectors. */
   readonly bytes: Uint8Array;
   readonly numbers: Float32Array | Float64Array | Uint8Array;
-  /** The length of the vector. */
+  /** Length of the vector. */
   readonly norm: number;
 }
 
-/** Squares of this much and more are infinite as floats of 32 bits, as which they are added up. */
+/** Sums of squares from here on are infinite as float32. */
 const TOO_MANY_SQUARES = 2 ** 128 - 2 ** 103;
 
-/** The length of a vector, by the sum of the squares of its values; what is too long for floats of 32 bits has no end. */
+/** Returns the length of a vector from its sum of squares; infinite beyond float32. */
 const lengthOf = (squares: number): number =>
   squares < TOO_MANY_SQUARES ? Math.sqrt(squares) : Number.POSITIVE_INFINITY;
 
-/** @param values of the query; they are rounded to what vectors of such values can hold */
+/** Makes a query vector. @param values rounded to the item type */
 export function queryVector(item: VectorItem, values: Float64Array): QueryVector {
   const numbers = numbersIn(item, encodeVector(item, values));
   let squares = 0;
@@ -40,8 +40,8 @@ export function queryVector(item: VectorItem, values: Float64Array): QueryVector
 }
 
 /**
- * Puts the distances of some vectors to each query in its array, from the start on.
- * @param values of the vectors, one behind the other
+ * Fills the distances of rows to each query.
+ * @param values row-major vectors
  */
 export function fillDistances(
   item: VectorItem,
@@ -72,9 +72,8 @@ export function fillDistances(
 }
 
 /**
- * Measures the distances of single vectors to a query.
- * @param values of all vectors, one behind the other
- * @returns the distance of a vector by its place
+ * Returns a function that measures the distance of a row to a query.
+ * @param values row-major vectors
  */
 export function distanceToRow(
   item: VectorItem,
@@ -95,7 +94,7 @@ export function distanceToRow(
     const numbers = numbersIn(item, aligned);
     return (row) => measure(numbers, row * dimension);
   }
-  // All of them would take longer to make floats of 32 bits of than the few that are asked about.
+  // Decoding only the requested float16 vectors is faster.
   const halves = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
   const numbers = new Float32Array(dimension);
   return (row) => {
@@ -105,7 +104,7 @@ export function distanceToRow(
   };
 }
 
-/** The same sums as the kernels', in plain form: of the metric, and of the squares of the values. */
+/** Computes the kernels' sums in JavaScript: of the metric, and of squares. */
 function addUp(
   metric: Metric,
   query: ArrayLike<number>,
@@ -146,14 +145,14 @@ function addUp(
   }
 }
 
-/** Number of bits that are set, by byte. */
+/** Number of set bits by byte. */
 const BITS_SET = Uint8Array.from({ length: 256 }, (_, byte) => {
   let bits = 0;
   for (let rest = byte; rest > 0; rest &= rest - 1) bits++;
   return bits;
 });
 
-/** Makes distances of sums. */
+/** Converts sums to distances. */
 function finish(
   metric: Metric,
   queryNorm: number,
@@ -173,7 +172,7 @@ function finish(
     case "cosine":
       for (let row = 0; row < rowCount; row++) {
         const lengths = queryNorm * lengthOf(sums[2 * row + 1]);
-        // Neither has a direction where both are infinite.
+        // Two infinities have no ratio.
         const product = lengths === Number.POSITIVE_INFINITY ? Math.fround(sums[2 * row]) : sums[2 * row];
         distances[firstRow + row] = 1 - product / lengths;
       }

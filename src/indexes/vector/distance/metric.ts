@@ -1,14 +1,14 @@
-/** What distances between vectors are measured by, and of what vectors are made. */
+/** Metrics and item types of vectors. */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../../../bytes/halfFloat.js";
 
-/** How the distance of two vectors is measured; see distance.ts. */
+/** Distance metric (distance.ts). */
 export type Metric = "l2" | "cosine" | "dot" | "hamming";
 
 export const METRIC_NAMES: readonly Metric[] = ["l2", "cosine", "dot", "hamming"];
 
-/** What the values of vectors are. */
+/** Type of a vector's values. */
 export type VectorItem = "float16" | "float32" | "float64" | "uint8";
 
 export const ITEM_BYTES: Readonly<Record<VectorItem, number>> = {
@@ -18,23 +18,23 @@ export const ITEM_BYTES: Readonly<Record<VectorItem, number>> = {
   uint8: 1,
 };
 
-/** What vectors are made of whose values have a type; null where values of the type make no vectors. */
+/** Returns the item type of vectors with values of this type; null if vectors cannot have such values. */
 export function vectorItemOf(type: LogicalType): VectorItem | null {
   if (type.kind === "float") return `float${type.bits}`;
   return type.kind === "int" && type.bits === 8 && !type.signed ? "uint8" : null;
 }
 
-/** Whether the distance of vectors of such values can be measured so. */
+/** True if the metric applies to the item type. */
 export const isMetricOf = (metric: Metric, item: VectorItem): boolean =>
   (item === "uint8") === (metric === "hamming");
 
-/** What centroids are near to vectors by: of the length 1, or of bits, the squared distance tells as much as the metric. */
+/** Returns the metric for centroids. Squared distance orders unit vectors and bits like their own metric. */
 export const centroidMetric = (metric: Metric): "l2" | "dot" => (metric === "dot" ? "dot" : "l2");
 
-/** The metric where none is named. */
+/** Returns the default metric. */
 export const defaultMetric = (item: VectorItem): Metric => (item === "uint8" ? "hamming" : "l2");
 
-/** The bytes of a vector as columns hold it. */
+/** Encodes a vector as columns store it. */
 export function encodeVector(item: VectorItem, values: Float32Array | Float64Array): Uint8Array {
   switch (item) {
     case "float16":
@@ -48,7 +48,7 @@ export function encodeVector(item: VectorItem, values: Float32Array | Float64Arr
   }
 }
 
-/** The numbers of vectors, in a form that is quick to read. @param bytes of whole values, aligned to them */
+/** Decodes vectors to numbers. @param bytes aligned to the item type */
 export function numbersIn(item: VectorItem, bytes: Uint8Array): Float32Array | Float64Array | Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes;
   switch (item) {

@@ -1,8 +1,8 @@
-/** Rows of a partition in the order of their distances, as walks through graphs keep them. */
+/** Queues of rows by distance, for graph searches. */
 
 import { enlarged } from "../../../bytes/growing.js";
 
-/** Rows still to be looked at; the nearest is taken first. */
+/** A min-heap of rows to expand. */
 export class NearestFirst {
   #distances = new Float64Array(256);
   #rows = new Uint32Array(256);
@@ -12,7 +12,7 @@ export class NearestFirst {
     return this.#length;
   }
 
-  /** Distance of the nearest. */
+  /** Least distance. */
   get nearest(): number {
     return this.#distances[0];
   }
@@ -39,7 +39,7 @@ export class NearestFirst {
     rows[position] = row;
   }
 
-  /** Takes the nearest row out; there must be one. */
+  /** Removes the nearest row of a non-empty heap. */
   take(): number {
     const [distances, rows] = [this.#distances, this.#rows];
     const row = rows[0];
@@ -61,7 +61,7 @@ export class NearestFirst {
   }
 }
 
-/** The nearest of all rows that were offered, at most so many, in order. */
+/** The nearest offered rows in order, at most `size`. */
 export class Beam {
   readonly distances: Float64Array;
   readonly rows: Uint32Array;
@@ -76,7 +76,7 @@ export class Beam {
     return this.#length;
   }
 
-  /** A row that is not nearer is of no use. */
+  /** Exclusive bound of useful distances. */
   get bound(): number {
     return this.#length < this.size ? Number.POSITIVE_INFINITY : this.distances[this.size - 1];
   }
@@ -85,14 +85,14 @@ export class Beam {
     this.#length = 0;
   }
 
-  /** Says how many rows were put in without it, in order. */
+  /** Sets the number of entries after a kernel wrote them in order. */
   setLength(length: number): void {
     this.#length = length;
   }
 
   /**
    * @param distance below the bound
-   * @returns the place of the row
+   * @returns the position of the row
    */
   add(distance: number, row: number): number {
     const [distances, rows] = [this.distances, this.rows];

@@ -1,58 +1,58 @@
 /**
- * The rows with the smallest distances, of all that are offered; rows of equal distance by their addresses. A row that is
- * offered twice with the same distance counts once: Lance 10 keeps two codes of an updated row in an index. Rows farther
- * away than the last of those found so far are passed over; the others are kept until there are twice as many as wanted,
- * and are sorted then.
+ * Collects the rows with the smallest distances; equal distances are ordered by address. A row offered twice
+ * with one distance counts once, since Lance 10 keeps two codes of an updated row in an index. Rows beyond
+ * the farthest wanted row are dropped. The others accumulate to twice the wanted number, then are sorted and
+ * cut.
  */
 
 import { enlarged } from "../../../bytes/growing.js";
 import { Beam } from "./nearestFirst.js";
 
-/** Minimum rows that are kept before they are sorted: of few, the farthest is known soon, and others are passed over. */
+/** Minimum number of rows before a cut, so that small searches soon know their farthest row. */
 const MIN_KEPT_ROWS = 64;
-/** Rows that there is room for at first. */
+/** Initial capacity. */
 const FIRST_ROWS = 2048;
-/** A place among the kept rows beside the bits of a distance, in one number. */
-const PLACES = 2 ** 20;
-/** Numbers that are put in order as they come, at most. */
+/** Bound of positions, which sort keys combine with distance bits. */
+const MAX_POSITIONS = 2 ** 20;
+/** Maximum count for an insertion sort. */
 const MOST_INSERTED = 128;
-/** Rows that can be wanted: twice as many have a place. */
-export const MAX_NEAREST = PLACES / 2;
+/** Maximum number of wanted rows, so that twice as many have positions. */
+export const MAX_NEAREST = MAX_POSITIONS / 2;
 
 /** Rows in order. */
-export interface FoundRows {
+export interface NearestRowList {
   readonly distances: Float32Array;
-  /** Pairs of words: the physical row, and the id of the fragment. */
+  /** Pairs of words: row offset, fragment id. */
   readonly addresses: Uint32Array;
 }
 
-/** The places of numbers, the smallest first; of equal ones, the first. None is NaN. */
+/** Returns the positions of the numbers in ascending order, stable. None may be NaN. */
 function ascending(numbers: Float32Array): Uint32Array {
-  const places = new Uint32Array(numbers.length);
-  if (numbers.length > PLACES) {
-    for (let position = 0; position < places.length; position++) places[position] = position;
-    return places.sort((a, b) => numbers[a] - numbers[b] || a - b);
+  const positions = new Uint32Array(numbers.length);
+  if (numbers.length > MAX_POSITIONS) {
+    for (let position = 0; position < positions.length; position++) positions[position] = position;
+    return positions.sort((a, b) => numbers[a] - numbers[b] || a - b);
   }
-  // Numbers that combine the order of the distance with its place sort many times faster than a comparison function.
+  // Keys of distance bits and position sort many times faster than a comparison function.
   const bits = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length);
   const keys = new Float64Array(bits.length);
   for (let slot = 0; slot < bits.length; slot++) {
     const order = bits[slot] < 0 ? ~bits[slot] >>> 0 : (bits[slot] | 0x8000_0000) >>> 0;
-    keys[slot] = order * PLACES + slot;
+    keys[slot] = order * MAX_POSITIONS + slot;
   }
   keys.sort();
-  for (let index = 0; index < keys.length; index++) places[index] = keys[index] % PLACES;
-  return places;
+  for (let index = 0; index < keys.length; index++) positions[index] = keys[index] % MAX_POSITIONS;
+  return positions;
 }
 
-/** The places of the smallest numbers, so many of them, in that order. */
+/** Returns the positions of the smallest `most` numbers in ascending order. */
 export function firstAscending(numbers: Float32Array, most: number): Uint32Array {
   if (most > MOST_INSERTED || 4 * most > numbers.length) return ascending(numbers).subarray(0, most);
   const first = new Beam(most);
   for (let position = 0; position < numbers.length; position++) {
     if (numbers[position] < first.bound) first.add(numbers[position], position);
   }
-  // Infinities are below no bound.
+  // The bound excludes infinities.
   return first.length < most ? ascending(numbers).subarray(0, most) : first.rows;
 }
 
@@ -64,7 +64,9 @@ export class NearestRows {
   #keptRows = 0;
   #farthest = Number.POSITIVE_INFINITY;
 
-  /** @param count number of rows that are wanted, from 1 to {@link MAX_NEAREST} */
+  /**
+   * @param count number of wanted rows, from 1 to {@link MAX_NEAREST}
+   */
   constructor(count: number) {
     this.#count = count;
     this.#mostKept = Math.max(MIN_KEPT_ROWS, 2 * count);
@@ -73,12 +75,12 @@ export class NearestRows {
     this.#addresses = new Uint32Array(2 * first);
   }
 
-  /** A row that is farther away is not among those wanted. */
+  /** Rows beyond this distance are not wanted. */
   get farthest(): number {
     return this.#farthest;
   }
 
-  /** Offers a row; its distance is a number. */
+  /** Offers a row. @param distance not NaN */
   add(distance: number, low: number, high: number): void {
     if (distance > this.#farthest) return;
     if (this.#keptRows === this.#distances.length) {
@@ -92,12 +94,12 @@ export class NearestRows {
     if (this.#keptRows === this.#mostKept) this.#cut();
   }
 
-  /** Makes what was offered so far tell which rows are too far away. */
-  settle(): void {
+  /** Updates {@link farthest} from all rows offered so far. */
+  updateFarthest(): void {
     if (this.#keptRows > this.#count) this.#cut();
   }
 
-  /** Sorts what is kept, and keeps the first rows. */
+  /** Sorts the rows and keeps the first. */
   #cut(): void {
     const { distances, addresses } = this.#sorted();
     const count = Math.min(this.#count, distances.length);
@@ -107,7 +109,7 @@ export class NearestRows {
     if (count === this.#count) this.#farthest = distances[count - 1];
   }
 
-  #sorted(): FoundRows {
+  #sorted(): NearestRowList {
     const count = this.#keptRows;
     const bits = new Int32Array(this.#distances.buffer, 0, count);
     const sorted = ascending(this.#distances.subarray(0, count));
@@ -122,10 +124,10 @@ export class NearestRows {
       }
       start = end;
     }
-    const places = sorted.subarray(0, rowCount);
+    const positions = sorted.subarray(0, rowCount);
     const distances = new Float32Array(rowCount);
     const addresses = new Uint32Array(2 * rowCount);
-    for (const [row, position] of places.entries()) {
+    for (const [row, position] of positions.entries()) {
       distances[row] = this.#distances[position];
       addresses[2 * row] = this.#addresses[2 * position];
       addresses[2 * row + 1] = this.#addresses[2 * position + 1];
@@ -138,8 +140,8 @@ export class NearestRows {
     return addresses[2 * a + 1] - addresses[2 * b + 1] || addresses[2 * a] - addresses[2 * b];
   }
 
-  /** The rows that are wanted, in order. */
-  finish(): FoundRows {
+  /** Returns the wanted rows in order. */
+  finish(): NearestRowList {
     this.#cut();
     const count = this.#keptRows;
     return {

@@ -1,6 +1,6 @@
 /**
- * Vectors whose distances from each other are measured: what building a graph does most. They lie in the memory of kernels
- * (spaceKernels.ts), of which several threads can have the same: each has a lane of its own in it.
+ * Vectors whose mutual distances graph construction measures. They lie in kernel memory (spaceKernels.ts),
+ * which threads can share: each has its own lane.
  */
 
 import { type Kernel, KernelUse, kernel, MAX_PAGES } from "../../../bytes/wasm/kernel.js";
@@ -16,77 +16,79 @@ import {
   SUMS,
 } from "./spaceKernels.js";
 
-/** Values of vectors. */
 export type SpaceValues = Float32Array | Uint8Array;
 
-/** Vectors of floats of 32 bits, or of integers of 8 bits; their distances by l2, or of floats by dot product. */
+/** Float32 vectors by l2 or dot product, or 8-bit integer vectors by l2. */
 export interface VectorSpace {
-  /** From now on, the lane that nobody else uses is another. */
+  /** Switches to a lane that no other thread uses. */
   useLane(lane: number): void;
-  /** Puts vectors in, one behind the other. */
+  /** Stores row-major vectors. */
   put(firstRow: number, values: SpaceValues): void;
-  /** Puts the distances of a vector from others, at most {@link MAX_ASKED}, into an array. */
+  /** Measures the distances of a vector from at most {@link MAX_ASKED} others. */
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void;
   /**
-   * Chooses of some vectors, the nearest to one first and at most {@link MAX_ASKED}, those that are not nearer to one that was
-   * chosen before. By l2, of vectors that are the same one is chosen, even where the one is the same too: it would be led to
-   * nothing else.
-   * @param distances from the one
-   * @param most of them
-   * @param places of those that are chosen are put in
-   * @returns how many are chosen
+   * Chooses rows in order of their distance from a base vector: those that are not nearer to a chosen row
+   * than to the base. By l2, one of several equal vectors is chosen even if they equal the base, which else
+   * would have no other link.
+   * @param rows at most {@link MAX_ASKED}, nearest first
+   * @param distances from the base
+   * @param most maximum number of chosen rows
+   * @param positions receives the positions of chosen rows
+   * @returns the number of chosen rows
    */
   choose(
     rows: Uint32Array,
     distances: Float64Array,
     count: number,
     most: number,
-    places: Uint32Array,
+    positions: Uint32Array,
   ): number;
 }
 
-/** Vectors, as threads can be told of them: in the memory of kernels, or for want of these one behind the other. */
+/** Vectors as passed to threads: in kernel memory, or row-major without kernels. */
 export interface SpaceMemory {
   readonly options: SpaceOptions;
   readonly lanes: number;
   readonly values: WebAssembly.Memory | SpaceValues;
-  /** Where in the memory of kernels other things may lie that belong to the vectors. */
-  readonly behind: number;
+  /** End of the vectors in kernel memory, after which other data may follow. */
+  readonly vectorsEnd: number;
 }
 
-/** The least distance by l2 of a vector from others that it lies apart from, of its distance from the one. */
+/** Returns the least l2 distance between vectors that lie apart, at this distance from the base. */
 export const apartBound = (distance: number): number => Math.max(distance, Number.MIN_VALUE);
 
-/** An empty kernel, to know whether the runtime compiles any. */
+/** An empty kernel, which compiles if any does. */
 const emptyKernel = new KernelUse(() => kernel(1, () => {}));
 
 /**
- * Room for vectors.
- * @param lanes of threads; one for none
- * @param moreBytes that other kernels need behind the vectors
+ * Allocates memory for vectors.
+ * @param lanes number of threads, at least 1
+ * @param moreBytes for other kernels, after the vectors
  * @param withKernel false only in tests
  */
 export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, withKernel = true): SpaceMemory {
-  const behind = lanes * LANE_BYTES + options.rowCount * rowBytesOf(options);
-  const both = Math.ceil((behind + moreBytes) / 65_536);
-  const pages = both <= MAX_PAGES ? both : Math.ceil(behind / 65_536);
+  const vectorsEnd = lanes * LANE_BYTES + options.rowCount * rowBytesOf(options);
+  const both = Math.ceil((vectorsEnd + moreBytes) / 65_536);
+  const pages = both <= MAX_PAGES ? both : Math.ceil(vectorsEnd / 65_536);
   const isShared = lanes > 1;
   if (withKernel && pages <= MAX_PAGES && emptyKernel.get() !== null) {
     try {
       const limits = { initial: pages, maximum: pages, shared: isShared };
-      return { options, lanes, values: new WebAssembly.Memory(limits), behind };
+      return { options, lanes, values: new WebAssembly.Memory(limits), vectorsEnd };
     } catch {
-      // There is no such memory, or no room for it.
+      // The memory is unsupported or exhausted.
     }
   }
   const { item, rowCount, dimension } = options;
   const byteLength = rowCount * dimension * (item === "float32" ? 4 : 1);
   const memory = isShared ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength);
   const values = item === "float32" ? new Float32Array(memory) : new Uint8Array(memory);
-  return { options, lanes, values, behind };
+  return { options, lanes, values, vectorsEnd };
 }
 
-/** @param lane that nobody else uses meanwhile */
+/**
+ * @param lane that no other thread uses
+ */
 export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   const { options, lanes, values } = memory;
   if (ArrayBuffer.isView(values)) return new PlainSpace(options, values);
@@ -96,12 +98,12 @@ export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   return new KernelSpace(options, measure, choose, lanes, lane);
 }
 
-/** The views of a lane. */
+/** Views of a lane. */
 interface Lane {
   readonly start: number;
   readonly addresses: Uint32Array;
   readonly sums: Float64Array;
-  /** How many were chosen, and their places. */
+  /** Number of chosen vectors, then their positions. */
   readonly chosen: Uint32Array;
 }
 
@@ -170,7 +172,7 @@ class KernelSpace implements VectorSpace {
     distances: Float64Array,
     count: number,
     most: number,
-    places: Uint32Array,
+    positions: Uint32Array,
   ): number {
     if (count === 0) return 0;
     const { start, sums, chosen } = this.#lane;
@@ -180,11 +182,11 @@ class KernelSpace implements VectorSpace {
       sums[index] = isByDot ? 1 - distances[index] : apartBound(distances[index]);
     this.#choose(count, most, start);
     const [chosenCount] = chosen;
-    places.set(chosen.subarray(1, 1 + chosenCount));
+    positions.set(chosen.subarray(1, 1 + chosenCount));
     return chosenCount;
   }
 
-  /** Puts the addresses of vectors into the lane. */
+  /** Writes vector addresses into the lane. */
   #ask(rows: Uint32Array, count: number): void {
     const { addresses } = this.#lane;
     const [rowBytes, vectors] = [this.#rowBytes, this.#vectors];
@@ -192,7 +194,7 @@ class KernelSpace implements VectorSpace {
   }
 }
 
-/** The same where there are no kernels, or the vectors need more memory than these can have. */
+/** A space without kernels, or beyond their memory. */
 class PlainSpace implements VectorSpace {
   readonly #options: SpaceOptions;
   readonly #values: SpaceValues;
@@ -218,31 +220,31 @@ class PlainSpace implements VectorSpace {
     distances: Float64Array,
     count: number,
     most: number,
-    places: Uint32Array,
+    positions: Uint32Array,
   ): number {
     let chosen = 0;
     for (let position = 0; position < count && chosen < most; position++) {
       const bound = this.#options.metric === "dot" ? distances[position] : apartBound(distances[position]);
       let isApart = true;
       for (let index = 0; index < chosen && isApart; index++) {
-        isApart = this.#distance(rows[position], rows[places[index]]) >= bound;
+        isApart = this.#distance(rows[position], rows[positions[index]]) >= bound;
       }
-      if (isApart) places[chosen++] = position;
+      if (isApart) positions[chosen++] = position;
     }
     return chosen;
   }
 
-  #distance(row: number, other: number): number {
+  #distance(row: number, target: number): number {
     const { dimension, metric } = this.#options;
     const values = this.#values;
-    const [own, from] = [row * dimension, other * dimension];
+    const [start, from] = [row * dimension, target * dimension];
     let sum = 0;
     if (metric === "dot") {
-      for (let index = 0; index < dimension; index++) sum += values[own + index] * values[from + index];
+      for (let index = 0; index < dimension; index++) sum += values[start + index] * values[from + index];
       return 1 - sum;
     }
     for (let index = 0; index < dimension; index++) {
-      const difference = values[own + index] - values[from + index];
+      const difference = values[start + index] - values[from + index];
       sum += difference * difference;
     }
     return sum;

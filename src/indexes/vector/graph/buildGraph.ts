@@ -1,10 +1,11 @@
 /**
- * Builds the graph of a partition (graphFiles.ts) as a hierarchical navigable small world (HNSW): each row is led to the rows
- * nearest to it that are there, those of them being preferred that lie in different directions, and these back to it. A row is
- * on level 0, and on each level above with a chance that falls by the same factor.
+ * Builds the graph of a partition (graphFiles.ts) as a hierarchical navigable small world (HNSW). Each new
+ * row is linked to its nearest rows, preferably in different directions, and those are linked back. Every row
+ * is on level 0; each level above has a row with a probability that falls by a constant factor.
  *
- * Several rows come at a time, few in proportion to those that are there, so that threads share the work (graphGrowth.ts): they
- * do not know of each other, and are led to others before any is led back. The graph is the same with any number of threads.
+ * Rows are added in small batches, so that threads share the work (graphGrowth.ts). Rows of a batch do not
+ * see each other, and all of them are linked before any is linked back. The graph is the same for any number
+ * of threads.
  */
 
 import { newKeys, seededNumbers } from "../codes/kmeans.js";
@@ -16,29 +17,29 @@ import {
   type GraphMemory,
   type LinkMemory,
   Links,
-  SHARES,
+  SHARDS,
   walkRoom,
 } from "./graphGrowth.js";
-import { listsBehind, walkBytes } from "./walkKernel.js";
+import { listsIn, walkBytes } from "./walkKernel.js";
 
-/** Levels of a graph, at most. */
+/** Maximum number of levels. */
 export const MAX_LEVELS = 7;
-/** Rows come at a time that are one of so many of those that are there. */
+/** A batch adds one row per this many rows of the graph. */
 const PART_AT_A_TIME = 100;
 
 export interface GraphSettings {
-  /** Rows that a row leads to, at most; twice as many on level 0. */
+  /** Maximum links of a row; twice as many on level 0. */
   readonly m: number;
-  /** Rows that are kept in sight while neighbours are searched for. */
+  /** Rows that a search for neighbours keeps. */
   readonly efConstruction: number;
   readonly seed: number;
 }
 
-/** The rows that those of a level lead to. */
+/** Links of some rows of a level. */
 export interface GraphLevel {
   /** Ascending. */
   readonly rows: Uint32Array;
-  /** Where the neighbours of each row begin, and the end of the last. */
+  /** First neighbour of each row, then the number of neighbours. */
   readonly starts: Uint32Array;
   readonly neighbours: Uint32Array;
   readonly distances: Float32Array;
@@ -70,8 +71,8 @@ export class BuiltGraph {
       upperLists[row] = lists;
       lists += height;
     }
-    const behind = listsBehind(vectors, walkRoom({ rowCount, m, efConstruction }));
-    const [ground, upper] = [linkMemory(rowCount, 2 * m, work, behind), linkMemory(lists, m, work)];
+    const groundLists = listsIn(vectors, walkRoom({ rowCount, m, efConstruction }));
+    const [ground, upper] = [linkMemory(rowCount, 2 * m, work, groundLists), linkMemory(lists, m, work)];
     this.#memory = {
       ...{ key: newKeys(1), vectors, rowCount, m, efConstruction },
       ...{ heights, upperLists, ground, upper },
@@ -83,7 +84,7 @@ export class BuiltGraph {
     this.#upper = new Links(upper);
   }
 
-  /** @param vectors have a lane for each of the work */
+  /** Builds a graph. @param vectors with a lane per thread */
   static async of(
     vectors: SpaceMemory,
     rowCount: number,
@@ -103,14 +104,12 @@ export class BuiltGraph {
     return this.#entryPoint;
   }
 
-  // ------------------------------------------------------------------------------------------------ building
-
-  /** Adds the next rows; returns the end of them. */
+  /** Adds a batch of rows and returns its end. */
   async #grow(start: number, work: VectorWork): Promise<number> {
     const [memory, entryPoint, heights] = [this.#memory, this.#entryPoint, this.#heights];
     const top = heights[entryPoint];
     const most = Math.min(this.#rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
-    // Those that rise above all others come alone: they are the way in for those that follow.
+    // A row above all others is added alone, because it becomes the entry point.
     let end = start + 1;
     if (heights[start] <= top) while (end < most && heights[end] <= top) end++;
     const { m, efConstruction, vectors } = memory;
@@ -120,14 +119,14 @@ export class BuiltGraph {
       task: GROW_GRAPH,
       rowCount: end - start,
       products,
-      inputOf: (from, to, lane) => ({ ...common, lane, start: start + from, end: start + to, shares: null }),
+      inputOf: (from, to, lane) => ({ ...common, lane, start: start + from, end: start + to, shards: null }),
       take: () => undefined,
     });
     await work.run({
       task: GROW_GRAPH,
-      rowCount: SHARES,
-      products: ((end - start) * 2 * m * m * vectors.options.dimension) / SHARES,
-      inputOf: (from, to, lane) => ({ ...common, lane, start, end, shares: { start: from, end: to } }),
+      rowCount: SHARDS,
+      products: ((end - start) * 2 * m * m * vectors.options.dimension) / SHARDS,
+      inputOf: (from, to, lane) => ({ ...common, lane, start, end, shards: { start: from, end: to } }),
       take: () => undefined,
     });
     if (heights[start] > top) this.#entryPoint = start;
@@ -142,16 +141,14 @@ export class BuiltGraph {
     return level === 0 ? row : this.#upperLists[row] + level - 1;
   }
 
-  // ------------------------------------------------------------------------------------------------- reading
-
-  /** Number of rows on each level. */
+  /** Returns the number of rows of each level. */
   levelCounts(): number[] {
     const counts = new Array<number>(MAX_LEVELS).fill(0);
     for (const height of this.#heights) for (let level = 0; level <= height; level++) counts[level]++;
     return counts;
   }
 
-  /** Levels in pieces of at most so many rows. */
+  /** Yields the levels in pieces of at most `most` rows. */
   *levels(most: number): Generator<GraphLevel> {
     for (let level = 0; level < MAX_LEVELS; level++) {
       const rows = new Uint32Array(most);
@@ -180,7 +177,7 @@ export class BuiltGraph {
   }
 }
 
-/** Bytes that a graph needs behind its vectors, so that kernels find its lists there. */
+/** Returns the bytes of a graph after its vectors, where kernels read its lists. */
 export const graphBytes = (
   rowCount: number,
   settings: Pick<GraphSettings, "m" | "efConstruction">,

@@ -1,17 +1,19 @@
 /**
- * The graphs of an index of a kind with HNSW, as they are read. In them every row of a partition leads to rows near it:
+ * Reads the graphs of an HNSW index, which link every row of a partition to rows near it:
  *
- *     index.idx        metadata: lance:hnsw   a list with a JSON text for each partition: {"entry_point", "level_offsets"}
- *                                lance:ivf    the model also has how many rows of this file each partition has
- *                      columns:  __vector_id  u32: number of a row in its partition
- *                                __neighbors  list<u32>: rows that it leads to, on the same level
+ *     index.idx        metadata: lance:hnsw   a list with a JSON text per partition: {"entry_point", "level_offsets"}
+ *                                lance:ivf    the model, with the number of rows of this file per partition
+ *                      columns:  __vector_id  u32: offset of the row in its partition
+ *                                __neighbors  list<u32>: linked rows on the same level
  *
- * Of a partition, level 0 comes first: all its rows in their order. Each level above has fewer of them, ascending;
- * `level_offsets` says where each begins, and the end of the last. A search begins at the entry point, a row of the highest.
+ * Level 0 of a partition comes first: all its rows in order. Each level above has fewer rows, ascending;
+ * `level_offsets` holds the start of each level and the end of the last. A search starts at the entry point,
+ * a row of the top level.
  *
- * Lance before 12 writes the entry point to every level above 0, but does not count it there. Each `level_offsets` entry is
- * then one row too small for each level between. Lance 12 reads such levels where `level_offsets` says, so a level begins
- * with rows of the level below it. We read them the same way, because another graph would give other answers.
+ * Lance before 12 writes the entry point to every level above 0, but does not count it there. Each
+ * `level_offsets` entry is then one row too small for each level between. Lance 12 reads such levels at
+ * `level_offsets`, so a level begins with rows of the level below it. This reader does the same, because
+ * another graph would give other answers.
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
@@ -24,32 +26,34 @@ export const VECTOR_ID_COLUMN = "__vector_id";
 export const NEIGHBOURS_COLUMN = "__neighbors";
 export const DISTANCES_COLUMN = "_distance";
 
-/** Bound on what a file may say. */
+/** Bound against corrupt files. */
 const MAX_LEVELS = 64;
-/** Greatest settings of graphs that are made; far more than is of use. */
+/** Maximum settings of new graphs, far beyond what is useful. */
 export const GRAPH_MAXIMA = { m: 2048, efConstruction: 10_000 } as const;
 
-/** Where the graph of one partition lies. */
-interface GraphPlace {
+/** Location of a partition's graph. */
+interface GraphLocation {
   readonly firstRow: number;
   readonly entryPoint: number;
-  /** First row of each level, and the end of the last, counted from the first. */
+  /** First row of each level from `firstRow` on, then the row count. */
   readonly levelStarts: readonly number[];
 }
 
-/** The graph of one partition. */
+/** Graph of a partition. */
 export interface Graph {
   readonly rowCount: number;
   readonly entryPoint: number;
   readonly levelCount: number;
-  /** The rows that a row leads to, in {@link targets}; `start` equals `end` for one that is not on the level. */
+  /**
+   * Sets the range of the row's neighbours in {@link targets}; an empty range if the row is not on the level.
+   */
   range(level: number, row: number, into: { start: number; end: number }): void;
   readonly targets: Uint32Array;
-  /** The same without what level 0 takes, in memory of its own. */
+  /** Returns a copy without level 0. */
   upperLevels(): Graph;
 }
 
-/** What indexes with graphs were made with. */
+/** Build settings of graphs. */
 export interface GraphParameters {
   readonly m?: number;
   readonly efConstruction?: number;
@@ -58,24 +62,25 @@ export interface GraphParameters {
 export class GraphFiles {
   readonly #files: IndexFiles;
   readonly #file: OpenIndexFile;
-  readonly #places: readonly GraphPlace[];
+  readonly #locations: readonly GraphLocation[];
   readonly parameters: GraphParameters;
 
   private constructor(
     files: IndexFiles,
     file: OpenIndexFile,
-    places: readonly GraphPlace[],
+    locations: readonly GraphLocation[],
     parameters: GraphParameters,
   ) {
     this.#files = files;
     this.#file = file;
-    this.#places = places;
+    this.#locations = locations;
     this.parameters = parameters;
   }
 
   /**
-   * @param starts first row of each partition in the file, and the end of the last
-   * @param rowCounts of the partitions
+   * Opens the graphs.
+   * @param starts first row of each partition in the file, then the row count
+   * @param rowCounts number of rows by partition
    * @throws CorruptFileError
    */
   static async open(
@@ -91,30 +96,30 @@ export class GraphFiles {
     const texts = Object.values(jsonMembers(file, file.text("lance:hnsw")));
     if (texts.length !== starts.length - 1) file.fail(`${texts.length} graphs of ${starts.length - 1}`);
     let parameters: GraphParameters = {};
-    const places = texts.map((text, partition): GraphPlace => {
-      // The reference writes an empty text for a partition without rows.
+    const locations = texts.map((text, partition): GraphLocation => {
+      // LanceDB writes an empty text for a partition without rows.
       if (rowCounts(partition) === 0)
         return { firstRow: starts[partition], entryPoint: 0, levelStarts: [0, 0] };
       const members = jsonMembers(file, typeof text === "string" ? text : null);
       const { m, ef_construction } = (members.params ?? {}) as Readonly<Record<string, unknown>>;
-      // Where a file says more than is of use, graphs are made as if it said nothing.
+      // Settings beyond the maxima fall back to the defaults.
       if (isUpTo(m, GRAPH_MAXIMA.m) && isUpTo(ef_construction, GRAPH_MAXIMA.efConstruction)) {
         parameters = { m, efConstruction: ef_construction };
       }
       const [firstRow, end] = [starts[partition], starts[partition + 1]];
-      return placeOf(file, members, firstRow, end - firstRow, rowCounts(partition));
+      return locationOf(file, members, firstRow, end - firstRow, rowCounts(partition));
     });
-    return new GraphFiles(files, file, places, parameters);
+    return new GraphFiles(files, file, locations, parameters);
   }
 
   /** Approximate bytes of memory. */
   get memoryWeight(): number {
-    return this.#places.length * 128;
+    return this.#locations.length * 128;
   }
 
-  /** @throws CorruptFileError */
+  /** Reads a graph. @throws CorruptFileError */
   async graph(partition: number, rowCount: number, signal: AbortSignal | undefined): Promise<Graph> {
-    const graph = this.#places[partition];
+    const graph = this.#locations[partition];
     const [ids, lists] = await Promise.all([
       this.#part(VECTOR_ID_COLUMN, partition, signal),
       this.#part(NEIGHBOURS_COLUMN, partition, signal),
@@ -123,7 +128,7 @@ export class GraphFiles {
   }
 
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
-    const { firstRow, levelStarts } = this.#places[partition];
+    const { firstRow, levelStarts } = this.#locations[partition];
     const span = { start: firstRow, end: firstRow + levelStarts[levelStarts.length - 1] };
     return this.#file.cachedSpan(this.#keyOf(column, partition), column, span, signal);
   }
@@ -132,7 +137,7 @@ export class GraphFiles {
     return `${this.#file.cacheKey}${column}|${partition}`;
   }
 
-  /** Lets go what is cached of a partition. */
+  /** Evicts a partition from the cache. */
   forget(partition: number): void {
     for (const column of [VECTOR_ID_COLUMN, NEIGHBOURS_COLUMN])
       this.#files.parts.delete(this.#keyOf(column, partition));
@@ -142,13 +147,13 @@ export class GraphFiles {
 const isUpTo = (value: unknown, most: number): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most;
 
-function placeOf(
+function locationOf(
   file: OpenIndexFile,
   { entry_point, level_offsets }: Readonly<Record<string, unknown>>,
   firstRow: number,
   graphRows: number,
   rowCount: number,
-): GraphPlace {
+): GraphLocation {
   const levelStarts = Array.isArray(level_offsets) ? (level_offsets as unknown[]) : [];
   const isAscending = levelStarts.every(
     (start, level) =>
@@ -174,13 +179,13 @@ function placeOf(
 
 function graphOf(
   file: OpenIndexFile,
-  { entryPoint, levelStarts }: GraphPlace,
+  { entryPoint, levelStarts }: GraphLocation,
   ids: Column,
   lists: Column,
   rowCount: number,
 ): Graph {
   if (lists.kind !== "list" || lists.validity !== null) return file.fail("a graph without lists");
-  // The type of the column was checked: its offsets have 32 bits.
+  // The column type is checked: its offsets have 32 bits.
   const offsets = lists.offsets as Int32Array;
   const targets = integerWords(lists.items, file.path);
   let sorted = sortedLevels.get(ids);
@@ -191,14 +196,14 @@ function graphOf(
   return graphIn({ rowCount, entryPoint, levelStarts, ...sorted, offsets, targets });
 }
 
-/** Levels as they lie in a file. */
+/** Levels as in the file. */
 interface Levels {
   readonly rowCount: number;
   readonly entryPoint: number;
   readonly levelStarts: readonly number[];
   /** Ascending on each level. */
   readonly ids: Uint32Array;
-  /** Rows of the file that the ids above level 0 have, counted from level 1; null where they are in the same order. */
+  /** File rows of the ids above level 0, relative to level 1; null if in the same order. */
   readonly upperRows: Uint32Array | null;
   readonly offsets: Int32Array;
   readonly targets: Uint32Array;
@@ -206,10 +211,10 @@ interface Levels {
 
 type SortedLevels = Pick<Levels, "ids" | "upperRows">;
 
-/** Levels by the column of their ids, which stays in the cache: searches ask for the same graph again and again. */
+/** Sorted levels by their cached id column, since searches repeat. */
 const sortedLevels = new WeakMap<Column, SortedLevels>();
 
-/** Brings the ids of each level above 0 into ascending order. Where a level has an id twice, its last row comes first. */
+/** Sorts the ids of each level above 0. Among equal ids, the last row comes first. */
 function sortLevels(ids: Uint32Array, levelStarts: readonly number[]): SortedLevels {
   if (areAscending(ids, levelStarts)) return { ids, upperRows: null };
   const first = levelStarts[1];

@@ -1,6 +1,6 @@
 /**
- * The steps by which a graph grows (buildGraph.ts), over memory that threads share. Rows that come at a time are first led to
- * others, which nobody notices yet, each by itself; then the others are led back to them, each by itself.
+ * Steps of HNSW construction (buildGraph.ts) over memory that threads share. A batch's rows are first linked
+ * to others, each on its own; then the others are linked back, each on its own.
  */
 
 import type { Task } from "../../../async/workerPool.js";
@@ -9,35 +9,37 @@ import { MAX_ASKED } from "../distance/spaceKernels.js";
 import { apartBound, openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
 import { type WalkRoom, Walks } from "./walkKernel.js";
 
-/** Lists of neighbours, as threads can be told of them. */
+/** Neighbour lists, as passed to threads. */
 export interface LinkMemory {
-  /** Neighbours that a list has room for. */
+  /** Capacity of a list. */
   readonly room: number;
-  /** List by list: how many neighbours it has, then their rows. */
+  /** Length of each list, then its rows. */
   readonly lists: Uint32Array;
   readonly distances: Float32Array;
-  /** How many neighbours of each list are known to lie apart from each other: they come first, and once there are any the
-   * list is full; they are in the order of their distances, and so are those behind them. */
+  /**
+   * Number of neighbours of each list that are known to lie apart from each other. They come first, and the
+   * list is full if there are any. They are sorted by distance, and so is the rest.
+   */
   readonly apart: Uint16Array;
 }
 
-/** A graph while it is built, as threads can be told of it. */
+/** A graph under construction, as passed to threads. */
 export interface GraphMemory {
-  /** Of integers that no other graph of this process has. */
+  /** Unique in this process. */
   readonly key: number;
   readonly vectors: SpaceMemory;
   readonly rowCount: number;
   readonly m: number;
   readonly efConstruction: number;
-  /** Levels above 0 that a row is on. */
+  /** Top level of each row. */
   readonly heights: Uint8Array;
-  /** Of rows above level 0: the list of level 1, behind which lie those of the levels above. */
+  /** First upper list of each row, of level 1; the levels above follow. */
   readonly upperLists: Uint32Array;
   readonly ground: LinkMemory;
   readonly upper: LinkMemory;
 }
 
-/** Lists of neighbours. */
+/** Accessor of neighbour lists. */
 export class Links {
   readonly room: number;
   readonly lists: Uint32Array;
@@ -51,7 +53,7 @@ export class Links {
     this.#apart = apart;
   }
 
-  /** Where the neighbours of a list begin. */
+  /** Returns the index of a list's first neighbour. */
   start(list: number): number {
     return list * (1 + this.room) + 1;
   }
@@ -80,7 +82,7 @@ export class Links {
     this.lists[list * (1 + this.room)] = 0;
   }
 
-  /** There must be room. */
+  /** Appends to a list that has room. */
   add(list: number, row: number, distance: number): void {
     this.put(list, this.lists[list * (1 + this.room)]++, row, distance);
   }
@@ -97,26 +99,26 @@ export class Links {
   }
 }
 
-/** Rows that are led to others, from one up to another exclusive, or led back to. */
+/** Rows `[start, end)` to link or link back. */
 export interface GraphStep {
   readonly memory: GraphMemory;
-  /** That nobody else uses meanwhile. */
+  /** Used by this thread only. */
   readonly lane: number;
   readonly entryPoint: number;
   readonly start: number;
   readonly end: number;
-  /** Which of {@link SHARES} equal parts of the rows is led back, from one up to another exclusive; null to lead to others. */
-  readonly shares: { readonly start: number; readonly end: number } | null;
+  /** Shards `[start, end)` of {@link SHARDS} to link back; null to link. */
+  readonly shards: { readonly start: number; readonly end: number } | null;
 }
 
-/** Parts of the rows that are led back by themselves. */
-export const SHARES = 64;
+/** Number of shards of the rows, linked back independently. */
+export const SHARDS = 64;
 
-/** Rows that are kept in sight at a time. */
+/** Returns the beam of a neighbour search. */
 const beamSize = ({ m, efConstruction }: Pick<GraphMemory, "m" | "efConstruction">): number =>
   Math.max(efConstruction, 2 * m);
 
-/** What walks on the lowest level need to know. */
+/** Returns the shape of walks on level 0. */
 export const walkRoom = (graph: Pick<GraphMemory, "rowCount" | "m" | "efConstruction">): WalkRoom => ({
   rowCount: graph.rowCount,
   room: 2 * graph.m,
@@ -125,16 +127,16 @@ export const walkRoom = (graph: Pick<GraphMemory, "rowCount" | "m" | "efConstruc
 
 export const GROW_GRAPH: Task<GraphStep, null> = {
   name: "growGraph",
-  run({ memory, lane, entryPoint, start, end, shares }) {
+  run({ memory, lane, entryPoint, start, end, shards }) {
     const growth = growthOf(memory, lane);
-    if (shares === null) for (let row = start; row < end; row++) growth.link(row, entryPoint);
-    else growth.linkBack(start, end, entryPoint, shares.start, shares.end);
+    if (shards === null) for (let row = start; row < end; row++) growth.link(row, entryPoint);
+    else growth.linkBack(start, end, entryPoint, shards.start, shards.end);
     return null;
   },
   memoryOf: () => [],
 };
 
-/** What a thread keeps between steps, of the graphs that it was asked for last. */
+/** State of the last few graphs of this thread. */
 const kept: GraphGrowth[] = [];
 const MOST_KEPT = 4;
 
@@ -149,9 +151,9 @@ function growthOf(memory: GraphMemory, lane: number): GraphGrowth {
   return growth;
 }
 
-/** A graph that is complete needs nothing to be kept in this thread. */
-export function forgetGraph(own: number): void {
-  const index = kept.findIndex(({ key }) => key === own);
+/** Drops this thread's state of a finished graph. */
+export function forgetGraph(graphKey: number): void {
+  const index = kept.findIndex(({ key }) => key === graphKey);
   if (index >= 0) kept.splice(index, 1);
 }
 
@@ -162,20 +164,20 @@ class GraphGrowth {
   readonly #ground: Links;
   readonly #upper: Links;
   readonly #beam: Beam;
-  /** Null where there are no kernels. */
+  /** Null without kernels. */
   readonly #walks: Walks | null;
-  /** By place in the beam: whether the row's neighbours were looked at. */
+  /** 1 if the neighbours of this beam entry were visited. */
   readonly #looked: Uint8Array;
-  /** By row: the number of the walk that has seen it last. Bytes, of which many stay near; they begin anew now and then. */
+  /** Last walk that saw each row. Bytes keep more of them in the CPU cache; the numbers restart at 255. */
   readonly #seen: Uint8Array;
   #walk = 0;
-  readonly #asked = new Uint32Array(MAX_ASKED);
+  readonly #targets = new Uint32Array(MAX_ASKED);
   readonly #measured = new Float64Array(MAX_ASKED);
   readonly #chosen: Uint32Array;
   readonly #chosenDistances: Float64Array;
-  /** Places of rows that lie apart from those before. */
-  readonly #places: Uint32Array;
-  /** How many of the chosen lie apart from those before. */
+  /** Beam positions of rows that lie apart from those before. */
+  readonly #positions: Uint32Array;
+  /** Number of chosen rows that lie apart. */
   #apart = 0;
 
   constructor(memory: GraphMemory, lane: number) {
@@ -191,7 +193,7 @@ class GraphGrowth {
     this.#seen = new Uint8Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
     this.#chosenDistances = new Float64Array(2 * m);
-    this.#places = new Uint32Array(2 * m);
+    this.#positions = new Uint32Array(2 * m);
   }
 
   get key(): number {
@@ -203,7 +205,7 @@ class GraphGrowth {
     this.#walks?.useLane(lane);
   }
 
-  /** Leads a row to those nearest to it. Only its own lists change. */
+  /** Links a row to its nearest rows. Changes only its own lists. */
   link(row: number, entryPoint: number): void {
     const { heights } = this.#memory;
     const [top, height] = [heights[entryPoint], heights[row]];
@@ -216,18 +218,18 @@ class GraphGrowth {
     }
   }
 
-  /** Leads rows of some shares back to those that lead to them. Only lists of these shares change. */
-  linkBack(start: number, end: number, entryPoint: number, firstShare: number, endShare: number): void {
+  /** Links rows of some shards back. Changes only lists of these shards. */
+  linkBack(start: number, end: number, entryPoint: number, firstShard: number, endShard: number): void {
     const { heights } = this.#memory;
     for (let row = start; row < end; row++) {
       for (let level = Math.min(heights[entryPoint], heights[row]); level >= 0; level--) {
         const [links, list] = [this.#links(level), this.#listOf(level, row)];
         const count = links.count(list);
         for (let position = 0; position < count; position++) {
-          const other = links.row(list, position);
-          const share = other % SHARES;
-          if (share < firstShare || share >= endShare) continue;
-          this.#linkBack(links, level, other, row, links.distance(list, position));
+          const neighbour = links.row(list, position);
+          const shard = neighbour % SHARDS;
+          if (shard < firstShard || shard >= endShard) continue;
+          this.#linkBack(links, level, neighbour, row, links.distance(list, position));
         }
       }
     }
@@ -249,11 +251,11 @@ class GraphGrowth {
     this.#walk++;
   }
 
-  /** Puts the neighbours of a row that this walk has not seen yet into `asked`, and measures them from another. */
+  /** Collects the unseen neighbours of row `of` in `#asked`, and measures their distances from row `from`. */
   #measureNeighbours(level: number, of: number, from: number): number {
     const links = this.#links(level);
     const list = this.#listOf(level, of);
-    const [rows, seen, asked, walk] = [links.lists, this.#seen, this.#asked, this.#walk];
+    const [rows, seen, targets, walk] = [links.lists, this.#seen, this.#targets, this.#walk];
     const start = links.start(list);
     const end = start + links.count(list);
     let count = 0;
@@ -261,19 +263,19 @@ class GraphGrowth {
       const row = rows[index];
       if (seen[row] === walk) continue;
       seen[row] = walk;
-      asked[count++] = row;
+      targets[count++] = row;
     }
-    this.#space.measure(from, asked, count, this.#measured);
+    this.#space.measure(from, targets, count, this.#measured);
     return count;
   }
 
-  #distance(row: number, other: number): number {
-    this.#asked[0] = other;
-    this.#space.measure(row, this.#asked, 1, this.#measured);
+  #distance(row: number, target: number): number {
+    this.#targets[0] = target;
+    this.#space.measure(row, this.#targets, 1, this.#measured);
     return this.#measured[0];
   }
 
-  /** The row of a level that is nearest as far as neighbours lead. */
+  /** Walks greedily to the nearest row of a level. */
   #nearestOn(level: number, row: number, start: number): number {
     this.#beginWalk();
     let nearest = start;
@@ -283,20 +285,20 @@ class GraphGrowth {
       const count = this.#measureNeighbours(level, nearest, row);
       for (let index = 0; index < count; index++) {
         if (this.#measured[index] < least) {
-          [least, nearest, isNearer] = [this.#measured[index], this.#asked[index], true];
+          [least, nearest, isNearer] = [this.#measured[index], this.#targets[index], true];
         }
       }
     }
     return nearest;
   }
 
-  /** Fills the beam with the rows of a level that are nearest to one. */
+  /** Fills the beam with the nearest rows of a level. */
   #search(level: number, row: number, start: number): void {
     if (level === 0 && this.#walks !== null) {
       this.#walks.go(row, start, this.#distance(row, start), this.#beam);
       return;
     }
-    const [beam, looked, asked, measured] = [this.#beam, this.#looked, this.#asked, this.#measured];
+    const [beam, looked, targets, measured] = [this.#beam, this.#looked, this.#targets, this.#measured];
     this.#beginWalk();
     beam.clear();
     beam.add(this.#distance(row, start), start);
@@ -314,7 +316,7 @@ class GraphGrowth {
       for (let index = 0; index < count; index++) {
         if (!(measured[index] < bound)) continue;
         const end = Math.min(beam.length, beam.size - 1);
-        const to = beam.add(measured[index], asked[index]);
+        const to = beam.add(measured[index], targets[index]);
         bound = beam.bound;
         looked.copyWithin(to + 1, to, end);
         looked[to] = 0;
@@ -324,7 +326,7 @@ class GraphGrowth {
     }
   }
 
-  /** Chooses neighbours of a row among those in the beam, which do not lead back yet. */
+  /** Chooses neighbours of a row from the beam. They do not link back yet. */
   #link(level: number, row: number): void {
     const beam = this.#beam;
     const count = this.#choose(beam.rows, beam.distances, beam.length, this.#m);
@@ -344,7 +346,7 @@ class GraphGrowth {
     if (!this.#putAmong(links, list, to, distance)) this.#chooseAnew(links, list, to, distance);
   }
 
-  /** Chooses the neighbours of a full list, and of one more, anew. */
+  /** Rebuilds a full list with one more candidate. */
   #chooseAnew(links: Links, list: number, to: number, distance: number): void {
     const [beam, count] = [this.#beam, links.count(list)];
     beam.clear();
@@ -361,16 +363,16 @@ class GraphGrowth {
   }
 
   /**
-   * Puts a row into a full list of which it is known what lies apart: only from these has it to be measured. What would be
-   * chosen anew is the same.
-   * @returns false, and nothing done, where that is not known, or where one that lay apart would not any more
+   * Inserts a row into a full list whose apart neighbours are known, with the same result as a rebuild. It
+   * measures distances from these neighbours only.
+   * @returns false without a change if they are unknown, or one of them would no longer lie apart
    */
   #putAmong(links: Links, list: number, to: number, distance: number): boolean {
     const [{ room }, apart, measured] = [links, links.apart(list), this.#measured];
     if (apart === 0) return false;
     const start = links.start(list);
-    this.#asked.set(links.lists.subarray(start, start + apart));
-    this.#space.measure(to, this.#asked, apart, measured);
+    this.#targets.set(links.lists.subarray(start, start + apart));
+    this.#space.measure(to, this.#targets, apart, measured);
     const bound = this.#memory.vectors.options.metric === "dot" ? distance : apartBound(distance);
     let before = 0;
     for (; before < apart && links.distance(list, before) <= distance; before++) {
@@ -382,14 +384,14 @@ class GraphGrowth {
       if (measured[position] < links.distance(list, position)) return false;
     }
     if (before === room) return true;
-    // The farthest goes of those that do not lie apart, or where all do, of these.
+    // The farthest neighbour that does not lie apart is dropped, or the farthest of all.
     this.#moveUp(links, list, before, room - 1);
     links.put(list, before, to, distance);
     links.setApart(list, Math.min(room, apart + 1));
     return true;
   }
 
-  /** Puts a row among those of a full list that do not lie apart, of which the farthest goes. */
+  /** Inserts a row among the neighbours of a full list that do not lie apart, and drops the farthest. */
   #putBetween(links: Links, list: number, apart: number, to: number, distance: number): void {
     const last = links.room - 1;
     if (last < apart || links.distance(list, last) <= distance) return;
@@ -399,7 +401,7 @@ class GraphGrowth {
     links.put(list, position, to, distance);
   }
 
-  /** Makes room in a list for one more, in place of its last. */
+  /** Shifts neighbours by one over the last. */
   #moveUp(links: Links, list: number, from: number, last: number): void {
     for (let position = last; position > from; position--) {
       links.put(list, position, links.row(list, position - 1), links.distance(list, position - 1));
@@ -407,23 +409,23 @@ class GraphGrowth {
   }
 
   /**
-   * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there. Where
-   * fewer than wanted are left, the nearest of the others fill up.
-   * @returns how many were chosen
+   * Chooses the nearest rows, without those that are nearer to a chosen row, since that row links to them.
+   * Fills up with the nearest of the others.
+   * @returns the number of chosen rows
    */
   #choose(rows: Uint32Array, distances: Float64Array, length: number, most: number): number {
-    const [chosen, places] = [this.#chosen, this.#places];
-    // What lies behind so many is not apart from all of them.
-    const apart = this.#space.choose(rows, distances, Math.min(length, MAX_ASKED), most, places);
+    const [chosen, positions] = [this.#chosen, this.#positions];
+    // Only the first rows can lie apart.
+    const apart = this.#space.choose(rows, distances, Math.min(length, MAX_ASKED), most, positions);
     this.#apart = apart;
     let count = 0;
     const take = (position: number): void => {
       chosen[count] = rows[position];
       this.#chosenDistances[count++] = distances[position];
     };
-    for (let index = 0; index < apart; index++) take(places[index]);
+    for (let index = 0; index < apart; index++) take(positions[index]);
     for (let position = 0, slot = 0; position < length && count < most; position++) {
-      if (slot < apart && places[slot] === position) slot++;
+      if (slot < apart && positions[slot] === position) slot++;
       else take(position);
     }
     return count;

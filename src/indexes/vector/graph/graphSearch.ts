@@ -1,6 +1,6 @@
 /**
- * Searches the graph of a partition: from the entry point down through the levels to the row that is nearest there, and on
- * level 0 on from the nearest rows found so far, for as long as these lead to nearer ones.
+ * Searches the graph of a partition. It descends from the entry point to the nearest row of level 1, then
+ * expands the nearest rows of level 0 while these lead to nearer ones.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -8,63 +8,66 @@ import type { MeasureRows } from "../codes/codes.js";
 import { Beam, NearestFirst } from "../distance/nearestFirst.js";
 import type { Graph } from "./graphFiles.js";
 
-/** Rows whose neighbours are looked at before other work on the thread may have its turn. */
+/** Expanded rows between yields. */
 const STEP_ROWS = 64;
-/** Where so large a part of the rows was looked at, comparing all of them is quicker. */
+/** Fraction of visited rows beyond which a full comparison is faster. */
 export const MOST_OF_ROWS = 1 / 4;
 
-/** A graph, and how far its rows are from what is searched for. */
+/** A graph with distances from the query. */
 export interface MeasuredGraph {
   readonly graph: Graph;
   readonly measure: MeasureRows;
-  /** @param row that is not there */
+  /**
+   * @param row neighbour that does not exist
+   */
   fail(row: number): never;
 }
 
 export interface GraphQuery extends MeasuredGraph {
-  /** Rows that are kept in sight. */
+  /** Number of rows that the search keeps. */
   readonly beam: number;
-  /** Whether a row may be found. */
+  /** True if the search may return the row. */
   accepts(row: number, distance: number): boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The nearest rows that are accepted, as many as the beam has.
- * @returns null where the graph does not lead to so many, or not soon: where few rows are accepted, or parts of it can't be
- *   reached
+ * Returns the nearest accepted rows, as many as the beam holds.
+ * @returns null if the graph does not lead to enough rows, or not soon: few rows are accepted, or parts of
+ *   the graph are disconnected
  */
 export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
   const { graph, accepts, signal } = query;
-  const found = new Beam(Math.min(query.beam, graph.rowCount));
-  const toLookAt = new NearestFirst();
-  const near = new Neighbours(query);
+  const nearest = new Beam(Math.min(query.beam, graph.rowCount));
+  const queue = new NearestFirst();
+  const neighbours = new Neighbours(query);
   const offer = (row: number, distance: number): void => {
-    if (!(distance < found.bound)) return;
-    toLookAt.add(distance, row);
-    if (accepts(row, distance)) found.add(distance, row);
+    if (!(distance < nearest.bound)) return;
+    queue.add(distance, row);
+    if (accepts(row, distance)) nearest.add(distance, row);
   };
-  const first = near.descend();
-  near.see(first.row);
+  const first = neighbours.descend();
+  neighbours.see(first.row);
   offer(first.row, first.distance);
-  for (let looked = 0; toLookAt.length > 0; looked++) {
-    if (toLookAt.nearest > found.bound) break;
-    if (found.length < found.size && near.seenRows > graph.rowCount * MOST_OF_ROWS) return null;
-    near.load(0, toLookAt.take(), true);
-    for (let index = 0; index < near.count; index++) offer(near.rows[index], near.distances[index]);
-    if (looked % STEP_ROWS === 0) {
+  for (let expanded = 0; queue.length > 0; expanded++) {
+    if (queue.nearest > nearest.bound) break;
+    if (nearest.length < nearest.size && neighbours.seenRows > graph.rowCount * MOST_OF_ROWS) return null;
+    neighbours.load(0, queue.take(), true);
+    for (let index = 0; index < neighbours.count; index++)
+      offer(neighbours.rows[index], neighbours.distances[index]);
+    if (expanded % STEP_ROWS === 0) {
       signal?.throwIfAborted();
       await yieldToEventLoop();
     }
   }
-  return found.length < found.size ? null : found;
+  return nearest.length < nearest.size ? null : nearest;
 }
 
-/** The row of level 0 where a search begins, with its distance. */
+/** Returns the start row of a search on level 0 and its distance. */
 export const descend = (graph: MeasuredGraph): { row: number; distance: number } =>
   new Neighbours(graph).descend();
 
-/** The neighbours of a row with their distances, all of which are measured at once. */
+/** Neighbours of a row and their distances, measured together. */
 class Neighbours {
   readonly #query: MeasuredGraph;
   readonly #seen: Uint8Array;
@@ -72,7 +75,7 @@ class Neighbours {
   rows = new Uint32Array(64);
   distances = new Float64Array(64);
   count = 0;
-  /** How many were seen so far. */
+  /** Number of rows seen. */
   seenRows = 0;
 
   constructor(query: MeasuredGraph) {
@@ -80,7 +83,9 @@ class Neighbours {
     this.#seen = new Uint8Array(Math.ceil(query.graph.rowCount / 8));
   }
 
-  /** @returns false where it was seen before */
+  /**
+   * @returns false if the row was seen before
+   */
   see(row: number): boolean {
     const [byte, bit] = [row >>> 3, 1 << (row & 7)];
     if ((this.#seen[byte] & bit) !== 0) return false;
@@ -89,8 +94,10 @@ class Neighbours {
     return true;
   }
 
-  /** @param areNew whether those that were seen before are left out */
-  load(level: number, of: number, areNew: boolean): void {
+  /**
+   * @param onlyNew true to skip rows seen before
+   */
+  load(level: number, of: number, onlyNew: boolean): void {
     const { graph, measure, fail } = this.#query;
     const range = this.#range;
     graph.range(level, of, range);
@@ -102,13 +109,13 @@ class Neighbours {
     for (let index = range.start; index < range.end; index++) {
       const row = graph.targets[index];
       if (row >= graph.rowCount) fail(row);
-      if (!areNew || this.see(row)) this.rows[count++] = row;
+      if (!onlyNew || this.see(row)) this.rows[count++] = row;
     }
     measure(this.rows, count, this.distances);
     this.count = count;
   }
 
-  /** The row of level 0 to begin with. */
+  /** Returns the start row on level 0 and its distance. */
   descend(): { row: number; distance: number } {
     const { graph, measure } = this.#query;
     let row = graph.entryPoint;

@@ -1,6 +1,6 @@
 /**
- * The graph of a partition of codes of SQ as walks by a kernel need it (walkKernel.ts): its codes, and what its rows lead to on
- * level 0, in the memory of the kernel. Behind the codes there is room for one more, that of the vector which is searched for.
+ * Graph of a partition with SQ codes, packed for the walk kernel (walkKernel.ts). The kernel memory holds the
+ * codes and the links of level 0. One more slot after the codes holds the query.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -11,19 +11,19 @@ import { MAX_ASKED, rowBytesOf, type SpaceOptions } from "../distance/spaceKerne
 import { openSpace, type SpaceMemory, spaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
 import type { Graph } from "./graphFiles.js";
 import { descend, MOST_OF_ROWS } from "./graphSearch.js";
-import { listsBehind, type WalkRoom, Walks, walkBytes } from "./walkKernel.js";
+import { listsIn, type WalkRoom, Walks, walkBytes } from "./walkKernel.js";
 
-/** Rows that a walk keeps in sight, at most. */
+/** Maximum beam. */
 const MOST_IN_SIGHT = 1024;
-/** Where rows lead to more others, most of the room would be empty. */
+/** Maximum number of neighbours; longer lists would waste memory. */
 const MOST_NEIGHBOURS = 512;
-/** Memory of a kernel comes in whole pages and takes a while to get: smaller graphs do without. */
+/** Minimum number of rows: kernel memory comes in pages and is slow to allocate. */
 const LEAST_ROWS = 1024;
-/** What is more would push out most of what else is cached. */
+/** Maximum bytes; more would evict most of the cache. */
 const MOST_BYTES = 256 * 1024 * 1024;
-/** Rows that are put in at once. */
+/** Rows packed between yields. */
 const PIECE_ROWS = 4096;
-/** Bytes of codes that a walk looks at before other work on the thread may have its turn. */
+/** Bytes of codes visited between yields. */
 const STEP_BYTES = 4 * 1024 * 1024;
 
 export class PackedGraph implements KernelPart {
@@ -32,9 +32,9 @@ export class PackedGraph implements KernelPart {
   readonly #upper: Graph;
   readonly #space: VectorSpace;
   readonly #walks: Walks;
-  /** Rows whose neighbours are looked at by one call of the kernel. */
+  /** Rows expanded per kernel call. */
   readonly #stepRows: number;
-  /** A walk that rests keeps its state in the memory. */
+  /** True while a suspended walk keeps its state in the memory. */
   #isWalking = false;
 
   readonly #fail: (row: number) => never;
@@ -56,9 +56,10 @@ export class PackedGraph implements KernelPart {
   }
 
   /**
-   * @param codes of all rows, each of as many bytes as there are dimensions
-   * @param fail for a row that is not there
-   * @returns null where there are no kernels, or the graph is too small or too large
+   * Packs a graph.
+   * @param codes of all rows, one byte per dimension
+   * @param fail throws for a neighbour that does not exist
+   * @returns null without kernels, or if the graph is too small or too large
    */
   static async pack(
     graph: Graph,
@@ -75,7 +76,7 @@ export class PackedGraph implements KernelPart {
     const bytes = options.rowCount * rowBytesOf(options) + walkBytes(walk, 1);
     if (bytes > MOST_BYTES) return null;
     const memory = spaceMemory(options, 1, walkBytes(walk, 1));
-    const lists = listsBehind(memory, walk);
+    const lists = listsIn(memory, walk);
     const walks = Walks.open(memory, walk);
     if (lists === null || walks === null) return null;
     walks.useLane(0);
@@ -101,9 +102,8 @@ export class PackedGraph implements KernelPart {
   }
 
   /**
-   * The rows that are nearest to a code, with the squares of their distances in steps.
-   * @param size how many
-   * @returns null where the graph does not lead to so many, they are too many for a walk, or another walk is under way
+   * Returns the nearest rows to a code, with squared distances in quantization steps.
+   * @returns null if the graph does not lead to enough rows, `size` exceeds the beam, or another walk runs
    */
   async nearest(code: Uint8Array, size: number, signal: AbortSignal | undefined): Promise<Beam | null> {
     const { rowCount } = this.#upper;
@@ -111,7 +111,7 @@ export class PackedGraph implements KernelPart {
     const beam = new Beam(size);
     this.#isWalking = true;
     try {
-      // Its row is the one behind all others.
+      // The query's slot follows all rows.
       this.#space.put(rowCount, code);
       const measure = this.#measure;
       const { row, distance } = descend({ graph: this.#upper, measure, fail: this.#fail });
@@ -126,17 +126,17 @@ export class PackedGraph implements KernelPart {
     return beam.length < beam.size ? null : beam;
   }
 
-  /** Puts the distances of rows from the code that is searched for into an array. */
+  /** Measures distances of rows from the query. */
   readonly #measure: MeasureRows = (rows, count, distances) => {
-    const own = this.#upper.rowCount;
+    const queryRow = this.#upper.rowCount;
     for (let start = 0; start < count; start += MAX_ASKED) {
       const end = Math.min(count, start + MAX_ASKED);
-      this.#space.measure(own, rows.subarray(start, end), end - start, distances.subarray(start, end));
+      this.#space.measure(queryRow, rows.subarray(start, end), end - start, distances.subarray(start, end));
     }
   };
 }
 
-/** How many rows a row leads to on level 0, at most. */
+/** Returns the longest neighbour list of level 0. */
 async function longestList(graph: Graph, signal: AbortSignal | undefined): Promise<number> {
   const range = { start: 0, end: 0 };
   let longest = 0;

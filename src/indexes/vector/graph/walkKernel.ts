@@ -53,10 +53,10 @@ const laneBytes = (walk: WalkRoom): number => seenOffset(walk) + aligned(walk.ro
 export const walkBytes = (walk: WalkRoom, lanes: number): number =>
   64 + listBytes(walk) + lanes * laneBytes(walk);
 
-const listsStart = ({ behind }: SpaceMemory): number => aligned(behind);
+const listsStart = ({ vectorsEnd }: SpaceMemory): number => aligned(vectorsEnd);
 
 /** The lists of neighbours in the memory of vectors; null if it has none because there are no kernels. */
-export function listsBehind({ values, ...memory }: SpaceMemory, walk: WalkRoom): Uint32Array | null {
+export function listsIn({ values, ...memory }: SpaceMemory, walk: WalkRoom): Uint32Array | null {
   if (ArrayBuffer.isView(values)) return null;
   const { buffer } = values;
   const start = listsStart({ values, ...memory });
@@ -97,7 +97,7 @@ export class Walks {
   /** Null without kernels. */
   static open(memory: SpaceMemory, walk: WalkRoom): Walks | null {
     const { values, options } = memory;
-    if (ArrayBuffer.isView(values) || listsBehind(memory, walk) === null) return null;
+    if (ArrayBuffer.isView(values) || listsIn(memory, walk) === null) return null;
     const compiled = walkKernel(options, values);
     return compiled && new Walks(memory, values, walk, compiled.run);
   }

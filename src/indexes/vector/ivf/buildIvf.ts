@@ -1,6 +1,6 @@
 /**
- * Builds the files of an index on vectors (ivfFiles.ts): centroids, and what codes are made with, are trained on a sample, then
- * every row is put into the partition of its nearest centroid and encoded.
+ * Builds the files of a vector index (ivfFiles.ts). It trains centroids and the code model on a sample, then
+ * assigns each row to the partition of its nearest centroid and encodes it.
  */
 
 import { InvalidInputError } from "../../../errors.js";
@@ -20,22 +20,23 @@ import { VectorWork } from "../codes/vectorWork.js";
 import { centroidMetric, METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
 import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
-/** Rows of a partition where nobody says how many. */
+/** Default number of rows of a partition. */
 const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192 } as const;
-/** The same where partitions have graphs: these are quicker the fewer they are. */
+/** The default for partitions with graphs, which are faster the fewer they are. */
 const GRAPH_ROWS = 2 ** 20;
-/** Partitions where nobody says how many, at most. */
+/** Maximum default number of partitions. */
 const MAX_DEFAULT_PARTITIONS = 4096;
-/** Vectors of the sample for each partition. */
+/** Sample vectors per partition. */
 const SAMPLE_RATE = 256;
-/** Bytes of a sample, at most. */
+/** Maximum bytes of a sample. */
 const SAMPLE_BYTES = 2 ** 28;
 const MAX_ROUNDS = 50;
 const SEED = 42;
 
 /**
- * @param rows may be gone through more than once
- * @throws InvalidInputError where no row has a vector
+ * Builds an index.
+ * @param rows iterable more than once
+ * @throws InvalidInputError if no row has a vector
  */
 export async function buildIvf(
   kind: VectorKindName,
@@ -47,7 +48,7 @@ export async function buildIvf(
   const dimension = numbersPerVector(indexed);
   const { sampleRate = SAMPLE_RATE, maxIterations = MAX_ROUNDS } = parameters;
   const wanted = partitionCount(kind, parameters, target.rowCount);
-  // Bounds and codewords are trained on it too.
+  // The code model trains on the sample too.
   const sampleRows = Math.max(sampleRate * wanted, codeKindOf(kind) === "FLAT" ? 0 : SAMPLE_RATE * 256);
   const most = Math.max(wanted, Math.min(sampleRows, Math.floor(SAMPLE_BYTES / (4 * dimension))));
   const sample = await sampleVectors(indexed, rows, most, SEED);
@@ -61,14 +62,16 @@ export async function buildIvf(
     seed: SEED,
   };
   const trained = await trainCentroids(sample, { ...options, work, signal });
-  // A centroid of bits is made of those that most of its vectors have.
+  // Each bit of a binary centroid is the majority of its vectors.
   const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;
   const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
   return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
 }
 
-/** @throws InvalidInputError for a column without vectors */
+/**
+ * @throws InvalidInputError for a column without vectors
+ */
 function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
   const { type } = field;
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;

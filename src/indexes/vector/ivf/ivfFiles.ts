@@ -1,15 +1,15 @@
 /**
- * The files of an index on vectors, as they are read. Each row is in the partition whose centroid is nearest:
+ * Reads the files of a vector index. Each row is in the partition of its nearest centroid:
  *
  *     index.idx        metadata: lance:index  {"type", "distance_type"}
  *                                lance:ivf    number of a global buffer: the model with the centroids
- *     auxiliary.idx    metadata: lance:ivf         number of a global buffer: the model with the lengths of the partitions
+ *     auxiliary.idx    metadata: lance:ivf         number of a global buffer: the model with the partition lengths
  *                                storage_metadata  a list with a JSON text: how vectors are encoded
  *                      columns:  _rowid            u64
  *                                flat | __pq_code | __sq_code    fixed-size lists: the vectors, or their codes
  *
- * The rows of a partition follow each other, partition by partition. By cosine, vectors are stored with the length 1. Of kinds
- * with HNSW, index.idx has the graphs besides (graphFiles.ts).
+ * The rows are contiguous by partition. Cosine indexes store vectors of length 1. In HNSW kinds, index.idx
+ * also holds the graphs (graphFiles.ts).
  */
 
 import { UnsupportedError } from "../../../errors.js";
@@ -27,29 +27,30 @@ export const INDEX_FILE = "index.idx";
 export const AUXILIARY_FILE = "auxiliary.idx";
 export const ROW_ID_COLUMN = "_rowid";
 
-/** Bound on what a file may say. */
+/** Bound against corrupt files. */
 const MAX_PARTITIONS = 2 ** 24;
 
-/** What the files hold. */
+/** Contents of the files. */
 export interface IvfFiles {
   readonly kind: VectorKindName;
   readonly metric: Metric;
   readonly item: VectorItem;
   readonly dimension: number;
-  /** One behind the other. */
+  /** Row-major. */
   readonly centroids: TensorNumbers;
-  /** First row of each partition, and the end of the last. */
+  /** First row of each partition, then the row count. */
   readonly starts: Float64Array;
-  /** Row ids, and codes. */
+  /** File of the row ids and codes. */
   readonly rows: OpenIndexFile;
   readonly codes: Codes;
-  /** Null for kinds without. */
+  /** Null for kinds without graphs. */
   readonly graphs: GraphFiles | null;
 }
 
 /**
- * @param field the column of vectors
- * @throws CorruptFileError; UnsupportedError for kinds that are not searched
+ * Opens the files.
+ * @param field the vector column
+ * @throws CorruptFileError; UnsupportedError for kinds that this release cannot search
  */
 export async function openIvfFiles(files: IndexFiles, { type }: TableField): Promise<IvfFiles> {
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
@@ -115,7 +116,7 @@ function startsOf({ offsets, lengths }: IvfModel, file: OpenIndexFile): Float64A
   if (lengths.length > MAX_PARTITIONS) file.fail(`${lengths.length} partitions`);
   const starts = new Float64Array(lengths.length + 1);
   for (const [partition, length] of lengths.entries()) {
-    // Of an empty partition the offset may be anything.
+    // The offset of an empty partition has no meaning.
     if (offsets.length > 0 && length > 0 && offsets[partition] !== starts[partition]) {
       file.fail(`partition ${partition} begins at row ${offsets[partition]}, not ${starts[partition]}`);
     }

@@ -1,6 +1,6 @@
 /**
- * One open segment of an index on vectors, searched partition by partition: each partition once for all vectors of a search
- * that probe it. Partitions that were read are cached.
+ * One open segment of a vector index. A search visits each partition once for all of its vectors that probe
+ * it. Partitions are cached.
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
@@ -17,63 +17,66 @@ import type { Metric, VectorItem } from "../distance/metric.js";
 import { firstAscending, type NearestRows } from "../distance/nearestRows.js";
 import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
-import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
+import { PartitionSketch, prepareSketches, type SketchSearch } from "../sketches/partitionSketch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { offerAll, offerNearest } from "./offeredRows.js";
 import { PartitionRadii } from "./partitionRadii.js";
 import { probedPartitions } from "./probes.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
-/** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
+/** Default beam of a graph search, per wanted row. */
 const BEAM_FACTOR = 1.5;
-/** Searches of a partition after which its graph is packed for kernels. */
-const ASKED_BEFORE_PACKED = 4;
-/** The same after which its vectors are sketched, which takes a few times as long as to compare them. */
-const ASKED_BEFORE_SKETCHED = 2;
-/** Vectors of a search that are answered together: look-up tables of all of them are in memory. */
+/** Searches of a partition before its graph is packed for the kernel. */
+const SEARCHES_BEFORE_PACKING = 4;
+/** Searches of a partition before its vectors are sketched, which costs a few comparisons of all of them. */
+const SEARCHES_BEFORE_SKETCHING = 2;
+/** Maximum number of query vectors per round, whose look-up tables are in memory. */
 const QUERIES_AT_ONCE = 64;
-/** Bytes of centroids that are compared before other work on the thread has its turn; several vectors count as often. */
+/** Centroid bytes compared between yields, times query vectors. */
 const CENTROID_BYTES = 2 ** 22;
-/** What is cached of a partition of which nothing can be made for kernels, so that nobody tries again soon. */
+/** Cached in place of a part that cannot be made, so that no search retries soon. */
 const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
-/** Rows that are read at once where all are. */
+/** Rows per read of a full scan. */
 const PIECE_ROWS = 8192;
-/** Largest float of 32 bits, as which distances are told. */
+/** Largest float32, the type of returned distances. */
 const MOST_DISTANCE = 2 ** 128 - 2 ** 104;
 
-/** For distances of the rows of a partition. */
+/** Distances of a partition's rows. */
 const scratch = new ScratchMemory(2 ** 20);
 
 export interface IvfSearch {
-  /** The vectors to search for. */
+  /** Query vectors. */
   readonly queries: readonly Float64Array[];
-  /** Partitions that are looked into. */
+  /** Minimum number of partitions to probe. */
   readonly leastProbes: number;
-  /** Partitions that are looked into where fewer rows than wanted were found. */
+  /** Maximum number of partitions to probe while rows are missing. */
   readonly mostProbes: number;
-  /** Rows that are wanted of each vector. */
+  /** Wanted rows per query vector. */
   readonly wantedRows: number;
-  /** Rows that a walk through a graph keeps in sight; undefined for half as many again as are wanted. */
+  /** Rows that a graph search keeps; default: half more than wanted. */
   readonly beam?: number;
   readonly lowerBound: number;
-  /** Distances are below it; NaN for no bound: an infinite distance is below none. */
+  /** Exclusive upper bound of distances; NaN for none, which also admits infinity. */
   readonly upperBound: number;
-  /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
-  place(low: number, high: number, address: Uint32Array): boolean;
+  /**
+   * Writes the address of a row id, as a pair of words, into `address`. Returns false if the search excludes
+   * the row.
+   */
+  locate(low: number, high: number, address: Uint32Array): boolean;
   readonly signal?: AbortSignal;
 }
 
-/** One of the vectors that are answered together. */
+/** State of one query vector. */
 interface SearchedVector {
-  /** Distances of the centroids from it, by partition. */
+  /** Distance of each partition's centroid. */
   readonly distances: Float32Array;
-  /** The partitions that it may probe, the nearest first. */
+  /** Partitions to probe, nearest first. */
   readonly order: Uint32Array;
   readonly measure: CodeDistances;
-  /** How it is compared with sketches; null where it is not. */
-  readonly sketched: SketchAsked | null;
+  /** Sketch query; null if sketches cannot serve it. */
+  readonly sketched: SketchSearch | null;
   readonly nearest: NearestRows;
-  /** Rows that were offered to it. */
+  /** Number of rows offered so far. */
   offered: number;
 }
 
@@ -82,11 +85,11 @@ export class IvfIndex {
   readonly #ivf: IvfFiles;
   readonly #centroidItem: VectorItem;
   readonly #centroidBytes: Uint8Array;
-  /** Null where they tell nothing. */
+  /** Null if radii cannot exclude partitions. */
   readonly #radii: PartitionRadii | null;
-  /** By partition: how often it was searched since its graph was packed, or its vectors sketched, last. */
-  readonly #asked = new Map<number, number>();
-  /** Partitions of which that is being made: who searches them meanwhile does without. */
+  /** Searches by partition since its last packing or sketching. */
+  readonly #searchCounts = new Map<number, number>();
+  /** Partitions being packed or sketched; concurrent searches go without. */
   readonly #packing = new Set<number>();
 
   private constructor(files: IndexFiles, ivf: IvfFiles) {
@@ -99,7 +102,9 @@ export class IvfIndex {
     this.#radii = PartitionRadii.of(ivf);
   }
 
-  /** @throws CorruptFileError; UnsupportedError for kinds that are not searched */
+  /**
+   * @throws CorruptFileError; UnsupportedError for kinds that this release cannot search
+   */
   static async open(files: IndexFiles, field: TableField): Promise<IvfIndex> {
     return new IvfIndex(files, await openIvfFiles(files, field));
   }
@@ -116,12 +121,12 @@ export class IvfIndex {
     return this.#ivf.starts.length - 1;
   }
 
-  /** Of the file with the rows. */
+  /** Path of the file with the rows. */
   get path(): string {
     return this.#ivf.rows.path;
   }
 
-  /** Settings by which a segment like this one is built. */
+  /** Settings that build a segment like this one. */
   get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexTarget["parameters"] {
     const { kind, metric, codes, graphs } = this.#ivf;
     const { model } = codes;
@@ -134,7 +139,7 @@ export class IvfIndex {
     };
   }
 
-  /** What its rows were put into partitions and encoded by. */
+  /** Centroids and code model of the segment. */
   get parts(): IvfModelParts {
     const { kind, metric, item, dimension, centroids, codes } = this.#ivf;
     const areBits = this.#centroidItem === "uint8";
@@ -155,20 +160,22 @@ export class IvfIndex {
     );
   }
 
-  /** Offers the rows of the partitions nearest to each vector to what keeps the rows nearest to it. */
-  async search(asked: IvfSearch, nearest: readonly NearestRows[]): Promise<void> {
-    const search = this.#ivf.graphs === null ? finiteOnly(asked) : asked;
+  /** Offers the rows of the nearest partitions to the collector of each query vector. */
+  async search(request: IvfSearch, nearest: readonly NearestRows[]): Promise<void> {
+    const search = this.#ivf.graphs === null ? finiteOnly(request) : request;
     for (let first = 0; first < search.queries.length; first += QUERIES_AT_ONCE) {
       const vectors = await this.#searchedVectors(search, first, nearest);
-      for (const [partition, own] of probedPartitions(vectors, search)) {
+      for (const [partition, probing] of probedPartitions(vectors, search)) {
         search.signal?.throwIfAborted();
-        await this.#searchPartition(partition, own, search);
+        await this.#searchPartition(partition, probing, search);
         await yieldToEventLoop();
       }
     }
   }
 
-  /** @param first of the vectors that have their turn */
+  /**
+   * @param first index of the round's first query vector
+   */
   async #searchedVectors(
     search: IvfSearch,
     first: number,
@@ -184,7 +191,7 @@ export class IvfIndex {
         distances,
         order: firstAscending(distances, mostProbes),
         measure: this.#ivf.codes.from(query),
-        sketched: this.#askSketches(query, search),
+        sketched: this.#prepareSketches(query, search),
         nearest: nearest[first + index],
         offered: 0,
       });
@@ -196,7 +203,7 @@ export class IvfIndex {
   async #centroidDistances(queries: readonly Float64Array[]): Promise<Float32Array[]> {
     const { dimension, metric } = this.#ivf;
     const count = this.partitionCount;
-    const own = queries.map((query) => queryVector(this.#centroidItem, query));
+    const queryVectors = queries.map((query) => queryVector(this.#centroidItem, query));
     const by = metric === "cosine" ? "l2" : metric;
     const distances = queries.map(() => new Float32Array(count));
     const rowBytes = this.#centroidBytes.length / Math.max(1, count);
@@ -205,10 +212,10 @@ export class IvfIndex {
       const end = Math.min(count, start + most);
       const bytes = this.#centroidBytes.subarray(start * rowBytes, end * rowBytes);
       const into = distances.map((each) => each.subarray(start, end));
-      fillDistances(this.#centroidItem, by, own, dimension, bytes, end - start, into);
+      fillDistances(this.#centroidItem, by, queryVectors, dimension, bytes, end - start, into);
       await yieldToEventLoop();
     }
-    // Of numbers that are no distances, signs differ: they would be in no order.
+    // NaNs of either sign would break the order.
     for (const each of distances) {
       for (let index = 0; index < count; index++)
         if (Number.isNaN(each[index])) each[index] = Number.POSITIVE_INFINITY;
@@ -216,11 +223,11 @@ export class IvfIndex {
     return distances;
   }
 
-  /** How vectors are compared with sketches; null where they are not. */
-  #askSketches(query: Float64Array, search: IvfSearch): SketchAsked | null {
+  /** Prepares a query vector for sketches; null if they cannot serve it. */
+  #prepareSketches(query: Float64Array, search: IvfSearch): SketchSearch | null {
     const { codes, graphs, metric, item } = this.#ivf;
     if (codes.model.kind !== "FLAT" || graphs !== null || isBounded(search)) return null;
-    return askSketches(metric, item, queryVector(item, query));
+    return prepareSketches(metric, item, queryVector(item, query));
   }
 
   async #searchPartition(
@@ -234,23 +241,23 @@ export class IvfIndex {
     const near = vectors.filter((vector) => !this.#isBeyond(partition, vector, search));
     if (rowCount === 0 || near.length === 0) return;
     const words = integerWords(await this.#part(ROW_ID_COLUMN, partition, signal), rows.path);
-    const left: SearchedVector[] = [];
+    const unpacked: SearchedVector[] = [];
     for (const vector of near) {
-      if (!(await this.#walkPacked(partition, vector, words, search))) left.push(vector);
+      if (!(await this.#walkPacked(partition, vector, words, search))) unpacked.push(vector);
     }
-    if (left.length === 0) return;
+    if (unpacked.length === 0) return;
     const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
-    await this.#radii?.note(partition, left.length, centroid, bytes, rowCount);
-    const bySketch = left.filter(({ sketched }) => sketched !== null);
+    await this.#radii?.note(partition, unpacked.length, centroid, bytes, rowCount);
+    const bySketch = unpacked.filter(({ sketched }) => sketched !== null);
     if (bySketch.length > 0) {
       const sketch = await this.#sketch(partition, bytes, bySketch.length, signal);
       await offerNearest({ words, bytes, centroid, sketch }, bySketch, search);
-      if (bySketch.length === left.length) return;
+      if (bySketch.length === unpacked.length) return;
     }
     const room = scratch.lend(4 * rowCount);
     const distances = new Float32Array(room.buffer, 0, rowCount);
-    for (const vector of left) {
+    for (const vector of unpacked) {
       const { measure, sketched, nearest } = vector;
       if (sketched !== null) continue;
       const some = () => measure.some(centroid, bytes, rowCount);
@@ -263,7 +270,7 @@ export class IvfIndex {
     scratch.giveBack(room);
   }
 
-  /** Whether all rows of a partition are too far away. They count as offered. */
+  /** True if all rows of the partition are too far. Their rows count as offered. */
   #isBeyond(partition: number, vector: SearchedVector, search: IvfSearch): boolean {
     const { starts } = this.#ivf;
     const { distances, nearest } = vector;
@@ -279,8 +286,8 @@ export class IvfIndex {
   }
 
   /**
-   * Offers the rows that {@link #walkGraph} leads to where a kernel can walk there, and nearly all that it finds may be offered;
-   * else returns false.
+   * Searches with the kernel like {@link #walkGraph}. Returns false if the kernel cannot run, or the search
+   * excludes too many rows.
    */
   async #walkPacked(
     partition: number,
@@ -288,7 +295,7 @@ export class IvfIndex {
     words: Uint32Array,
     search: IvfSearch,
   ): Promise<boolean> {
-    const { beam, wantedRows, place, signal } = search;
+    const { beam, wantedRows, locate, signal } = search;
     const { nearest } = vector;
     const { steps } = vector.measure;
     if (this.#ivf.graphs === null || steps === undefined || isBounded(search)) return false;
@@ -297,21 +304,22 @@ export class IvfIndex {
     const address = new Uint32Array(2);
     const wanted = beamOf(beam, wantedRows);
     for (let size = wanted; size <= 2 * wanted; ) {
-      const found = await packed.nearest(steps.own, size, signal);
-      if (found === null) return false;
-      const there: number[] = [];
-      for (let index = 0; index < found.length; index++) {
-        if (place(words[2 * found.rows[index]], words[2 * found.rows[index] + 1], address)) there.push(index);
+      const candidates = await packed.nearest(steps.code, size, signal);
+      if (candidates === null) return false;
+      const accepted: number[] = [];
+      for (let index = 0; index < candidates.length; index++) {
+        if (locate(words[2 * candidates.rows[index]], words[2 * candidates.rows[index] + 1], address))
+          accepted.push(index);
       }
-      if (there.length < wanted) {
-        // Rows that are deleted or filtered take room from others: as many more are kept in sight, and some.
-        size += Math.max(wanted >>> 2, 2 * (wanted - there.length));
+      if (accepted.length < wanted) {
+        // Excluded rows occupy the beam, so it grows by their number and a quarter.
+        size += Math.max(wanted >>> 2, 2 * (wanted - accepted.length));
         continue;
       }
-      for (const slot of there.slice(0, wanted)) {
-        const row = found.rows[slot];
-        place(words[2 * row], words[2 * row + 1], address);
-        nearest.add(found.distances[slot] * steps.width * steps.width, address[0], address[1]);
+      for (const slot of accepted.slice(0, wanted)) {
+        const row = candidates.rows[slot];
+        locate(words[2 * row], words[2 * row + 1], address);
+        nearest.add(candidates.distances[slot] * steps.width * steps.width, address[0], address[1]);
       }
       vector.offered += wanted;
       return true;
@@ -319,7 +327,7 @@ export class IvfIndex {
     return false;
   }
 
-  /** The graph of a partition as kernels need it; null where there is none. */
+  /** Returns the packed graph of a partition; null if none. */
   async #packed(
     partition: number,
     rowCount: number,
@@ -327,8 +335,8 @@ export class IvfIndex {
   ): Promise<PackedGraph | null> {
     const { graphs, rows, codes, dimension } = this.#ivf;
     if (graphs === null) return null;
-    // To pack a graph takes as long as dozens of searches: it is for one who asks again and again.
-    const made = await this.#kernelPart("packed", partition, ASKED_BEFORE_PACKED, async () => {
+    // Packing costs dozens of searches, so only repeated searches start it.
+    const made = await this.#kernelPart("packed", partition, SEARCHES_BEFORE_PACKING, async () => {
       const packed = await PackedGraph.pack(
         await graphs.graph(partition, rowCount, signal),
         await this.#codes(partition, signal),
@@ -344,77 +352,80 @@ export class IvfIndex {
     return made instanceof PackedGraph ? made : null;
   }
 
-  /** The sketch of the vectors of a partition for so many that ask; null where there is none. */
+  /** Returns the sketch of a partition's vectors; null if none. @param asking number of query vectors */
   async #sketch(
     partition: number,
     vectors: Uint8Array,
-    asking: number,
+    queryCount: number,
     signal: AbortSignal | undefined,
   ): Promise<PartitionSketch | null> {
     const { item, dimension } = this.#ivf;
     const make = () => PartitionSketch.make(item, dimension, vectors, signal);
-    const sketch = await this.#kernelPart("sketch", partition, ASKED_BEFORE_SKETCHED, make, asking);
+    const sketch = await this.#kernelPart("sketch", partition, SEARCHES_BEFORE_SKETCHING, make, queryCount);
     return sketch instanceof PartitionSketch ? sketch : null;
   }
 
-  /** Something for kernels that is made of a partition once it was asked for so often; null before, and meanwhile. */
+  /**
+   * Returns a kernel part of a partition and makes it after `leastAsked` searches. Returns null before that
+   * and during the making.
+   */
   async #kernelPart(
     name: string,
     partition: number,
-    leastAsked: number,
+    minSearches: number,
     make: () => Promise<KernelPart | null>,
-    asking = 1,
+    queryCount = 1,
   ): Promise<IndexPart | null> {
     const { parts } = this.#files;
     const key = `${this.#ivf.rows.cacheKey}${name}|${partition}`;
     const kept = parts.peek(key);
     if (kept !== undefined) return kept;
-    const asked = (this.#asked.get(partition) ?? 0) + asking;
-    this.#asked.set(partition, asked);
-    if (asked < leastAsked || this.#packing.has(partition)) return null;
+    const searchCount = (this.#searchCounts.get(partition) ?? 0) + queryCount;
+    this.#searchCounts.set(partition, searchCount);
+    if (searchCount < minSearches || this.#packing.has(partition)) return null;
     this.#packing.add(partition);
     try {
       const made = await parts.get(key, async () => {
         const value = (await make()) ?? NOT_PACKED;
         return { value, weight: value.memoryWeight };
       });
-      this.#asked.delete(partition);
+      this.#searchCounts.delete(partition);
       return made;
     } finally {
       this.#packing.delete(partition);
     }
   }
 
-  /** Offers rows that the graph of the partition leads to; false where it does not lead to enough. */
+  /** Offers the rows that the partition's graph leads to. Returns false if these are too few. */
   async #walkGraph(
     graphs: NonNullable<IvfFiles["graphs"]>,
     partition: number,
     vector: SearchedVector,
     measure: MeasureRows,
     words: Uint32Array,
-    { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
+    { beam, wantedRows, lowerBound, upperBound, locate, signal }: IvfSearch,
   ): Promise<boolean> {
     const { rows } = this.#ivf;
     const { nearest } = vector;
     const address = new Uint32Array(2);
-    const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
-    const found = await searchGraph({
+    const accept = (row: number) => locate(words[2 * row], words[2 * row + 1], address);
+    const candidates = await searchGraph({
       graph: await graphs.graph(partition, words.length / 2, signal),
       measure,
       beam: beamOf(beam, wantedRows),
-      accepts: (row, distance) => distance >= lowerBound && !(distance >= upperBound) && isThere(row),
+      accepts: (row, distance) => distance >= lowerBound && !(distance >= upperBound) && accept(row),
       fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
       ...(signal && { signal }),
     });
-    if (found === null) return false;
-    for (let index = 0; index < found.length; index++) {
-      if (isThere(found.rows[index])) nearest.add(found.distances[index], address[0], address[1]);
+    if (candidates === null) return false;
+    for (let index = 0; index < candidates.length; index++) {
+      if (accept(candidates.rows[index])) nearest.add(candidates.distances[index], address[0], address[1]);
     }
-    vector.offered += found.length;
+    vector.offered += candidates.length;
     return true;
   }
 
-  /** All rows with their codes, which follow each other row by row, in pieces of one partition each. */
+  /** Yields all rows with their codes, row-major, in pieces of one partition. */
   async *codedRows(
     signal: AbortSignal | undefined,
   ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }, void, undefined> {
@@ -422,7 +433,7 @@ export class IvfIndex {
     const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
     for (let partition = 0; partition < this.partitionCount; partition++) {
       const partitionEnd = starts[partition + 1];
-      // What is transposed can be told apart as a whole only.
+      // Only a whole partition can be transposed back.
       const most = isTransposed ? Number.POSITIVE_INFINITY : PIECE_ROWS;
       for (let start = starts[partition]; start < partitionEnd; start += most) {
         const end = Math.min(start + most, partitionEnd);
@@ -446,18 +457,18 @@ export class IvfIndex {
   }
 }
 
-/** A search for rows at distances that are numbers: without a graph, an index leads to no others. */
+/** Limits a search to finite distances: without a graph, an index returns no others. */
 const finiteOnly = (search: IvfSearch): IvfSearch => ({
   ...search,
   lowerBound: Math.max(search.lowerBound, -MOST_DISTANCE),
   upperBound: search.upperBound < MOST_DISTANCE ? search.upperBound : MOST_DISTANCE,
 });
 
-/** Rows that a walk through a graph keeps in sight. */
+/** Returns the beam of a graph search. */
 const beamOf = (beam: number | undefined, wantedRows: number): number =>
   Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows));
 
-/** Turns codes of which the first byte of all rows comes first, then the second, into one row after the other. */
+/** Transposes column-major codes to row-major. */
 function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
   const codeBytes = codes.length / rowCount;
   const turned = new Uint8Array(codes.length);
@@ -470,7 +481,7 @@ function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
 const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
   lowerBound > -MOST_DISTANCE || upperBound < MOST_DISTANCE;
 
-/** The bytes of codes, which have no nulls. */
+/** Returns the bytes of a code column, which has no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
   if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
     return fail("codes that are no lists");
@@ -478,7 +489,7 @@ function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
   return alignedBytes(column.items.values, column.items.byteWidth);
 }
 
-/** The vector with the length 1. */
+/** Scales a vector to length 1. */
 function unitVector(vector: Float64Array): Float64Array {
   let squares = 0;
   for (const value of vector) squares += value * value;

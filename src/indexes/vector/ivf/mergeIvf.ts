@@ -1,6 +1,6 @@
 /**
- * Makes one segment of an index on vectors out of another and of further rows. Centroids, and what codes are made with, stay;
- * so do the codes of old rows. Graphs are built anew.
+ * Merges one segment of a vector index with further rows into a new segment. The centroids, the code model
+ * and the old codes stay; graphs are rebuilt.
  */
 
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
@@ -13,8 +13,7 @@ import type { PartitionedRows } from "./partitionedRows.js";
 import { addRows, idBytes, writeIvf } from "./writeIvf.js";
 
 /**
- * @param target one segment
- * @param rows those that it has not
+ * @param rows rows that the old segment lacks
  */
 export async function mergeIvf(
   [old, ...others]: readonly IvfIndex[],
@@ -34,7 +33,7 @@ export async function mergeIvf(
   );
 }
 
-/** Adds the rows that are left of a segment. */
+/** Adds the remaining rows of a segment. */
 async function addOldRows(
   old: IvfIndex,
   moves: RowMoves | null,

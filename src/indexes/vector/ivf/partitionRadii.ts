@@ -1,11 +1,11 @@
 /**
- * How far the rows of partitions reach from their centroids. A row x of a partition with the centroid c is as far from a
- * vector q as the triangle of the three says, at least:
+ * Radii of partitions: the largest distance of a row from the centroid. For a row x of the partition with
+ * centroid c, the triangle inequality bounds the distance from a query q:
  *
  *     |q - x|  ≥  |q - c| - |x - c|
  *
- * So a partition whose farthest row is still nearer to c than q is by more than the distance of enough other rows has none
- * of the nearest. What is lost in floats of 32 bits counts as if the row were nearer. With codes, x is what they stand for.
+ * So a partition has none of the nearest rows if |q - c| minus its radius exceeds the distance of enough
+ * other rows. Rounding errors of float32 count in favour of the row. With codes, x is the decoded vector.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -14,33 +14,33 @@ import type { TensorNumbers } from "../codes/tensors.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
 import type { IvfFiles } from "./ivfFiles.js";
 
-/** Vectors that look into a partition before its reach is measured, which takes as long as one of them. */
-const ASKED_BEFORE_MEASURED = 2;
-/** Vectors that are measured at once. */
+/** Query vectors before a radius is measured, which costs one comparison. */
+const SEARCHES_BEFORE_MEASURING = 2;
+/** Rows per measurement. */
 const MEASURED_ROWS = 4096;
-/** More than sums of squares lose that are too small for floats of 32 bits. */
+/** Exceeds the underflow of float32 sums of squares. */
 const TINY = 1e-37;
 
 export class PartitionRadii {
   readonly #codes: Codes;
   readonly #loss: number;
-  /** The length of vectors where it is given; else 0. */
+  /** Fixed length of the vectors, or 0. */
   readonly #length: number;
-  /** By partition; NaN where it is not known. */
+  /** Radius by partition; NaN if unknown. */
   readonly #radii: Float64Array;
-  readonly #asked: Uint8Array;
+  readonly #searchCounts: Uint8Array;
 
   private constructor(codes: Codes, metric: Metric, dimension: number, partitionCount: number) {
     this.#codes = codes;
     this.#loss = (4 * (dimension + 32)) / 2 ** 24;
     this.#length = metric === "cosine" ? 1 : 0;
     this.#radii = new Float64Array(partitionCount).fill(Number.NaN);
-    this.#asked = new Uint8Array(partitionCount);
+    this.#searchCounts = new Uint8Array(partitionCount);
   }
 
   /**
-   * Null where distances don't obey the triangle, or are not computed from the vector that is compared with centroids: vectors of
-   * 16 bits are compared with one that is rounded, their centroids are not.
+   * Returns null if the distances break the triangle inequality, or are computed from another vector than the
+   * one compared with centroids: float16 queries are rounded, centroids are not.
    */
   static of({ codes, metric, item, graphs, dimension, starts, centroids }: IvfFiles): PartitionRadii | null {
     const { kind } = codes.model;
@@ -52,22 +52,29 @@ export class PartitionRadii {
   }
 
   get memoryWeight(): number {
-    return this.#radii.byteLength + this.#asked.byteLength;
+    return this.#radii.byteLength + this.#searchCounts.byteLength;
   }
 
-  /** Notes that so many vectors look into a partition. @param codes of its rows */
+  /**
+   * Counts query vectors of a partition, and measures its radius in time.
+   * @param asking number of query vectors
+   * @param codes of the partition's rows
+   */
   async note(
     partition: number,
-    asking: number,
+    queryCount: number,
     centroid: TensorNumbers,
     codes: Uint8Array,
     rowCount: number,
   ): Promise<void> {
     if (!Number.isNaN(this.#radii[partition])) return;
-    this.#asked[partition] = Math.min(ASKED_BEFORE_MEASURED, this.#asked[partition] + asking);
-    if (this.#asked[partition] < ASKED_BEFORE_MEASURED) return;
+    this.#searchCounts[partition] = Math.min(
+      SEARCHES_BEFORE_MEASURING,
+      this.#searchCounts[partition] + queryCount,
+    );
+    if (this.#searchCounts[partition] < SEARCHES_BEFORE_MEASURING) return;
     const measure = this.#codes.from(Float64Array.from(centroid));
-    // Codes of PQ may lie byte by byte, not row by row; they are much shorter than vectors.
+    // PQ codes may be transposed, and are much shorter than vectors.
     const isByRow = this.#codes.model.kind === "FLAT";
     const pieceRows = isByRow ? MEASURED_ROWS : rowCount;
     const rowBytes = codes.length / rowCount;
@@ -76,7 +83,7 @@ export class PartitionRadii {
       const end = Math.min(rowCount, start + pieceRows);
       const distances = new Float32Array(end - start);
       measure.all(centroid, isByRow ? codes.subarray(start * rowBytes, end * rowBytes) : codes, distances);
-      // Vectors with NaN have no distance from any other.
+      // Distances of vectors with NaN are NaN.
       for (const distance of distances) if (distance > most) most = distance;
       await yieldToEventLoop();
     }
@@ -84,8 +91,8 @@ export class PartitionRadii {
   }
 
   /**
-   * Whether no row of a partition has a distance of at most `most`.
-   * @param squared distance of its centroid
+   * True if no row of the partition has a distance of at most `most`.
+   * @param squared squared distance of its centroid
    */
   isBeyond(partition: number, squared: number, most: number): boolean {
     const radius = this.#radii[partition];
@@ -96,5 +103,5 @@ export class PartitionRadii {
   }
 }
 
-/** Floats of 64 bits are rounded before they are compared with centroids. */
+/** Float64 queries are rounded before the comparison with centroids. */
 const isShort = (item: VectorItem): boolean => item === "float32" || item === "float16";

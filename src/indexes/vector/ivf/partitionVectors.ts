@@ -1,4 +1,4 @@
-/** The vectors of one partition, of their codes, in the order of its rows: what its graph is built of. */
+/** Decoded vectors of one partition in row order, from which its graph is built. */
 
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../../bytes/halfFloat.js";
@@ -20,11 +20,13 @@ export class PartitionVectors {
   readonly rowCount: number;
   readonly memory: SpaceMemory;
   readonly #space: VectorSpace;
-  /** What distances in the space are multiplied by for those of the index. */
+  /** Factor from distances in the space to distances of the index. */
   readonly unit: number;
   #rows = 0;
 
-  /** @param lanes, @param moreBytes see {@link spaceMemory} */
+  /**
+   * @param lanes, @param moreBytes see {@link spaceMemory}
+   */
   constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number, moreBytes: number) {
     this.#encoder = encoder;
     this.#indexed = indexed;
@@ -34,7 +36,8 @@ export class PartitionVectors {
     const by = centroidMetric(metric);
     const areSteps = model.kind === "SQ" && by === "l2";
     const step = model.kind === "SQ" ? (model.end - model.start) / 255 : 1;
-    // Squared distances of vectors of the length 1 are twice those by cosine, which only the vectors themselves have.
+    // Squared distances of unit vectors are twice their cosine distances; only uncompressed vectors store the
+    // latter.
     this.unit = areSteps ? step * step : metric === "cosine" && model.kind === "FLAT" ? 0.5 : 1;
     const item = areSteps ? "uint8" : "float32";
     this.memory = spaceMemory({ item, metric: by, dimension, rowCount }, lanes, moreBytes);
@@ -45,7 +48,9 @@ export class PartitionVectors {
     return this.#rows === this.rowCount;
   }
 
-  /** @param codes of the next rows */
+  /**
+   * @param codes of the next rows
+   */
   add(codes: Uint8Array): void {
     this.#space.put(this.#rows, this.#valuesOf(codes));
     this.#rows += codes.length / this.#encoder.codeBytes;
@@ -79,7 +84,7 @@ export class PartitionVectors {
   }
 }
 
-/** The codewords that codes stand for, row by row. */
+/** Decodes PQ codes, row by row. */
 function decodeWords({ bits, parts, dimension, words }: Codebook, codes: Uint8Array): Float32Array {
   const width = dimension / parts;
   const codeBytes = (parts * bits) / 8;

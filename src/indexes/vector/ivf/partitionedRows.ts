@@ -1,7 +1,7 @@
 /**
- * Rows put in the order of their partitions in bounded memory. Each batch is copied in that order while it is still near;
- * batches are collected up to a bound, and what is more goes to a temporary file, in chunks that are in order by themselves. A
- * chunk is its codes, then its ids, 8 bytes each. Rows of a partition keep their order.
+ * Sorts rows by partition in bounded memory. Each batch is sorted on arrival, while it is in the CPU cache.
+ * Full memory spills to a temporary file as a sorted chunk: its codes, then its ids of 8 bytes. Rows of a
+ * partition keep their order.
  */
 
 import type { FixedColumn } from "../../../arrow/columns/column.js";
@@ -12,21 +12,21 @@ import type { TemporaryFile } from "../../../io/temporaryFile.js";
 import { uint32Column } from "../../indexFile.js";
 import type { IndexRows } from "../../kind.js";
 
-/** Bytes of rows that are kept in memory. */
+/** Bytes of rows kept in memory. */
 const KEPT_BYTES = 128 * 1024 * 1024;
-/** Bytes of a piece of rows that is written to the file, or handed on. */
+/** Bytes per write to the file and per returned batch. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 const ID_BYTES = 8;
 
-/** Rows with the partition of each. */
+/** Rows and the partition of each. */
 export interface PartitionedBatch {
   readonly partitions: Uint32Array;
-  /** {@link ID_BYTES} for each row. */
+  /** {@link ID_BYTES} per row. */
   readonly ids: Uint8Array;
   readonly codes: Uint8Array;
 }
 
-/** A batch in order: of some partitions, in their order, the first row of each, and the end of the last. */
+/** A sorted batch: its partitions in order, the first row of each, and the row count. */
 interface SortedBatch {
   readonly partitions: Uint32Array;
   readonly starts: Uint32Array;
@@ -37,14 +37,14 @@ interface SortedBatch {
 
 /** Rows in order. */
 interface SortedRows {
-  /** Copies rows to a place, in rows, among others. */
+  /** Copies rows `[from, to)` to row `position` of the target. */
   copy(from: number, to: number, ids: Uint8Array, codes: Uint8Array, position: number): void;
 }
 
 interface Chunk {
-  /** The first row of each partition, and the end of the last. */
+  /** First row of each partition, then the row count. */
   readonly starts: Uint32Array;
-  /** Brings rows near that are to be copied. */
+  /** Loads rows before they are copied. */
   load(from: number, to: number): Promise<SortedRows> | SortedRows;
 }
 
@@ -54,12 +54,12 @@ export class PartitionedRows {
   readonly #keptBytes: number;
   readonly #chunks: Chunk[] = [];
   readonly #memory: ScratchMemory;
-  /** By partition: where its next row goes in a batch. */
+  /** Next row of each partition in the current batch. */
   readonly #next: Uint32Array;
   #batches: SortedBatch[] = [];
   #batchRows = 0;
   #file: TemporaryFile | null = null;
-  /** Rows of each partition. */
+  /** Number of rows of each partition. */
   readonly lengths: Uint32Array;
 
   constructor(
@@ -93,13 +93,13 @@ export class PartitionedRows {
   #sorted({ partitions, ids, codes }: PartitionedBatch): SortedBatch {
     const [next, width, rowCount] = [this.#next, this.#codeBytes, partitions.length];
     next.fill(0);
-    for (const own of partitions) next[own]++;
+    for (const partition of partitions) next[partition]++;
     const present = Uint32Array.from(new Set(partitions)).sort();
     const starts = new Uint32Array(present.length + 1);
-    for (const [position, own] of present.entries()) {
-      this.lengths[own] += next[own];
-      starts[position + 1] = starts[position] + next[own];
-      next[own] = starts[position];
+    for (const [position, partition] of present.entries()) {
+      this.lengths[partition] += next[partition];
+      starts[position + 1] = starts[position] + next[partition];
+      next[partition] = starts[position];
     }
     const memory = this.#memory.lend(rowCount * this.#rowBytes);
     const sorted = {
@@ -134,7 +134,7 @@ export class PartitionedRows {
     return chunk;
   }
 
-  /** All rows. Nothing may be added any more. */
+  /** Yields all rows in order; ends the additions. */
   async *inOrder(): AsyncGenerator<IndexRows, void, undefined> {
     if (this.#batchRows > 0) this.#chunks.push(this.#takeBatches());
     this.#memory.clear();
@@ -142,7 +142,7 @@ export class PartitionedRows {
     for (let first = 0; first < this.lengths.length; ) {
       let rowCount = this.lengths[first];
       let end = first + 1;
-      // As many partitions as make a piece; of a larger one, piece by piece.
+      // Small partitions share a piece; a large one is cut into pieces.
       while (end < this.lengths.length && rowCount + this.lengths[end] <= most)
         rowCount += this.lengths[end++];
       if (rowCount <= most) {
@@ -158,21 +158,21 @@ export class PartitionedRows {
   async #rowsOf(first: number, end: number, rowCount: number): Promise<IndexRows> {
     const { ids, codes, rows } = this.#room(rowCount);
     const partitions = new Uint32Array(rowCount);
-    // Where the rows of each partition go that come next.
-    const places = new Uint32Array(end - first);
-    for (let own = first, position = 0; own < end; own++) {
-      places[own - first] = position;
-      partitions.fill(own, position, position + this.lengths[own]);
-      position += this.lengths[own];
+    // Next row of each partition.
+    const nextRows = new Uint32Array(end - first);
+    for (let partition = first, position = 0; partition < end; partition++) {
+      nextRows[partition - first] = position;
+      partitions.fill(partition, position, position + this.lengths[partition]);
+      position += this.lengths[partition];
     }
     for (const chunk of this.#chunks) {
       const { starts } = chunk;
       if (starts[first] === starts[end]) continue;
       const loaded = await chunk.load(starts[first], starts[end]);
-      for (let own = first; own < end; own++) {
-        const slot = places[own - first];
-        loaded.copy(starts[own], starts[own + 1], ids, codes, slot);
-        places[own - first] += starts[own + 1] - starts[own];
+      for (let partition = first; partition < end; partition++) {
+        const slot = nextRows[partition - first];
+        loaded.copy(starts[partition], starts[partition + 1], ids, codes, slot);
+        nextRows[partition - first] += starts[partition + 1] - starts[partition];
       }
     }
     return rows(partitions);
@@ -216,35 +216,35 @@ const fixedColumn = (values: Uint8Array, byteWidth: number, length: number): Fix
   values,
 });
 
-/** Batches in memory, of which the rows of a partition are copied one batch after the other. */
+/** Makes a chunk of batches in memory. */
 function keptChunk(
   batches: readonly SortedBatch[],
   partitionCount: number,
   codeBytes: number,
 ): Chunk & SortedRows {
-  // Runs are the rows that a partition has in a batch; they come by partition, those of one as the batches came.
+  // A run is a partition's rows in one batch. Runs are sorted by partition, then by batch.
   const next = new Uint32Array(partitionCount + 1);
   const starts = new Uint32Array(partitionCount + 1);
-  for (const { partitions, starts: own } of batches) {
+  for (const { partitions, starts: batchStarts } of batches) {
     for (const [index, partition] of partitions.entries()) {
       next[partition + 1]++;
-      starts[partition + 1] += own[index + 1] - own[index];
+      starts[partition + 1] += batchStarts[index + 1] - batchStarts[index];
     }
   }
-  for (let own = 0; own < partitionCount; own++) {
-    next[own + 1] += next[own];
-    starts[own + 1] += starts[own];
+  for (let partition = 0; partition < partitionCount; partition++) {
+    next[partition + 1] += next[partition];
+    starts[partition + 1] += starts[partition];
   }
   const runCount = next[partitionCount];
   const batchOf = new Uint32Array(runCount);
   const rowOf = new Uint32Array(runCount);
   const runStarts = new Uint32Array(runCount + 1);
-  for (const [batch, { partitions, starts: own }] of batches.entries()) {
+  for (const [batch, { partitions, starts: batchStarts }] of batches.entries()) {
     for (const [slot, partition] of partitions.entries()) {
       const run = next[partition]++;
       batchOf[run] = batch;
-      rowOf[run] = own[slot];
-      runStarts[run + 1] = own[slot + 1] - own[slot];
+      rowOf[run] = batchStarts[slot];
+      runStarts[run + 1] = batchStarts[slot + 1] - batchStarts[slot];
     }
   }
   for (let run = 0; run < runCount; run++) runStarts[run + 1] += runStarts[run];
@@ -265,7 +265,7 @@ function keptChunk(
   return { starts, load: () => rows, ...rows };
 }
 
-/** Bytes that are copied one by one; of more, a view costs less. */
+/** Maximum bytes for a plain loop; beyond it, a view costs less. */
 const FEW_BYTES = 32;
 
 function copyBytes(
@@ -282,7 +282,7 @@ function copyBytes(
   for (let offset = 0; offset < length; offset++) to[byteOffset + offset] = from[start + offset];
 }
 
-/** Writes a chunk behind others. */
+/** Appends a chunk to the file. */
 async function writtenChunk(
   { starts, copy }: Chunk & SortedRows,
   file: TemporaryFile,
@@ -307,13 +307,13 @@ async function writtenChunk(
     starts,
     async load(first, end) {
       const count = end - first;
-      const ownIds = await file.read(idsFrom + first * ID_BYTES, count * ID_BYTES);
-      const ownCodes = await file.read(codesFrom + first * codeBytes, count * codeBytes);
+      const chunkIds = await file.read(idsFrom + first * ID_BYTES, count * ID_BYTES);
+      const chunkCodes = await file.read(codesFrom + first * codeBytes, count * codeBytes);
       return {
         copy(from, to, ids, codes, offset) {
           const [start, stop] = [from - first, to - first];
-          ids.set(ownIds.subarray(start * ID_BYTES, stop * ID_BYTES), offset * ID_BYTES);
-          codes.set(ownCodes.subarray(start * codeBytes, stop * codeBytes), offset * codeBytes);
+          ids.set(chunkIds.subarray(start * ID_BYTES, stop * ID_BYTES), offset * ID_BYTES);
+          codes.set(chunkCodes.subarray(start * codeBytes, stop * codeBytes), offset * codeBytes);
         },
       };
     },

@@ -1,31 +1,34 @@
-/** The partitions that several vectors probe: each has its turn once for all vectors that probe it, or a few times. */
+/**
+ * Order in which several query vectors probe partitions: each partition is visited once, or a few times, for
+ * all of them.
+ */
 
-/** A vector that probes partitions. */
+/** A query vector. */
 interface ProbingVector {
-  /** The partitions that it may probe, the nearest first. */
+  /** Partitions to probe, nearest first. */
   readonly order: Uint32Array;
-  /** Rows that were offered to it so far. */
+  /** Number of rows offered so far. */
   readonly offered: number;
 }
 
 interface Probes {
-  /** Partitions that each vector probes. */
+  /** Minimum number of partitions to probe. */
   readonly leastProbes: number;
-  /** Partitions that it probes where fewer rows than wanted were offered to it. */
+  /** Maximum number of partitions to probe while rows are missing. */
   readonly mostProbes: number;
   readonly wantedRows: number;
 }
 
-/** Partitions one after the other, with the vectors that probe them then. */
+/** Yields each partition with the query vectors that probe it. */
 export function* probedPartitions<Own extends ProbingVector>(
   vectors: readonly Own[],
   { leastProbes, mostProbes, wantedRows }: Probes,
 ): Generator<[partition: number, vectors: Own[]], void, undefined> {
-  // Callers may ask for any number.
+  // Callers may ask for more partitions than exist.
   const end = Math.min(Math.max(leastProbes, mostProbes), vectors[0]?.order.length ?? 0);
   for (let probe = 0; probe < end; ) {
-    // The nearest partition of each first: its rows tell which of the others are too far away. Where what was offered tells
-    // how many are probed, each vector probes them in its own order, as it would if it were alone.
+    // The nearest partition comes first, since its rows exclude others. If the rows offered decide how many
+    // partitions a vector probes, each vector keeps its order, as in a search of its own.
     const next = probe === 0 || leastProbes < mostProbes ? probe + 1 : end;
     const going = probe < leastProbes ? vectors : vectors.filter(({ offered }) => offered < wantedRows);
     const probing = new Map<number, Own[]>();

@@ -1,4 +1,4 @@
-/** The kinds of indexes on vectors that are built, and how segments of them are merged. */
+/** Vector index kinds that this release builds, and the merging of their segments. */
 
 import type { TableField } from "../../../schema/schema.js";
 import type { BuildableKind, IndexTarget, MergeableKind, VectorKindName } from "../../kind.js";
@@ -8,16 +8,16 @@ import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
 import { mergeIvf } from "./mergeIvf.js";
 
-/** The kind of a name; null for one that this release does not build. */
+/** Returns the kind of this name; null if this release does not build it. */
 export const vectorKindOfName = (name: string): BuildableKind | null =>
   KINDS.get(name as VectorKindName) ?? null;
 
-/** The kind of bytes too: they are compared bit by bit, which only codes can that are the vectors. */
+/** The only kind for binary vectors, whose bits only uncompressed codes preserve. */
 const OF_BYTES = "IVF_FLAT";
 
 /**
- * Why a column can't have an index on vectors; null where it can.
- * @param kind its name, also of one that this release does not build
+ * Returns the reason why a column cannot have the index, as the predicate of a sentence; else null.
+ * @param kind name of any kind, even one that this release does not build
  */
 export function vectorRefusal(kind: string, { type }: TableField): string | null {
   if (type.kind !== "fixedSizeList") return "is no fixed-size list";
@@ -28,11 +28,11 @@ export function vectorRefusal(kind: string, { type }: TableField): string | null
 const shared = {
   typeUrl: "/lance.index.pb.VectorIndexDetails",
   indexVersion: 1,
-  knowsPlaces: false,
+  storesAddresses: false,
   keepsNoRows: true,
 } as const;
 
-/** Segments of all kinds: manifests have one type for the details of all of them. */
+/** Segments of all vector kinds, which share one details type in manifests. */
 export const VECTOR_SEGMENTS: MergeableKind = {
   ...shared,
   refusal: (field) => vectorRefusal(OF_BYTES, field),
@@ -42,7 +42,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   open: IvfIndex.open,
 };
 
-/** What an open segment says besides the settings that it was built with. */
+/** Returns the kind from the settings of an open segment. */
 const kindIn = (parameters: IndexTarget["parameters"]): VectorKindName =>
   parameters["indexType"] as VectorKindName;
 

@@ -1,6 +1,6 @@
 /**
- * Writes the files of an index on vectors (ivfFiles.ts): rows come with their partitions and codes, are put in the order of
- * their partitions, and written; of kinds with graphs, each partition is held until its graph is built.
+ * Writes the files of a vector index (ivfFiles.ts). It sorts encoded rows by partition and writes them. For
+ * kinds with graphs, it holds each partition until its graph is built.
  */
 
 import type { Column, FixedColumn, ListColumn } from "../../../arrow/columns/column.js";
@@ -47,13 +47,13 @@ import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { PartitionedRows } from "./partitionedRows.js";
 import { PartitionVectors } from "./partitionVectors.js";
 
-/** Rows of a graph that are written at once. */
+/** Rows of a graph per batch. */
 const GRAPH_BATCH_ROWS = 8192;
 const DEFAULT_M = 20;
 const DEFAULT_EF_CONSTRUCTION = 300;
 const SEED = 42;
 
-/** Settings of an index on vectors. */
+/** Settings of a vector index. */
 export interface VectorParameters {
   readonly distanceType: Metric;
   readonly numPartitions?: number;
@@ -66,16 +66,18 @@ export interface VectorParameters {
   readonly efConstruction?: number;
 }
 
-/** What rows are put into partitions and encoded by. */
+/** Centroids and code model. */
 export interface IvfModelParts {
   readonly kind: VectorKindName;
   readonly indexed: IndexedVectors;
-  /** One behind the other. */
+  /** Row-major. */
   readonly centroids: Float32Array;
   readonly model: CodeModel;
 }
 
-/** @param fill adds the rows, with their partitions and codes */
+/**
+ * @param fill adds the rows, with their partitions and codes
+ */
 export async function writeIvf(
   parts: IvfModelParts,
   fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
@@ -109,7 +111,7 @@ async function writeFiles(
     const rows = await writeRows(target, inOrder, indexed, encoder, lengths);
     return [await writeModel(parts, target), rows];
   }
-  // Both files are written at once: the rows of a partition, then its graph.
+  // Writes both files at once: the rows of a partition, then its graph.
   const handover = new Handover<IndexRows>();
   const rows = writeRows(target, handover, indexed, encoder, lengths);
   const graphs = writeGraphs(parts, target, inOrder, { encoder, lengths, work }, handover);
@@ -124,35 +126,35 @@ async function writeFiles(
   return [await graphs, await rows];
 }
 
-/** What rows are encoded by, and where. */
+/** Encoder and its threads. */
 export interface VectorEncoding {
   readonly parts: EncodingParts;
   readonly encoder: Encoder;
   readonly work: VectorWork;
 }
 
-/** Batches that are encoded at a time where there are threads: while one ends, they begin the next. */
+/** Batches encoded ahead on threads, so that these do not wait. */
 const BATCHES_AHEAD = 2;
 
-/** Puts rows of a table into partitions. */
+/** Assigns the rows of a table to partitions and encodes them. */
 export async function addRows(
   rows: AsyncIterable<IndexRows>,
   target: IndexTarget,
   { parts, encoder, work }: VectorEncoding,
   into: PartitionedRows,
 ): Promise<void> {
-  // Memory that threads see is dear: that of a batch whose rows were copied serves the next.
+  // Shared memory is expensive, so batches reuse it.
   const free: Float32Array[] = [];
   const encode = async ({ values, ids, rowCount }: IndexRows) => {
     let memory: Float32Array = new Float32Array(0);
     const { vectors, rows: kept } = vectorsIn(parts.indexed, values, (length) => {
-      const known = free.pop();
-      memory = known !== undefined && known.length >= length ? known : work.floats(length);
+      const freed = free.pop();
+      memory = freed !== undefined && freed.length >= length ? freed : work.floats(length);
       return memory.subarray(0, length);
     });
-    // The next rows may come before these are encoded, in the same memory.
-    const own = idBytes(kept.length === rowCount ? ids : takeColumn(ids, kept)).slice();
-    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: own, rowCount, memory };
+    // The next batch may overwrite the ids before these are encoded.
+    const idCopy = idBytes(kept.length === rowCount ? ids : takeColumn(ids, kept)).slice();
+    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idCopy, rowCount, memory };
   };
   const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
   const limit = { weigh: () => 1, maxWeight, signal: target.signal };
@@ -166,14 +168,14 @@ export async function addRows(
   }
 }
 
-/** @throws InternalError for a column that holds no ids */
+/**
+ * @throws InternalError for a column without ids
+ */
 export function idBytes(ids: Column): Uint8Array {
   if (ids.kind !== "fixed" || ids.byteWidth !== 8)
     throw new InternalError("ids of rows are integers of 8 bytes");
   return ids.values.subarray(0, ids.length * 8);
 }
-
-// ------------------------------------------------------------------------------------------------- files
 
 const tensorOf = (indexed: IndexedVectors, values: Float32Array): Tensor =>
   Tensor.create({
@@ -242,8 +244,8 @@ function writeRows(
     const position = await file.addGlobalBuffer(IvfModel.encode(model));
     const codebook = encoder.codebook === null ? null : Tensor.encode(encoder.codebook);
     const isInSettings = encoder.model.kind === "PQ" && encoder.model.isInSettings;
-    const codebookPlace = codebook === null || isInSettings ? 0 : await file.addGlobalBuffer(codebook);
-    const settings = JSON.stringify([JSON.stringify(encoder.storage(codebookPlace))]);
+    const codebookBuffer = codebook === null || isInSettings ? 0 : await file.addGlobalBuffer(codebook);
+    const settings = JSON.stringify([JSON.stringify(encoder.storage(codebookBuffer))]);
     file.addMetadata("distance_type", metric);
     file.addMetadata("lance:ivf", String(position));
     file.addMetadata(
@@ -253,7 +255,7 @@ function writeRows(
   });
 }
 
-/** Where parts of such lengths begin. */
+/** Returns the start offset of each part. */
 function startsOf(lengths: Iterable<number>): number[] {
   const starts: number[] = [];
   let next = 0;
@@ -264,9 +266,7 @@ function startsOf(lengths: Iterable<number>): number[] {
   return starts;
 }
 
-// ------------------------------------------------------------------------------------------------ graphs
-
-/** Writes the model with the graphs, and hands on the rows that these are built of. */
+/** Writes the model with the graphs, and passes the rows on. */
 function writeGraphs(
   { kind, indexed, centroids }: IvfModelParts,
   target: IndexTarget,
@@ -318,7 +318,7 @@ function writeGraphs(
   });
 }
 
-/** The vectors of each partition in their order, empty ones included; their rows are handed on. */
+/** Yields the vectors of each partition in order, empty ones included, and passes the rows on. */
 async function* partitionsOf(
   sorted: AsyncIterable<IndexRows>,
   indexed: IndexedVectors,
@@ -337,7 +337,7 @@ async function* partitionsOf(
     for (let start = 0; start < rows.rowCount; ) {
       while (numbers[start] !== partition || vectors === null) {
         if (vectors !== null) partition++;
-        // All rows have been counted by the time that the first of them are sorted.
+        // All rows were counted before the sort.
         vectors = roomFor(lengths[partition]);
         if (lengths[partition] === 0) yield vectors;
       }
@@ -355,7 +355,9 @@ async function* partitionsOf(
   for (; partition < lengths.length; partition++) yield roomFor(0);
 }
 
-/** @param unit what the distances are multiplied by */
+/**
+ * @param unit factor for distances
+ */
 function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
   const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
   if (unit !== 1) for (let index = 0; index < distances.length; index++) distances[index] *= unit;

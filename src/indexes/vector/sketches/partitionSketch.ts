@@ -1,7 +1,6 @@
 /**
- * The sketch of the vectors of a partition, which lie one behind the other. It is kept as bytes, in pieces, and each piece is
- * brought into the memory of kernels when it is asked: all sketches of partitions share one slot there, which keeps what it
- * was asked last.
+ * Sketch of a partition's contiguous vectors. It is kept as bytes in pieces. A search loads each piece into
+ * kernel memory: all partition sketches share one slot there, which keeps the last piece.
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -19,23 +18,23 @@ import {
   sketchShape,
 } from "./sketchMemory.js";
 
-/** A memory with one slot. */
+/** Kernel memory with one slot. */
 const memoryUse = new KernelUse(() => {
   const memory = SketchMemory.of(SLOTS + 2 * SLOT_BYTES);
   return memory === null || memory.take(1) === null ? null : memory;
 });
 
-/** What was put into the slot last; null where it was written to since. */
+/** Piece in the slot; null after a write. */
 let held: Uint8Array | null = null;
 
-/** What a vector is compared with sketches by. */
-export interface SketchAsked {
+/** A query vector, prepared for sketches. */
+export interface SketchSearch {
   readonly metric: SketchMetric;
   readonly query: SketchQuery;
 }
 
-/** Null where sketches tell nothing of the distances of a vector. */
-export function askSketches(metric: Metric, item: VectorItem, vector: QueryVector): SketchAsked | null {
+/** Prepares a query vector; null if sketches cannot bound its distances. */
+export function prepareSketches(metric: Metric, item: VectorItem, vector: QueryVector): SketchSearch | null {
   if (metric === "hamming" || (item !== "float32" && item !== "float16")) return null;
   const query = SketchQuery.of(metric, vector);
   return query && { metric, query };
@@ -43,7 +42,7 @@ export function askSketches(metric: Metric, item: VectorItem, vector: QueryVecto
 
 interface Piece {
   readonly sketch: PlacedSketch;
-  /** What the slot holds. */
+  /** Slot contents. */
   readonly bytes: Uint8Array;
 }
 
@@ -60,8 +59,9 @@ export class PartitionSketch implements KernelPart {
   }
 
   /**
-   * @param vectors of floats of 32 or 16 bits
-   * @returns null for vectors that are not worth it, and where there are no kernels
+   * Sketches vectors.
+   * @param vectors of float32 or float16 values
+   * @returns null for vectors that are not worth a sketch, and without kernels
    */
   static async make(
     item: VectorItem,
@@ -97,11 +97,12 @@ export class PartitionSketch implements KernelPart {
   }
 
   /**
-   * The rows of a piece whose distance may be at most `most`, by their numbers in it; they are good until others are selected.
-   * @param position of the piece
-   * @param among rows of the piece; all by default
+   * Returns the rows of a piece whose distance may be at most `most`, as offsets in the piece. They are valid
+   * until the next call.
+   * @param position index of the piece
+   * @param among candidate rows of the piece; default all
    */
-  select(position: number, asked: SketchAsked, most: number, among?: Uint32Array): SelectedRows {
+  select(position: number, asked: SketchSearch, most: number, among?: Uint32Array): SelectedRows {
     const { sketch, bytes } = this.#pieces[position];
     const { memory } = sketch;
     if (held !== bytes) slotOf(sketch).set(bytes);
@@ -113,6 +114,6 @@ export class PartitionSketch implements KernelPart {
   }
 }
 
-/** The bytes of a sketch of one slot. */
+/** Returns the bytes of a sketch of one slot. */
 const slotOf = ({ memory, rowCount, width }: PlacedSketch): Uint8Array =>
   new Uint8Array(memory.views.buffer, SLOTS, rowCount * (width + ROW_BYTES));

@@ -1,29 +1,28 @@
 /**
- * What sketches tell of distances. A vector x is its sketch y and a rest that is at most `error` long; a query q is words b
- * times a step t, and a rest that is at most `miss` long. Then
+ * Bounds of distances from sketches. A vector x is its sketch y plus a rest of length at most `error`. A
+ * query q is words b times a step t, plus a rest of length at most `miss`. Then
  *
- *     | |q - x| - |t b - y| |  ≤  error + miss                     l2; by cosine the same of q and x with the length 1,
- *                                                                  whose squared distance is twice that by cosine
- *     | q·x - t b·y |  ≤  |t b| error + miss |x|                   dot
+ *     | |q - x| - |t b - y| |  ≤  error + miss               l2; cosine: the same for q and x of length 1,
+ *                                                            whose squared distance is twice the cosine distance
+ *     | q·x - t b·y |  ≤  |t b| error + miss |x|             dot
  *
- * Bounds are those of the distances as they are computed of the vectors, in floats of 32 bits: what is lost there counts as an
- * error besides. So a row whose bound is above the distances of enough others is not among the nearest, not even by a
- * distance that was rounded.
+ * The bounds hold for distances as computed in float32: its rounding errors are added to the error. A row
+ * whose lower bound exceeds the distances of enough other rows is therefore never among the nearest.
  */
 
 import type { QueryVector } from "../distance/distance.js";
 import { CONSTANT_COUNT, type SketchMetric } from "./sketchKernels.js";
 
-/** Magnitudes of vectors that are sketched: squares of them are floats of 32 bits without loss. */
+/** Range of magnitudes with sketches: their squares are exact enough in float32. */
 export const LEAST_MAGNITUDE = 1e-15;
 export const MOST_MAGNITUDE = 1e15;
 
-/** What floats of 64 bits lose of a few sums. */
+/** Relative rounding error of a few float64 sums. */
 const LOSS = 2 ** -48;
-/** More than sums of squares lose that are too small for floats of 32 bits. */
+/** Exceeds the underflow of float32 sums of squares. */
 const TINY = 1e-37;
 
-/** At most so much of a sum is lost, per part of it, where vectors are added up in floats of 32 bits. */
+/** Returns the relative rounding error of float32 sums over a vector. */
 export const lossOfSums = (dimension: number): number => (dimension / 8 + 32) * 2 ** -24;
 
 /** A query as kernels compare it with sketches. */
@@ -31,9 +30,9 @@ export class SketchQuery {
   readonly #metric: SketchMetric;
   /** Words of 16 bits. */
   readonly words: Int16Array;
-  /** What words are multiplied by. */
+  /** Scale of the words. */
   readonly #step: number;
-  /** Of the words times the step. */
+  /** Length of the scaled words. */
   readonly #norm: number;
   readonly #miss: number;
   readonly #loss: number;
@@ -42,7 +41,7 @@ export class SketchQuery {
     const dimension = numbers.length;
     const scale = metric === "cosine" ? norm : 1;
     const largest = magnitudeOf(numbers) / scale;
-    // The product of the words and as many bytes is an integer of 32 bits.
+    // Keeps the product of words and bytes within 32 bits.
     const most = Math.min(32_767, Math.floor((2 ** 31 - 1) / (127 * (dimension + 16))));
     this.#metric = metric;
     this.#step = largest / most;
@@ -58,18 +57,18 @@ export class SketchQuery {
     }
     this.#norm = Math.sqrt(squares) * this.#step;
     this.#loss = lossOfSums(dimension);
-    // By cosine, lengths are computed with a loss, too.
+    // Cosine lengths have rounding errors too.
     const ofLengths = metric === "cosine" ? 2 * this.#loss + 2 ** -20 : 0;
     this.#miss = Math.sqrt(rest) * (1 + 1e-9) + this.#norm * 1e-12 + ofLengths;
   }
 
-  /** Null for a query that sketches tell nothing of. */
+  /** Returns null if sketches cannot bound distances of the query. */
   static of(metric: SketchMetric, query: QueryVector): SketchQuery | null {
     const largest = magnitudeOf(query.numbers);
     return largest >= LEAST_MAGNITUDE && largest <= MOST_MAGNITUDE ? new SketchQuery(metric, query) : null;
   }
 
-  /** Sets the constants of the kernel so that it selects all rows whose distance may be at most `most`. */
+  /** Sets the kernel's constants so that it selects all rows whose distance may be at most `most`. */
   limitTo(most: number, constants: Float64Array): void {
     const squares = this.#norm * this.#norm;
     const values =
@@ -79,17 +78,17 @@ export class SketchQuery {
     for (let index = 0; index < CONSTANT_COUNT; index++) constants[index] = values[index];
   }
 
-  /** The dot product of vectors whose distance is at most so large. */
+  /** Returns the smallest dot product at a distance of at most `distance`. */
   #leastProduct(distance: number): number {
     return Number.isFinite(distance) ? 1 - distance - 2 ** -22 * (1 + Math.abs(distance)) : -distance;
   }
 
-  /** How far a row may be off, per length of it. */
+  /** Error bound of a row, per unit of its length. */
   get #missOfLength(): number {
     return (this.#miss + this.#loss * this.#norm) * 1.001;
   }
 
-  /** The distance of two vectors whose distance by the metric is at most so large. */
+  /** Returns the largest Euclidean distance at a metric distance of at most `distance`. */
   #rootOf(distance: number): number {
     const least = Math.max(0, distance);
     const squared =
@@ -102,11 +101,11 @@ export class SketchQuery {
   }
 
   /**
-   * Bounds of the distance of a row.
-   * @param estimate by the kernel
-   * @param error of the row, which has a distance
-   * @param inverse of its length
-   * @param into lower and upper bound
+   * Computes the bounds of a row's distance.
+   * @param estimate from the kernel
+   * @param error of the row, not NaN
+   * @param inverse of the row's length
+   * @param into receives the lower and upper bound
    */
   bounds(estimate: number, error: number, inverse: number, into: Float64Array): void {
     if (this.#metric === "dot") {

@@ -1,6 +1,5 @@
 /**
- * The memory of sketches: slots that columns have their rows in, and what kernels do there. It grows, and never shrinks; slots
- * that are given back are used again.
+ * Memory of sketches: allocates slots and runs the kernels. It grows, never shrinks, and reuses freed slots.
  */
 
 import { LEAST_MAGNITUDE, lossOfSums, MOST_MAGNITUDE, type SketchQuery } from "./sketchBounds.js";
@@ -28,10 +27,10 @@ import {
 } from "./sketchKernels.js";
 
 const PAGE_BYTES = 64 * 1024;
-/** Sketches of fewer bytes are not worth a slot. */
+/** Minimum bytes of a sketch to be worth a slot. */
 const LEAST_BYTES = SLOT_BYTES / 8;
 
-/** Views of the memory, as long as it does not grow. */
+/** Views of the memory, valid until it grows. */
 interface Views {
   readonly buffer: ArrayBuffer;
   readonly integers: Int32Array;
@@ -39,21 +38,21 @@ interface Views {
   readonly constants: Float64Array;
   readonly query: Int16Array;
   readonly list: Uint32Array;
-  readonly found: Uint32Array;
+  readonly selected: Uint32Array;
   readonly estimates: Float64Array;
 }
 
-/** The vectors of a column of a file. */
+/** Shape of the vectors of a file column. */
 export interface SketchedVectors {
   readonly dimension: number;
   readonly rowCount: number;
 }
 
-/** How the rows of such vectors lie in slots. */
+/** Layout of the rows in slots. */
 export interface SketchShape extends SketchedVectors {
-  /** Bytes of the values of a row. */
+  /** Bytes of a row's values. */
   readonly width: number;
-  /** Rows of a slot; the last has what is left. */
+  /** Rows per slot; the last slot has the rest. */
   readonly slotRows: number;
   readonly slotCount: number;
 }
@@ -61,18 +60,18 @@ export interface SketchShape extends SketchedVectors {
 /** A sketch in slots. */
 export interface PlacedSketch extends SketchShape {
   readonly memory: SketchMemory;
-  /** Numbers of the slots. */
+  /** Slot numbers. */
   readonly slots: readonly number[];
 }
 
-/** Rows that were selected; they are good until the next are. */
+/** Selected rows, valid until the next selection. */
 export interface SelectedRows {
-  /** Numbers of rows in the slot. */
+  /** Row offsets in the slot. */
   readonly rows: Uint32Array;
   readonly estimates: Float64Array;
 }
 
-/** Null for vectors that are too long, and for so few that comparing them is as quick. */
+/** Returns null for vectors that are too long, or so few that comparing them costs as much. */
 export function sketchShape(vectors: SketchedVectors): SketchShape | null {
   const { dimension, rowCount } = vectors;
   const width = Math.ceil(dimension / STEP) * STEP;
@@ -93,7 +92,7 @@ export class SketchMemory {
     this.#mostSlots = mostSlots;
   }
 
-  /** Null where the runtime has no kernels. */
+  /** Returns null without kernels. */
   static of(maxBytes: number): SketchMemory | null {
     const kernels = sketchKernels(maxBytes);
     const forSlots = Math.min(maxBytes, 65_536 * PAGE_BYTES) - SLOTS;
@@ -106,12 +105,12 @@ export class SketchMemory {
     return this.#kernels.memory.buffer.byteLength;
   }
 
-  /** Slots that can be taken. */
+  /** Number of free slots. */
   get room(): number {
     return this.#free.length + this.#mostSlots - this.#slotCount;
   }
 
-  /** Takes so many slots, for which there must be room; null where the system has no memory for them. */
+  /** Takes at most {@link room} slots; returns null if the system has no memory for them. */
   take(count: number): number[] | null {
     const added = count - this.#free.length;
     if (added > 0) {
@@ -120,7 +119,7 @@ export class SketchMemory {
       try {
         if (pages > 0) this.#kernels.memory.grow(pages);
       } catch {
-        // Searches go on without sketches.
+        // The search continues without sketches.
         return null;
       }
       for (let slot = 0; slot < added; slot++) this.#free.push(this.#slotCount++);
@@ -132,7 +131,7 @@ export class SketchMemory {
     this.#free.push(...slots);
   }
 
-  /** The memory as it is now. */
+  /** Current views of the memory. */
   get views(): Views {
     const { buffer } = this.#kernels.memory;
     if (this.#views?.buffer !== buffer) {
@@ -143,23 +142,26 @@ export class SketchMemory {
         constants: new Float64Array(buffer, CONSTANTS, CONSTANT_COUNT),
         query: new Int16Array(buffer, QUERY, MAX_WIDTH),
         list: new Uint32Array(buffer, LIST, MAX_SLOT_ROWS),
-        found: new Uint32Array(buffer, SELECTED, MAX_SLOT_ROWS),
+        selected: new Uint32Array(buffer, SELECTED, MAX_SLOT_ROWS),
         estimates: new Float64Array(buffer, ESTIMATES, MAX_SLOT_ROWS),
       };
     }
     return this.#views;
   }
 
-  /** Lists rows of a slot, by their numbers in it. They stay listed until other work has its turn. */
+  /**
+   * Writes the candidate rows of a slot, valid until the next yield. @param firstRow first row of the slot
+   */
   list(rows: Uint32Array, firstRow: number): void {
     const { list } = this.views;
     for (let index = 0; index < rows.length; index++) list[index] = rows[index] - firstRow;
   }
 
   /**
-   * Selects those of `count` rows of a slot whose distance from a query may be at most `most`.
-   * @param position of the slot in the sketch
-   * @param isListed whether the rows that were listed are looked at, rather than the first ones
+   * Selects rows of a slot whose distance from a query may be at most `most`.
+   * @param position index of the slot in the sketch
+   * @param count number of candidates
+   * @param isListed true to read the candidates from the list, false for the slot's first rows
    */
   select(
     { slots, slotRows, width }: PlacedSketch,
@@ -169,29 +171,32 @@ export class SketchMemory {
     count: number,
     isListed: boolean,
   ): SelectedRows {
-    const { constants, query: words, integers, found, estimates } = this.views;
+    const { constants, query: words, integers, selected, estimates } = this.views;
     query.limitTo(most, constants);
     words.set(query.words);
     words.fill(0, query.words.length, width);
     const codes = SLOTS + slots[position] * SLOT_BYTES;
     this.#kernels.select[metric](isListed ? LIST : ALL, count, codes, codes + slotRows * width, width);
-    const foundCount = integers[COUNT / 4];
-    return { rows: found.subarray(0, foundCount), estimates: estimates.subarray(0, foundCount) };
+    const selectedCount = integers[COUNT / 4];
+    return { rows: selected.subarray(0, selectedCount), estimates: estimates.subarray(0, selectedCount) };
   }
 
-  /** Four numbers of each row of a slot, of which the second is its error, the last the inverse of its length. */
+  /**
+   * Returns the four numbers of each row of a slot: the second is its error, the fourth the inverse of its
+   * length.
+   */
   numbersOf({ slots, slotRows, width }: PlacedSketch, position: number): Float32Array {
     const first = (SLOTS + slots[position] * SLOT_BYTES + slotRows * width) / 4;
     return this.views.floats.subarray(first, first + slotRows * 4);
   }
 
-  /** Makes sketches of vectors in the input. @param codes address of the first */
+  /** Sketches the vectors in the input. @param codes address of the first sketch */
   make(rows: number, codes: number, width: number): void {
     this.#kernels.make(rows, codes, width, width / STEP);
   }
 }
 
-/** Makes a sketch of vectors that come one after the other. */
+/** Sketches consecutive vectors. */
 export class SketchMaker {
   readonly #memory: SketchMemory;
   readonly #sketch: PlacedSketch;
@@ -199,7 +204,9 @@ export class SketchMaker {
   readonly #loss: number;
   #row = 0;
 
-  /** @param end is called at the end */
+  /**
+   * @param end called once at the end
+   */
   constructor(sketch: PlacedSketch, end: (isComplete: boolean) => void) {
     this.#memory = sketch.memory;
     this.#sketch = sketch;
@@ -207,15 +214,15 @@ export class SketchMaker {
     this.#loss = lossOfSums(sketch.dimension);
   }
 
-  /** Rows that are put in at once, at most. */
+  /** Maximum number of rows per {@link put}. */
   get pieceRows(): number {
     return Math.floor(INPUT_BYTES / 4 / this.#sketch.width);
   }
 
   /**
-   * Puts the next rows in, at most {@link pieceRows}.
-   * @param values floats of 32 bits
-   * @param isMissing whether one of them has no vector
+   * Sketches the next rows, at most {@link pieceRows}.
+   * @param values float32 values
+   * @param isMissing true for a row without a vector
    */
   put(values: Float32Array, isMissing: (row: number) => boolean): void {
     const { dimension, slotRows, width, slots } = this.#sketch;
@@ -243,7 +250,7 @@ export class SketchMaker {
     }
   }
 
-  /** Makes the numbers of rows of the statistics. @param index index of the first of the numbers */
+  /** Converts statistics to the numbers of rows. @param index index of the first number */
   #finish(index: number, count: number, isMissing: (row: number) => boolean): void {
     const { floats, integers } = this.#memory.views;
     for (let row = 0, from = STATISTICS / 4, to = index; row < count; row++, from += 4, to += 4) {
@@ -258,7 +265,7 @@ export class SketchMaker {
       } else if (largest > 0) {
         step = largest / 127;
         const lack = Math.sqrt(floats[from + 2]) * (1 + this.#loss);
-        // Rounding makes it larger than it is.
+        // Rounding to float32 may shrink it.
         error = (lack + length * (this.#loss + 2 ** -21)) * (1 + 2 ** -22);
         squares = integers[from + 3];
         inverse = 1 / length;
@@ -270,7 +277,7 @@ export class SketchMaker {
     }
   }
 
-  /** Ends the making: of all rows, or of none. */
+  /** Ends the sketch; it is complete if all rows were put. */
   end(): void {
     this.#end(this.#row === this.#sketch.rowCount);
   }

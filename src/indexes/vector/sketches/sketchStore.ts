@@ -1,13 +1,13 @@
 /**
- * Sketches of the vectors of columns that are searched again and again, in memory that is bounded in bytes. What always
- * holds:
+ * Sketches of repeatedly searched vector columns, in bounded memory. Invariants:
  *
- * - A sketch is of all rows of a column of a file, deleted ones too, so that every version that has the file can use it.
- * - Keys name what cannot change: a column of a file with an identity.
- * - A sketch that is in use, or was shortly before, gives its room to no other: of columns that do not fit in together, some
- *   stay.
+ * - A sketch covers all rows of a file's column, deleted ones too, so that every version with the file can
+ *   use it.
+ * - Keys name immutable data: a column of a file with an identity.
+ * - A sketch in use, or used recently, is not evicted: if the columns do not fit together, some keep their
+ *   sketches.
  *
- * Where the runtime has no kernels, there are no sketches: comparing them in plain form would take as long as comparing the
+ * Without kernels there are no sketches: comparing them in JavaScript would cost as much as comparing the
  * vectors.
  */
 
@@ -20,51 +20,53 @@ import {
   sketchShape,
 } from "./sketchMemory.js";
 
-/** Searches for which a sketch stays that is not used by them. */
+/** Number of searches that an unused sketch survives. */
 const IDLE_SEARCHES = 8;
-/** Columns of which is known how often they were searched. */
+/** Maximum number of columns with a count. */
 const KNOWN_COLUMNS = 4096;
 
 /** A complete sketch. */
 export interface VectorSketch extends PlacedSketch {
-  /** Searches that use it at the moment. */
+  /** Number of current users. */
   users: number;
-  /** The last search that did. */
+  /** Number of the last search that used it. */
   lastUsed: number;
 }
 
 export class SketchStore {
   readonly #maxBytes: number;
-  /** Undefined until it is needed; null where there are no kernels. */
+  /** Undefined until needed; null without kernels. */
   #memory: SketchMemory | null | undefined;
   readonly #sketches = new Map<string, VectorSketch>();
-  /** Keys of those that are being made. */
+  /** Keys of sketches in the making. */
   readonly #unfinished = new Set<string>();
   #searches = 0;
-  /** How much of the rows of columns without a sketch was compared; 1 for each time all of them were. */
+  /** Compared fraction of each unsketched column's rows; 1 per full comparison. */
   readonly #compared = new LruCache<number>(KNOWN_COLUMNS);
 
-  /** @param maxBytes of memory; 0 for no sketches */
+  /**
+   * @param maxBytes memory limit; 0 for no sketches
+   */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of memory that it has. */
+  /** Bytes of memory in use. */
   get weight(): number {
     return this.#memory?.byteLength ?? 0;
   }
 
-  /** Number of columns with sketches. */
+  /** Number of sketched columns. */
   get size(): number {
     return this.#sketches.size;
   }
 
-  /** Begins a search. */
+  /** Counts a search. */
   begin(): void {
     this.#searches++;
   }
 
-  /** A sketch for a search to use, until it is released. */
+  /** Returns a sketch, to be released; null if none. */
   use(key: string): VectorSketch | null {
     const sketch = this.#sketches.get(key);
     if (sketch === undefined) return null;
@@ -77,14 +79,14 @@ export class SketchStore {
     sketch.users--;
   }
 
-  /** Notes that a part of the rows of a column was compared without a sketch. */
+  /** Records that a fraction of a column's rows was compared without a sketch. */
   noteCompared(key: string, part: number): void {
     this.#compared.set(key, (this.#compared.peek(key) ?? 0) + part, 1);
   }
 
   /**
-   * Begins a sketch of a column all whose rows were compared before, if there is room for it.
-   * @returns null where there is not, and while others make it
+   * Begins the sketch of a column whose rows were all compared before.
+   * @returns null without room, and while another search makes it
    */
   make(key: string, vectors: SketchedVectors): SketchMaker | null {
     if ((this.#compared.peek(key) ?? 0) < 1 || this.#unfinished.has(key) || this.#maxBytes === 0) return null;
@@ -105,7 +107,7 @@ export class SketchStore {
     });
   }
 
-  /** Removes sketches that were not used for long, if that makes room for so many slots. */
+  /** Evicts long unused sketches if that frees enough slots. */
   #makeRoom(memory: SketchMemory, slotCount: number): boolean {
     const idle = [...this.#sketches]
       .filter(([, { users, lastUsed }]) => users === 0 && lastUsed < this.#searches - IDLE_SEARCHES)
@@ -125,7 +127,7 @@ export class SketchStore {
     return true;
   }
 
-  /** Drops all sketches and their memory. Searches under way keep what they use. */
+  /** Drops all sketches and their memory. Running searches keep theirs. */
   clear(): void {
     this.#sketches.clear();
     this.#compared.clear();

@@ -1,4 +1,4 @@
-/** Sums of what codes stand for: the kernel's are those of the definition, to the last bit. */
+/** The kernel's code sums equal the definition to the last bit. */
 
 import { afterEach, expect, it } from "vitest";
 import { codeSumsInKernel, codeSumsKernelUse } from "../../../../src/indexes/vector/codes/codeSumsKernel.js";
@@ -35,7 +35,7 @@ it.each([
   expect(sums).toEqual(wanted);
 });
 
-it("of too many codes, and without kernels, are left to the plain form", () => {
+it("the kernel refuses too many codes, and is absent without WebAssembly", () => {
   const sums = new Float32Array(1);
   expect(codeSumsInKernel(new Float32Array(513 * 256), new Uint8Array(513), false, sums)).toBe(false);
   codeSumsKernelUse.isOn = false;

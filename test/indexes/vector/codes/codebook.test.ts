@@ -1,4 +1,4 @@
-/** Distances from codewords: the kernel's are those of the definition. */
+/** The kernel's distances from codewords equal the definition. */
 
 import { afterEach, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** Centroids, partitions and codes: the same with any number of threads, and good. */
+/** Centroids, partitions and codes are good, and the same for any number of threads. */
 
 import { describe, expect, it } from "vitest";
 import {
@@ -14,7 +14,7 @@ import { slowPool } from "../slowPool.js";
 
 const DIMENSION = 24;
 
-/** Vectors about so many places. */
+/** Vectors around a number of centers. */
 function vectorsAbout(places: number, rowCount: number): Float32Array {
   const next = randomNumbers(places);
   const centres = Float32Array.from({ length: places * DIMENSION }, () => next() * 20);
@@ -46,7 +46,7 @@ function sumOfSquares(vectors: Float32Array, centroids: Float32Array, dimension:
   return sum;
 }
 
-/** Centroids moved to the means of their vectors so many times. */
+/** Moves centroids to the means of their vectors, for a number of rounds. */
 function plainRounds(vectors: Float32Array, first: Float32Array, dimension: number, rounds: number) {
   let centroids = first;
   for (let round = 0; round < rounds; round++) {
@@ -82,7 +82,7 @@ describe("centroids", () => {
     }
   });
 
-  it.each([30, 900])("lie where vectors do (%i places)", async (places) => {
+  it.each([30, 900])("lie at the centers of the vectors (%i centers)", async (places) => {
     const vectors = vectorsAbout(places, places * 40);
     const work = new VectorWork();
     const values = await trainCentroids(vectors, training(places, "l2", work));
@@ -91,12 +91,12 @@ describe("centroids", () => {
     let sum = 0;
     for (const value of vectors) sum += value * value;
     for (const score of scores) sum -= 2 * score;
-    // Values lie evenly within 1 about those of their place: each takes a twelfth. Some places share a centroid.
+    // Values are uniform within 1 around their center, with variance 1/12. Some centers share a centroid.
     expect(sum / vectors.length).toBeLessThan(3);
     expect(new Set(nearest).size).toBe(places);
   });
 
-  it("are as good as many plain rounds over all vectors make them", async () => {
+  it("are as good as after many plain rounds", async () => {
     const [count, dimension] = [128, 8];
     const next = randomNumbers(5);
     const directions = Float32Array.from({ length: 3 * dimension }, () => next() - 0.5);
@@ -116,14 +116,14 @@ describe("centroids", () => {
     );
   });
 
-  it("are as many as are wanted where all vectors are the same", async () => {
+  it("have the wanted number even if all vectors are equal", async () => {
     const vectors = new Float32Array(700 * DIMENSION).fill(3);
     const values = await trainCentroids(vectors, training(600, "l2", new VectorWork()));
     expect(values).toEqual(new Float32Array(600 * DIMENSION).fill(3));
   });
 });
 
-it("codes of all kinds are the same with threads", async () => {
+it("threads do not change codes of any kind", async () => {
   const vectors = vectorsAbout(10, 4000);
   const work = new VectorWork();
   const centroids = await trainCentroids(vectors, training(8, "l2", work));

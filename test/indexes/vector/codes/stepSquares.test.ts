@@ -1,4 +1,4 @@
-/** Squared distances of codes of SQ: the kernel's are those of the definition. */
+/** The kernel's squared distances of SQ codes equal the definition. */
 
 import { afterEach, expect, it } from "vitest";
 import {
@@ -24,7 +24,7 @@ it.each([
   const memory = new ArrayBuffer(offset + dimension * rowCount);
   const codes = new Uint8Array(memory, offset);
   for (let byteOffset = 0; byteOffset < codes.length; byteOffset++) codes[byteOffset] = next() * 256;
-  // The largest sums there are.
+  // The largest possible sums.
   codes.fill(255, 0, dimension);
   const some = Uint32Array.from({ length: Math.min(90, 3 * rowCount) }, () => Math.floor(next() * rowCount));
   for (const own of [new Uint8Array(dimension), Uint8Array.from({ length: dimension }, () => next() * 256)]) {
@@ -43,7 +43,7 @@ it.each([
   }
 });
 
-it("of too many values, and without kernels, are left to the plain form", () => {
+it("the kernel refuses too many dimensions, and is absent without WebAssembly", () => {
   const sums = new Float64Array(1);
   const large = new Uint8Array(16_385);
   expect(stepSquaresInKernel(large, large, null, 1, sums)).toBe(false);

@@ -21,11 +21,11 @@ const numbersOfItem = (item: VectorItem): fc.Arbitrary<number> =>
     ? fc.integer({ min: 0, max: 255 })
     : fc.oneof(
         fc.constantFrom(0, -0, 1, -1, 6e-8, 3e-5, 0.333),
-        // Products of still smaller numbers are too small for floats of 32 bits.
+        // Products of smaller numbers underflow float32.
         fc.float({ min: -100, max: 100, noNaN: true }).map((value) => (Math.abs(value) < 1e-6 ? 0 : value)),
       );
 
-/** Some rows and queries of one dimension. */
+/** Random rows and queries of one dimension. */
 const vectors = (item: VectorItem) =>
   fc.integer({ min: 1, max: 70 }).chain((dimension) => {
     const vector = fc.array(numbersOfItem(item), { minLength: dimension, maxLength: dimension });
@@ -49,7 +49,7 @@ function measure(
 ): Float32Array[] {
   const parts = rows.map((row) => encodeVector(item, Float64Array.from(row)));
   const width = parts[0].length;
-  // Values need not lie at addresses that are multiples of their size.
+  // Values may be unaligned.
   const values = new Uint8Array(padding + rows.length * width).subarray(padding);
   for (const [row, bytes] of parts.entries()) values.set(bytes, row * width);
   const distances = queries.map(() => new Float32Array(rows.length));
@@ -67,19 +67,19 @@ function plainly<Result>(act: () => Result): Result {
   }
 }
 
-/** Sums of many terms differ in their last digits, relative to the size of the terms. */
+/** Sums of many terms differ in their last digits, relative to the terms. */
 function expectClose(found: number, wanted: number, scale: number): void {
   if (Number.isNaN(wanted)) expect(found).toBeNaN();
   else if (!Number.isFinite(wanted)) expect(found).toBe(wanted);
   else expect(Math.abs(found - wanted)).toBeLessThanOrEqual(1e-6 * Math.max(Math.abs(wanted), scale));
 }
 
-it("has kernels for all that is measured", () => {
+it("every metric and item type has a kernel", () => {
   for (const { item, metric } of CASES)
     expect(distanceKernels[item][metric]?.get(), `${item} ${metric}`).not.toBeNull();
 });
 
-it.each(CASES)("measures $metric of $item in kernels as in plain form", ({ item, metric }) => {
+it.each(CASES)("the kernel of $metric for $item equals the JavaScript form", ({ item, metric }) => {
   fc.assert(
     fc.property(vectors(item), ({ dimension, rows, queries, padding }) => {
       const found = measure(item, metric, dimension, rows, queries, padding);
@@ -98,7 +98,7 @@ it.each(CASES)("measures $metric of $item in kernels as in plain form", ({ item,
   );
 });
 
-it("measures more rows than a kernel takes at once, and longer vectors", () => {
+it("fillDistances splits rows into pieces, and falls back for long vectors", () => {
   for (const dimension of [3, 128, 1537]) {
     const rows = Array.from({ length: dimension === 3 ? 5000 : 300 }, (_, row) =>
       Array.from({ length: dimension }, (_, index) => ((row * 31 + index * 7) % 101) - 50),
@@ -111,7 +111,7 @@ it("measures more rows than a kernel takes at once, and longer vectors", () => {
   }
 });
 
-it("reads every 16-bit float as it is", () => {
+it("the kernel decodes every float16", () => {
   const bits = Uint16Array.from({ length: 65_536 }, (_, value) => value);
   const distances = [new Float32Array(bits.length)];
   const one = queryVector("float16", Float64Array.of(1));
@@ -123,6 +123,6 @@ it("reads every 16-bit float as it is", () => {
   }
 });
 
-it("has no distance by cosine from a vector of length 0", () => {
+it("cosine distance is NaN for a vector of length 0", () => {
   expect(measure("float32", "cosine", 2, [[0, 0]], [[1, 0]])[0][0]).toBeNaN();
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { firstAscending } from "../../../../src/indexes/vector/distance/nearestRows.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
 
-it("gives the places of the smallest numbers in order, of equal ones the first", () => {
+it("firstAscending returns the positions of the smallest numbers in stable order", () => {
   const next = randomNumbers(3);
   for (let round = 0; round < 300; round++) {
     const count = 1 + Math.floor(next() * 400);

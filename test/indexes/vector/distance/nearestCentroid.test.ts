@@ -1,4 +1,4 @@
-/** The nearest centroid of each vector, found by the kernel and without it, beside its definition. */
+/** Compares the nearest centroids, from the kernel and without it, with the definition. */
 
 import { afterEach, expect, it } from "vitest";
 import { assignVectors, centroidsOf } from "../../../../src/indexes/vector/codes/kmeans.js";
@@ -21,12 +21,14 @@ const CASES = [
   [1025, 9],
 ] as const;
 
-it.each(CASES)("of vectors of %i values, among %i", async (dimension, count) => {
+it.each(
+  CASES,
+)("findNearest matches the definition: %i dimensions, %i centroids", async (dimension, count) => {
   const next = randomNumbers(dimension * 1000 + count);
   const numbers = (rows: number) => Float32Array.from({ length: rows * dimension }, () => next() * 4 - 2);
   const rowCount = 700;
   const [vectors, centroids] = [numbers(rowCount), numbers(count)];
-  // Two that are the same: the first of them counts.
+  // Of two equal centroids, the first counts.
   if (count > 2) centroids.copyWithin((count - 1) * dimension, 0, dimension);
   for (const metric of ["l2", "dot"] as const) {
     const distanceOf = (row: number, own: number): number => {
@@ -49,7 +51,7 @@ it.each(CASES)("of vectors of %i values, among %i", async (dimension, count) => 
       for (const [row, own] of nearest.entries()) {
         const all = Array.from({ length: count }, (_, each) => distanceOf(row, each));
         const least = Math.min(...all);
-        // The kernel multiplies integers: how far they are off grows with the lengths of both vectors.
+        // The kernel multiplies integers, whose error grows with both lengths.
         const tolerance = (isOn ? 1e-4 : 1e-5) * (dimension + Math.abs(least));
         expect(Math.abs(distanceIn(metric, row, scores[row]) - least)).toBeLessThan(tolerance);
         expect(all[own] - least).toBeLessThan(tolerance);
@@ -59,7 +61,7 @@ it.each(CASES)("of vectors of %i values, among %i", async (dimension, count) => 
   }
 });
 
-it("of vectors that are short beside what they have in common, or beside each other", async () => {
+it("findNearest handles short vectors with a large common offset, and mixed lengths", async () => {
   const [dimension, rowCount, count] = [24, 500, 32];
   const next = randomNumbers(91);
   const around = (middle: number, rows: number, lengthOf: () => number) =>

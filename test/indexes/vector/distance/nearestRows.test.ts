@@ -8,7 +8,7 @@ const found = (nearest: NearestRows): number[][] => {
 };
 
 describe("NearestRows", () => {
-  it("counts a row that is offered twice once, and makes room for the next", () => {
+  it("counts a repeated row once", () => {
     const nearest = new NearestRows(3);
     for (const [distance, row, fragment] of [
       [2, 7, 0],
@@ -27,7 +27,7 @@ describe("NearestRows", () => {
     ]);
   });
 
-  it("finds the rows that sorting all of them finds, some offered several times", () => {
+  it("equals a full sort of distinct rows", () => {
     const random = new Random(7);
     for (const count of [1, 10, 100]) {
       const nearest = new NearestRows(count);

@@ -1,4 +1,4 @@
-/** Graphs of indexes on vectors: built and walked through in memory, beside a look at all rows. */
+/** Builds HNSW graphs in memory and compares searches with a scan. */
 
 import { describe, expect, it } from "vitest";
 import type { MeasureRows } from "../../../../src/indexes/vector/codes/codes.js";
@@ -63,7 +63,7 @@ it.each([
   ["uint8", "l2", 2100],
 ] as const)("vectors of %s that lie apart by %s are chosen alike with and without a kernel (%i values)", (item, metric, dimension) => {
   const options: SpaceOptions = { item, metric, dimension, rowCount: 300 };
-  // Small integers: sums of floats are exact.
+  // Small integers keep float sums exact.
   const values = valuesOf(options, dimension).map(Math.round);
   const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, 0, false))];
   for (const space of [fast, plain]) space.put(0, values);
@@ -95,7 +95,7 @@ it.each([
   }
 });
 
-it("rows are kept and taken by distance", () => {
+it("NearestFirst and Beam order rows by distance", () => {
   const next = randomNumbers(3);
   const distances = Array.from({ length: 1000 }, () => Math.floor(next() * 200));
   const [heap, beam] = [new NearestFirst(), new Beam(60)];
@@ -115,7 +115,7 @@ const measureBy =
     for (let index = 0; index < count; index++) distances[index] = distanceOf(rows[index]);
   };
 
-/** The graph as a search reads it. */
+/** Returns the graph as a search reads it. */
 function graphOf(built: BuiltGraph, rowCount: number): Graph {
   const counts = built.levelCounts().filter((count) => count > 0);
   const lists = counts.map(() => new Map<number, number[]>());
@@ -180,7 +180,7 @@ describe("a graph", () => {
       .sort((a, b) => distanceOf(a) - distanceOf(b))
       .slice(0, 10);
 
-  it("leads to nearly all of the nearest rows, and to the same each time that it is built", async () => {
+  it("finds nearly all nearest rows, and is deterministic", async () => {
     const built = await made();
     const graph = graphOf(built, options.rowCount);
     const again = graphOf(await made(), options.rowCount);
@@ -207,7 +207,7 @@ describe("a graph", () => {
     ["float32", "l2", 7, { m: 5, efConstruction: 30 }],
     ["float32", "dot", 40, { m: 12, efConstruction: 60 }],
     ["uint8", "l2", 64, { m: 8, efConstruction: 1 }],
-    // Of so few values that many distances are equal.
+    // Few distinct values give many equal distances.
     ["uint8", "l2", 2, { m: 6, efConstruction: 50 }],
   ] as const)("of %s by %s is the same where walks are kernels (%i values)", async (item, metric, dimension, settings) => {
     const own: SpaceOptions = { item, metric, dimension, rowCount: 600 };
@@ -279,14 +279,14 @@ describe("a graph", () => {
         for (const [index, value] of wanted.entries()) sum += (each[from + index] - value) ** 2;
         return sum;
       });
-      // Those of two places at most have room in sight.
+      // The beam holds at most two clusters.
       const found = await searchGraph({ graph, measure, beam: 60, accepts: () => true, fail });
       if (found?.distances[9] === 0) hits++;
     }
     expect(hits / places).toBeGreaterThan(0.9);
   });
 
-  it("is walked on from the farthest row that is in sight", async () => {
+  it("expands even the farthest beam entry", async () => {
     const graph = graphOf(await made(), options.rowCount);
     const next = randomNumbers(29);
     let hits = 0;
@@ -299,7 +299,7 @@ describe("a graph", () => {
         accepts: () => true,
         fail,
       });
-      // A walk with one row in sight goes down to where no neighbour is nearer.
+      // With a beam of one, a search ends at a local minimum.
       const row = found?.rows[0] ?? 0;
       const range = { start: 0, end: 0 };
       graph.range(0, row, range);
@@ -327,7 +327,9 @@ describe("a graph", () => {
       return sum;
     };
 
-    it.each([12, 100, 128, 1600])("is walked as without it (%i values)", async (dimension) => {
+    it.each([
+      12, 100, 128, 1600,
+    ])("returns the rows of an unpacked search (%i dimensions)", async (dimension) => {
       const { codes, graph } = await makeCodes(
         dimension,
         ...(dimension === 1600 ? ([30, 1100] as const) : []),
@@ -335,7 +337,7 @@ describe("a graph", () => {
       const packed = await PackedGraph.pack(graph, codes, dimension, fail, undefined);
       expect(packed?.memoryWeight).toBeGreaterThan(codes.length);
       const next = randomNumbers(dimension);
-      // More walks than there are numbers for them; long ones take several steps.
+      // More walks than walk numbers; long ones take several steps.
       for (let query = 0; query < 300; query++) {
         const beam = 1 + (query % 60);
         const code = Uint8Array.from({ length: dimension }, () => next() * 256);
@@ -348,7 +350,7 @@ describe("a graph", () => {
       }
     });
 
-    it("is for one walk at a time, and not for rows without end", async () => {
+    it("runs one walk at a time, with a bounded beam", async () => {
       const { codes, graph } = await makeCodes(1600, 40, 1100);
       const packed = await PackedGraph.pack(graph, codes, 1600, fail, undefined);
       const code = codes.slice(0, 1600);
@@ -365,7 +367,7 @@ describe("a graph", () => {
       await expect(PackedGraph.pack(graph, codes, 1600, fail, ended)).rejects.toThrow("enough");
     });
 
-    it("is none where it is small, and fails where it leads to rows that are not there", async () => {
+    it("is refused if small, and fails for links to missing rows", async () => {
       const { codes, graph } = await makeCodes(16);
       expect(await PackedGraph.pack({ ...graph, rowCount: 900 }, codes, 16, fail, undefined)).toBeNull();
       graph.targets[graph.targets.length >>> 1] = 3000;
@@ -373,7 +375,7 @@ describe("a graph", () => {
     });
   });
 
-  it("leads to accepted rows only, and says so where these are few", async () => {
+  it("returns accepted rows only, and null if these are few", async () => {
     const graph = graphOf(await made(), options.rowCount);
     const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
     const accepts = (row: number) => row % 3 === 1;
@@ -388,7 +390,7 @@ describe("a graph", () => {
     ).toBeNull();
   });
 
-  it("that leads to rows that are not there fails", async () => {
+  it("fails for links to missing rows", async () => {
     const graph = graphOf(await made(), options.rowCount);
     graph.targets.fill(options.rowCount);
     const search = searchGraph({
@@ -401,7 +403,7 @@ describe("a graph", () => {
     await expect(search).rejects.toThrow("row 3000");
   });
 
-  it("has one row, or none", async () => {
+  it("may have one row or none", async () => {
     for (const rowCount of [0, 1]) {
       const memory = spaceMemory({ ...options, rowCount });
       const settings = { m: 4, efConstruction: 8, seed: 1 };

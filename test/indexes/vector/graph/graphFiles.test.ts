@@ -1,4 +1,4 @@
-/** Graphs that older LanceDB releases wrote: their levels begin where Lance 12 takes them to begin. */
+/** Levels of graphs from older LanceDB releases begin where Lance 12 expects them. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ it.each([
   const offsets = (JSON.parse(file.text("lance:hnsw") ?? "") as string[]).map(
     (text) => (JSON.parse(text) as { level_offsets: number[] }).level_offsets,
   );
-  // Each level above 0 has the entry point besides the rows that are counted.
+  // Each level above 0 holds the entry point besides the counted rows.
   const starts = new Float64Array(offsets.length + 1);
   for (const [partition, own] of offsets.entries()) {
     starts[partition + 1] = starts[partition] + (own.at(-1) ?? 0) + own.length - 2;

@@ -1,4 +1,4 @@
-/** No partition is taken for too far away that has a row as near as it is said, however distances are rounded. */
+/** Radii never exclude a partition with a near enough row, whatever the rounding. */
 
 import { expect, it } from "vitest";
 import type { Codes } from "../../../../src/indexes/vector/codes/codes.js";
@@ -26,12 +26,12 @@ const reachesOf = (metric: string, item = "float32") =>
     ...{ starts: Uint32Array.of(0, ROWS), centroids: new Float32Array(DIMENSION) },
   } as unknown as IvfFiles);
 
-it.each([1e-12, 1, 1e12])("at a scale of %d", async (scale) => {
+it.each([1e-12, 1, 1e12])("radii exclude no near row at a scale of %d", async (scale) => {
   const next = randomNumbers(9);
   let beyond = 0;
   for (let round = 0; round < 200; round++) {
     const centroid = Float32Array.from({ length: DIMENSION }, () => scale * (next() - 0.5));
-    // Rows, and then the vector, lie on a line with the centroid now and then: the triangle is flat.
+    // Some rows and queries are collinear with the centroid, so that the triangle is flat.
     const direction = Float64Array.from({ length: DIMENSION }, () => next() - 0.5);
     const along = (length: number) =>
       Float32Array.from(
@@ -59,7 +59,7 @@ it.each([1e-12, 1, 1e12])("at a scale of %d", async (scale) => {
   expect(beyond).toBeGreaterThan(50);
 });
 
-it("is told of no metric without triangles, and of no vectors that are rounded first", () => {
+it("radii do not exist for metrics without the triangle inequality and for rounded vectors", () => {
   expect(reachesOf("dot")).toBeNull();
   expect(reachesOf("cosine")).toBeNull();
   expect(reachesOf("l2", "float16")).toBeNull();

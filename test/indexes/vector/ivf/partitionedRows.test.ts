@@ -1,4 +1,4 @@
-/** Rows in the order of their partitions, kept in memory or partly in a file, beside a sort of all of them. */
+/** Compares rows sorted by partition, in memory or partly in a file, with a plain sort. */
 
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const bytesOf = (column: unknown): Uint8Array => (column as FixedColumn).values;
 
 const batches = fc.array(fc.array(fc.nat(9), { maxLength: 60 }), { maxLength: 12 });
 
-it("rows come by partition, those of one as they were added", async () => {
+it("PartitionedRows sorts by partition and keeps the input order", async () => {
   await fc.assert(
     fc.asyncProperty(
       batches,

@@ -3,7 +3,7 @@ import { probedPartitions } from "../../../../src/indexes/vector/ivf/probes.js";
 
 const vectorOf = (...order: number[]) => ({ order: Uint32Array.from(order), offered: 0 });
 
-it("partitions have their turn for all vectors that probe them, the nearest of each first", () => {
+it("each partition serves all its vectors at once, nearest first", () => {
   const [a, b, c] = [vectorOf(0, 1, 2, 3), vectorOf(1, 0, 3, 2), vectorOf(0, 3, 2, 1)];
   const probes = { leastProbes: 3, mostProbes: 3, wantedRows: 10 };
   const turns = [...probedPartitions([a, b, c], probes)];
@@ -11,7 +11,7 @@ it("partitions have their turn for all vectors that probe them, the nearest of e
   expect(turns.map(([, own]) => own)).toEqual([[a, c], [b], [a], [b], [c, b], [a, c]]);
 });
 
-it("a vector looks further while too few rows were offered to it", () => {
+it("a vector probes further partitions while rows are missing", () => {
   const [a, b] = [vectorOf(0, 1, 2), vectorOf(0, 2, 1)];
   const turns: (readonly [number, number])[] = [];
   for (const [partition, own] of probedPartitions([a, b], { leastProbes: 1, mostProbes: 3, wantedRows: 5 })) {
@@ -24,7 +24,7 @@ it("a vector looks further while too few rows were offered to it", () => {
   ]);
 });
 
-it("there are no more partitions than there are", () => {
+it("probes stop after the last partition", () => {
   for (const most of [20, Number.MAX_SAFE_INTEGER]) {
     for (const leastProbes of [most, 1]) {
       const probes = { leastProbes, mostProbes: most, wantedRows: 5 };

@@ -1,9 +1,9 @@
-/** Sketches of partitions: no row is left out that is as near as asked for, and most others are. */
+/** Partition sketches exclude no near enough row, and most others. */
 
 import { expect, it } from "vitest";
 import { fillDistances, queryVector } from "../../../../src/indexes/vector/distance/distance.js";
 import { encodeVector } from "../../../../src/indexes/vector/distance/metric.js";
-import { askSketches, PartitionSketch } from "../../../../src/indexes/vector/sketches/partitionSketch.js";
+import { PartitionSketch, prepareSketches } from "../../../../src/indexes/vector/sketches/partitionSketch.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
 
 const DIMENSION = 100;
@@ -24,7 +24,7 @@ it.each([
     item,
     Float64Array.from({ length: DIMENSION }, () => next() * 4 - 2),
   );
-  const asked = askSketches(metric, item, query);
+  const asked = prepareSketches(metric, item, query);
   if (sketch === null || asked === null) throw new Error("no sketch");
   const distances = new Float32Array(rowCount);
   fillDistances(item, metric, [query], DIMENSION, vectors, rowCount, [distances]);
@@ -42,10 +42,10 @@ it.each([
   }
 });
 
-it("there is none of few vectors, nor of such of other values", async () => {
+it("PartitionSketch refuses few vectors and other item types", async () => {
   const few = encodeVector("float32", new Float32Array(20 * DIMENSION).fill(1));
   expect(await PartitionSketch.make("float32", DIMENSION, few, undefined)).toBeNull();
   const query = queryVector("float64", new Float64Array(DIMENSION).fill(1));
-  expect(askSketches("l2", "float64", query)).toBeNull();
-  expect(askSketches("l2", "float32", queryVector("float32", new Float64Array(DIMENSION)))).toBeNull();
+  expect(prepareSketches("l2", "float64", query)).toBeNull();
+  expect(prepareSketches("l2", "float32", queryVector("float32", new Float64Array(DIMENSION)))).toBeNull();
 });

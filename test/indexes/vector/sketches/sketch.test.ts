@@ -1,4 +1,4 @@
-/** Sketches of vectors: their bounds hold for the distances as they are computed, whatever vectors and queries are. */
+/** Sketch bounds hold for computed distances of arbitrary vectors and queries. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -50,8 +50,8 @@ function hardVectors(dimension: number, seed: number): Float32Array {
   return values;
 }
 
-describe.each(METRICS)("by %s", (metric) => {
-  it("no row is passed over that may be as near as asked for, and bounds hold", () => {
+describe.each(METRICS)("sketches by %s", (metric) => {
+  it("exclude no near row, and their bounds hold", () => {
     const store = new SketchStore(2 ** 24);
     let made = 0;
     fc.assert(
@@ -104,7 +104,7 @@ describe.each(METRICS)("by %s", (metric) => {
     );
   });
 
-  it("most rows of realistic vectors are passed over", () => {
+  it("exclude most rows of realistic vectors", () => {
     const dimension = 128;
     const next = randomNumbers(5);
     const values = Float32Array.from({ length: ROWS * dimension }, () => next() * 2 - 1);
@@ -125,13 +125,13 @@ describe.each(METRICS)("by %s", (metric) => {
   });
 });
 
-describe("the store", () => {
+describe("the sketch store", () => {
   const dimension = 16;
   const values = new Float32Array(8192 * dimension).fill(1);
-  /** Two slots beside what kernels need. */
+  /** Two slots besides the kernel's memory. */
   const makeStore = () => new SketchStore(2 ** 20);
 
-  it("makes sketches of columns only that were compared before, and of enough rows", () => {
+  it("makes sketches only of compared columns with enough rows", () => {
     const store = makeStore();
     expect(store.make("a", { dimension, rowCount: 8192 })).toBeNull();
     store.noteCompared("a", 0.5);
@@ -141,16 +141,16 @@ describe("the store", () => {
     expect(store.make("a", { dimension: 10_000, rowCount: 8192 })).toBeNull();
     const maker = store.make("a", { dimension, rowCount: 8192 });
     expect(maker).not.toBeNull();
-    // While it is made, nobody else makes it, and nobody has it.
+    // An unfinished sketch is neither made twice nor used.
     expect(store.make("a", { dimension, rowCount: 8192 })).toBeNull();
     expect(store.use("a")).toBeNull();
-    // It is dropped if it ends early.
+    // A sketch that ends early is dropped.
     maker?.end();
     expect(store.use("a")).toBeNull();
     expect(store.size).toBe(0);
   });
 
-  it("has no more memory than it may have, and gives that of sketches that are not used to others", () => {
+  it("stays within its memory and reuses that of unused sketches", () => {
     const store = makeStore();
     sketchOf(store, "a", values, dimension);
     sketchOf(store, "b", values, dimension);
@@ -171,7 +171,7 @@ describe("the store", () => {
     expect(store.use("a")).toBeNull();
   });
 
-  it("has none where it may have no memory", () => {
+  it("makes no sketch without memory", () => {
     const store = new SketchStore(0);
     store.noteCompared("a", 5);
     expect(store.make("a", { dimension, rowCount: 8192 })).toBeNull();

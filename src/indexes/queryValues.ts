@@ -1,4 +1,4 @@
-/** The values that a query asks for, in the form in which they are looked up: sorted points, or a range. */
+/** Values of a query in the form that a lookup needs: sorted points, or a range. */
 
 import type { Column } from "../arrow/columns/column.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
@@ -7,23 +7,22 @@ import { InternalError } from "../errors.js";
 import type { IndexBound, IndexQuery } from "./kind.js";
 import { compareValues, type OrderedValues, orderedValues, orderOf } from "./valueOrder.js";
 
-export type AskedValues =
+export type QueryValues =
   | {
       readonly kind: "points";
-      /** Ascending, each once. */
+      /** Ascending and distinct. */
       readonly values: OrderedValues;
       readonly distinct: number;
     }
-  | { readonly kind: "range"; readonly lower: AskedBound | null; readonly upper: AskedBound | null };
+  | { readonly kind: "range"; readonly lower: QueryBound | null; readonly upper: QueryBound | null };
 
-export interface AskedBound {
-  /** One value. */
+export interface QueryBound {
+  /** A single value. */
   readonly value: OrderedValues;
   readonly isInclusive: boolean;
 }
 
-/** @param type of the values that are looked up */
-export function askedValues(type: LogicalType, query: IndexQuery): AskedValues {
+export function queryValues(type: LogicalType, query: IndexQuery): QueryValues {
   switch (query.kind) {
     case "in":
     case "hasAny":
@@ -38,28 +37,28 @@ export function askedValues(type: LogicalType, query: IndexQuery): AskedValues {
   }
 }
 
-function askedBound(type: LogicalType, bound: IndexBound | null): AskedBound | null {
+function askedBound(type: LogicalType, bound: IndexBound | null): QueryBound | null {
   return bound && { value: orderedValues(type, bound.value), isInclusive: bound.isInclusive };
 }
 
-function sortedPoints(type: LogicalType, column: Column): AskedValues {
-  const given = orderedValues(type, column);
-  const order = orderOf(given);
+function sortedPoints(type: LogicalType, column: Column): QueryValues {
+  const ordered = orderedValues(type, column);
+  const order = orderOf(ordered);
   let distinct = 0;
   for (const row of order) {
-    if (distinct > 0 && compareValues(given, order[distinct - 1], given, row) === 0) continue;
+    if (distinct > 0 && compareValues(ordered, order[distinct - 1], ordered, row) === 0) continue;
     order[distinct++] = row;
   }
   const values = orderedValues(type, takeColumn(column, order.slice(0, distinct)));
   return { kind: "points", values, distinct };
 }
 
-/** Texts with a prefix are those from the prefix itself up to the next text that is as long. */
-function prefixRange(prefix: string): AskedValues {
+/** Returns the range of texts with a prefix: from the prefix to the next text of its length. */
+function prefixRange(prefix: string): QueryValues {
   const bytes = new TextEncoder().encode(prefix);
   const lower = { value: bytesValue(bytes), isInclusive: true };
   if (bytes.length === 0) return { kind: "range", lower: null, upper: null };
-  // No byte of UTF-8 is 255.
+  // UTF-8 has no byte 255.
   const next = bytes.slice();
   next[next.length - 1]++;
   return { kind: "range", lower, upper: { value: bytesValue(next), isInclusive: false } };
