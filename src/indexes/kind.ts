@@ -151,14 +151,14 @@ export interface IndexRows {
    */
   readonly firstId?: { readonly high: number; readonly low: number };
   /** Fragment and offsets of the rows, for kinds with zones; absent for sorted rows. */
-  readonly fragmentRows?: FragmentRows;
+  readonly fragmentRows?: FragmentOffsets;
   /** Codes that the index stores beside the values, in row order; absent if it stores none. */
   readonly codes?: Column;
   readonly rowCount: number;
 }
 
 /** Rows of one fragment. */
-export interface FragmentRows {
+export interface FragmentOffsets {
   readonly fragmentId: number;
   /** Physical offset of each row, ascending. */
   readonly offsets: Uint32Array;
