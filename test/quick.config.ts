@@ -30,6 +30,10 @@ const SLOW = [
   "test/arrow/messageBounds.test.ts",
   "test/expression/functions/itemSets.test.ts",
   "test/expression/functions/steps.test.ts",
+  "test/file/events/nesting.test.ts",
+  "test/file/writing/transientRows.test.ts",
+  "test/indexes/vector/codes/kmeans.test.ts",
+  "test/indexes/vector/graph/graph.test.ts",
   "test/io/disk/confinement.test.ts",
 ];
 
@@ -70,6 +74,8 @@ export default defineConfig({
   ...settings,
   test: {
     ...settings.test,
+    // Property tests run a fifth of the cases of `npm test`.
+    env: { ...settings.test?.env, SOAK_SCALE: process.env.SOAK_SCALE ?? "0.05" },
     projects: [
       project("sharing", { include: quick.filter(isSharing), isolate: false, env: besideTheDisk() }),
       project("alone", { include: quick.filter((path) => !isSharing(path)) }),
