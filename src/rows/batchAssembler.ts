@@ -1,6 +1,6 @@
 /**
- * Cuts pages that were read into batches, and decodes each when it is its turn, or has threads decode it
- * ahead. A batch never crosses a page of any of its columns, so columns can be views of the bytes read.
+ * Decodes pages when their turn comes, or has threads decode them ahead, and cuts the columns into batches. A
+ * batch never crosses a page of any of its columns, so columns can be views of the bytes read.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -26,19 +26,22 @@ import type { RowSpan } from "./openColumns.js";
 import { type RowPositions, unskipped } from "./rowPositions.js";
 
 /**
- * Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes.
+ * Maximum rows of a batch. Rows without bytes still take memory: for columns that no file has, and for row
+ * ids.
  */
 const MAX_BATCH_ROWS = 1_048_576;
-/** Bytes of a page whose decoding is a piece of work by itself. */
+/** Minimum bytes of a page after whose decoding the event loop gets a turn. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
 
-/** Bytes of the first rows of a page that are decoded while a thread decodes the page, about. */
+/**
+ * Approximate bytes of a page's first rows that this thread decodes while another thread decodes the page.
+ */
 const HEAD_BYTES = 512 * 1024;
 
-/** Bytes that a code stands for, at most. */
+/** Maximum bytes that a code stands for. */
 const MAX_SYMBOL_BYTES = 8;
 
-/** Name of the use of memory by pages that were decoded, and a batch cut from them. */
+/** Name of the use of memory by decoded pages and by a batch cut from them. */
 export const PAGES = "pages";
 
 export interface BatchBounds {
@@ -58,7 +61,8 @@ export interface BatchBounds {
    */
   readonly keeps?: "dictionaries" | "itemDictionaries" | "codes" | undefined;
   /**
-   * The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once.
+   * Outputs whose bytes make up the bytes of a batch. An output that occurs twice counts twice. Default: each
+   * once.
    */
   readonly returned?: readonly number[];
 }
@@ -73,24 +77,24 @@ export interface LeafPage {
 
 /** A page that waits for its turn. */
 interface WaitingPage extends LeafPage {
-  /** Its values, where a thread decodes them; null where none does, undefined where none was asked. */
+  /** The values if a thread decodes them, null if no thread does, undefined if nobody has decided yet. */
   decoding: Promise<Column> | null | undefined;
-  /** Whether a thread was asked only when the page was due: its first rows are decoded here meanwhile. */
+  /** True if the page was due when a thread was asked: this thread decodes its first rows meanwhile. */
   isLate: boolean;
 }
 
-/** Rows as the outputs of a plan; blobs are descriptors. */
+/** Rows as the outputs of a plan. Blobs are descriptors. */
 export interface AssembledRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
   readonly positions: RowPositions;
 }
 
-/** A page being cut into batches. */
+/** A page that is being cut into batches. */
 interface CurrentPage {
   readonly rowEnd: number;
   readonly rowStart: number;
-  /** Its values, or what decodes some of them at a time. */
+  /** Its values, or a window that decodes some of them at a time. */
   readonly values: Column | PageWindows;
   readonly rowBytes: number;
 }
@@ -104,12 +108,12 @@ export class BatchAssembler {
   readonly #keeps: BatchBounds["keeps"];
   readonly #returned: readonly number[];
   readonly #queues: WaitingPage[][];
-  /** Threads that decode pages ahead of their turn; absent where they are decoded in line. */
+  /** Threads that decode pages ahead of their turn; absent if this thread decodes all pages. */
   readonly #pool: WorkerPool | undefined;
-  /** Pages that a thread may decode, and that none was asked for. */
+  /** Number of waiting pages that a thread may decode, and that no thread was asked to decode yet. */
   #undecided = 0;
   readonly #current: (CurrentPage | null)[];
-  /** How often each leaf is returned. */
+  /** By leaf: number of outputs that return it. */
   readonly #copies: readonly number[];
   /** One of the files, for errors. */
   readonly #path: string;
@@ -127,7 +131,7 @@ export class BatchAssembler {
     pool?: WorkerPool,
     codes: readonly Arena[] | null = null,
   ) {
-    // Threads decode whole pages, which is of no use where pages are decoded window by window.
+    // Threads decode whole pages; reused memory holds one window of a page.
     if (reused !== null && pool !== undefined) throw new InternalError("reused memory and threads at once");
     this.#codes = codes;
     this.#reused = reused;
@@ -148,12 +152,12 @@ export class BatchAssembler {
     this.#copies = copies;
   }
 
-  /** The first row that no batch has had. */
+  /** The first row that no batch has. */
   get row(): number {
     return this.#row;
   }
 
-  /** Adds a page, the next of its leaf. */
+  /** Adds the next page of its leaf. */
   add(page: LeafPage): void {
     const { layout, buffers } = page.rows;
     const isUndecided =
@@ -163,9 +167,7 @@ export class BatchAssembler {
     this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, isLate: false });
   }
 
-  /**
-   * Has threads decode the pages that come next: as many as there are threads, and one that waits for them.
-   */
+  /** Has threads decode the next pages: one for each thread, and one more that waits. */
   #decodeAhead(pool: WorkerPool): void {
     const most = pool.size + 1;
     let count = 0;
@@ -186,7 +188,7 @@ export class BatchAssembler {
     }
   }
 
-  /** The next batch, which may have no rows. Its pages must be current. */
+  /** Cuts the next batch, which may have no rows. All of its pages are current. */
   next(): AssembledRows {
     const end = this.#batchEnd();
     const batch = this.#cut(this.#row, end);
@@ -194,7 +196,7 @@ export class BatchAssembler {
     return batch;
   }
 
-  /** Bytes held by the current pages and a batch cut from them. */
+  /** Returns the bytes that the current pages and a batch cut from them take. */
   heldBytes(batch: AssembledRows): number {
     return new HeldBlocks([...this.#currentColumns(), ...batch.columns]).bytes;
   }
@@ -206,9 +208,9 @@ export class BatchAssembler {
   }
 
   /**
-   * Makes the page that holds the next row current in every leaf, one leaf after the other: the memory that a
-   * page takes is known only when it was decoded, and the next page has to wait for room then. Returns false
-   * if a page has not been added yet, and at the end of the span.
+   * Makes the page with the next row current in every leaf. Works leaf by leaf: only decoding a page shows
+   * how much memory it takes, and the next page then has to wait for room. Returns false if a page is still
+   * missing, and at the end of the span.
    */
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
@@ -247,20 +249,20 @@ export class BatchAssembler {
     return true;
   }
 
-  /** Whether a leaf's next page holds the next row. */
+  /** True if the leaf's next page holds the next row. */
   #isDue(leaf: number): boolean {
     const current = this.#current[leaf];
     return current === null || current.rowEnd <= this.#row;
   }
 
-  /** Minimum bytes that a page takes, before it is decoded. */
+  /** Returns the minimum bytes that a page takes, before it is decoded. */
   #leastBytes({ leaf, rows: { rowCount, buffers } }: LeafPage): number {
     let bytes = rowCount * leastRowBytes(this.#plan.leaves[leaf].layout);
     for (const { byteLength } of buffers) bytes += byteLength;
     return bytes;
   }
 
-  /** Makes a page current of which some rows are decoded at a time; false for one that is decoded whole. */
+  /** Makes a page current that is decoded window by window. Returns false if the page is decoded whole. */
   #open({ leaf, page, rows }: LeafPage): boolean {
     if (this.#reused === null || this.#batchBytes !== undefined) return false;
     const { layout } = this.#plan.leaves[leaf];
@@ -272,41 +274,41 @@ export class BatchAssembler {
   }
 
   /**
-   * Makes the first rows of a page current, and has the page wait behind them; false for one that is not cut.
+   * Makes the first rows of a page current, and puts the page back in line after them. Returns false if the
+   * page is not cut.
    */
   #openHead(page: WaitingPage): boolean {
     page.isLate = false;
     const { leaf, rows } = page;
-    // Rows before the first one that is wanted would be decoded for nothing.
+    // Unwanted rows at the start would be decoded in vain.
     if (this.#row !== page.page.rowStart) return false;
     const share = Math.ceil((rows.rowCount * HEAD_BYTES) / byteCountOf(rows.buffers));
     const rowCount = Math.ceil(share / this.#batchRows) * this.#batchRows;
     const head = rowCount < rows.rowCount ? headOf(rows, rowCount) : null;
     if (head === null) return false;
-    const own = { leaf, page: page.page, rows: head };
-    this.#makeCurrent(own, this.#decode(own, true));
+    const headPage = { leaf, page: page.page, rows: head };
+    this.#makeCurrent(headPage, this.#decode(headPage, true));
     this.#queues[leaf].unshift(page);
     return true;
   }
 
   /**
-   * @param isLazy whether values may wait until they are looked at, where the bytes that they are made of
-   * last as long
+   * @param isLazy true if values may stay lazy: the bytes that they are made from last as long as the values
    */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
-    const own = this.#plan.leaves[leaf];
+    const leafLayout = this.#plan.leaves[leaf].layout;
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
-    const codes = isLazy && this.#mayBeCodes(own.layout) ? this.#codes?.[leaf] : undefined;
+    const codes = isLazy && this.#mayBeCodes(leafLayout) ? this.#codes?.[leaf] : undefined;
     reused?.recycle();
     codes?.recycle();
-    return decodePage(own.layout, layout, rowCount, buffers, origin, {
+    return decodePage(leafLayout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
       ...(codes && { allocateCodes: (byteLength) => codes.lend(byteLength).fill(0) }),
       ...(reused && { allocate: (byteLength) => reused.lend(byteLength).fill(0) }),
     });
   }
 
-  /** Within lists and structs, nobody would know that there are codes. */
+  /** Readers of lists and structs do not look for codes. */
   #mayBeCodes({ kind }: Layout): boolean {
     return this.#codes !== null && kind === "variable";
   }
@@ -343,8 +345,8 @@ export class BatchAssembler {
     const kept = skipped === null || skipped.length === 0 ? null : unskipped(start, end, skipped);
     const picked = kept === null || kept.length === end - start ? null : kept;
     const rowCount = picked?.length ?? end - start;
-    // Skipped rows are removed before parts of one column from several files are merged: the parts may
-    // disagree about those rows.
+    // Skipped rows go before the parts of a column from several files are merged: the parts may disagree
+    // about those rows.
     const read = this.#current.map((current) => {
       if (current === null) return null;
       const { values, rowStart } = current;
@@ -359,7 +361,7 @@ export class BatchAssembler {
   }
 }
 
-/** Bytes that a column takes at most: codes are not decoded for that. */
+/** Returns the maximum bytes that a column takes. Does not decode codes. */
 function mostBytes(column: Column): number {
   const coded = column.kind === "variable" ? codesIn(column) : null;
   return coded === null ? columnBytes(column) : coded.codes.length * MAX_SYMBOL_BYTES;

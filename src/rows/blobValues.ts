@@ -1,7 +1,6 @@
 /**
- * Replaces descriptors of blobs with their values. Pages only say where a value lies; the values are read
- * batch by batch once the wanted rows are known, and batches are cut so small that their values fit in
- * memory.
+ * Replaces descriptors of blobs with their values. Pages only say where a value lies. The values are read
+ * batch by batch, for the wanted rows only, in batches so small that their values fit in memory.
  */
 
 import type { Column, Validity, VariableColumn } from "../arrow/columns/column.js";
@@ -26,7 +25,7 @@ const BLOBS = "blobs";
 
 const NOTHING = new Uint8Array(0);
 
-/** What reading blobs needs: the open files. */
+/** Members of a source that reading blobs needs. */
 export type BlobSource = Pick<PageSource, "handles">;
 
 /**
@@ -48,7 +47,7 @@ export interface BlobRows {
   readonly firstRow: number;
 }
 
-/** The same rows with their blobs, cut into smaller batches if the blobs have many bytes. */
+/** Yields the rows with their blobs, in smaller batches if the blobs have many bytes. */
 export async function* readBlobBatches(
   source: BlobSource,
   plan: LeafPlan,
@@ -68,7 +67,7 @@ export async function* readBlobBatches(
       });
       waiting.push(part(half, rowCount - half), part(0, half));
     } else {
-      // The values of several rows are copied together from the bytes read.
+      // Values of several rows are copied from the bytes read into one block.
       await memory?.hold(BLOBS, (rowCount > 1 ? 2 : 1) * byteLength);
       yield { columns: await readBlobs(source, plan, next.rows), rowCount, firstRow };
       memory?.note(BLOBS, 0);
@@ -77,8 +76,8 @@ export async function* readBlobBatches(
 }
 
 /**
- * The columns with the values of their blobs.
- * @throws CorruptFileError where these do not lie in their file, or fail their checksums
+ * Returns the columns with the values of their blobs.
+ * @throws CorruptFileError if a value does not lie in its file, or fails its checksum
  */
 export async function readBlobs(source: BlobSource, plan: LeafPlan, rows: DescribedRows): Promise<Column[]> {
   const columns = [...rows.columns];
@@ -99,7 +98,7 @@ export async function readBlobs(source: BlobSource, plan: LeafPlan, rows: Descri
   return columns;
 }
 
-/** A column with its leaves replaced one by one, in their order. */
+/** Replaces the leaves of a column one by one, in their order. */
 async function fillLeaves(column: Column, fill: (leaf: Column) => Promise<Column>): Promise<Column> {
   if (column.kind === "list") {
     const { offsets, items } = narrowed(column);
@@ -111,7 +110,7 @@ async function fillLeaves(column: Column, fill: (leaf: Column) => Promise<Column
   return { ...column, children };
 }
 
-/** Lists without the items before and after their own. */
+/** Drops the items before the first list and after the last one. */
 function narrowed({ offsets, items, length }: Extract<Column, { kind: "list" }>): {
   offsets: Int32Array | BigInt64Array;
   items: Column;
@@ -147,7 +146,7 @@ function blobBytes(plan: LeafPlan, { columns, files }: DescribedRows): number {
 
 type Locations = readonly (BlobLocation | null)[];
 
-/** The values of blobs; empty for nulls and for blobs outside the table. */
+/** Reads the values of blobs; nulls and blobs outside the table have none. */
 async function readValues(
   { handles }: BlobSource,
   locations: Locations,
@@ -166,7 +165,7 @@ async function readValues(
     const [{ sideFile }] = ranges;
     const byteLength = ranges.reduce((sum, { length }) => sum + length, 0);
     await handles.withHandle(path, async (handle) => {
-      // No two values share bytes, so more bytes than the file has mean damage.
+      // No two values share bytes. A total of more bytes than the file has means damage.
       if (byteLength > handle.size) {
         throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
       }
@@ -202,9 +201,8 @@ function largeBinaries(values: readonly Uint8Array[], validity: Validity | null)
 }
 
 /**
- * Makes structs of data and URI: blobs in the table have data, blobs outside it a URI. If there are more
- * members, they are the position and size of the blob within what the URI names, null if the blob is all of
- * it.
+ * Makes structs of data and URI: a blob in the table has data, a blob outside it a URI. Further members are
+ * the position and size of the blob within the file of the URI; they are null if the blob is the whole file.
  */
 function blobStructs(
   locations: Locations,
@@ -256,7 +254,7 @@ function flagged(locations: Locations, isValid: (location: BlobLocation | null) 
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
-/** Where the blobs of a leaf lie; all are null if no file has the leaf. */
+/** Returns the locations of a leaf's blobs, all null if no file has the leaf. */
 export function locationsOf(leaf: Column, file: DataFileMetadata | null): Locations {
   if (file === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
     return Array.from({ length: leaf.length }, () => null);

@@ -1,6 +1,6 @@
 /**
- * Plans how columns of incoming rows become columns of data files. The plan is made from the two schemas
- * before a row is read, so rows that cannot fit are refused before anything is written. Pure.
+ * Plans how columns of incoming rows become columns of data files. The plan compares the two schemas before a
+ * row is read, so rows that cannot fit are refused before anything is written. Pure.
  */
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
@@ -27,7 +27,7 @@ import {
 } from "../schema/schema.js";
 import { storedLayoutOf } from "../schema/storedLayout.js";
 
-/** One physical column to write, and where its values come from. */
+/** One physical column to write, and its source. */
 export interface PlannedColumn {
   /** Index of the column in the incoming batches. */
   readonly sourceIndex: number;
@@ -38,21 +38,23 @@ export interface PlannedColumn {
 }
 
 /**
- * The conversion of an incoming leaf to the table's form: `decodeDictionary` if it is dictionary-encoded and
- * the table's is not; `encodeJson` if it is text and the table's is JSON; `checkJson` if it is JSONB from
- * outside, which has to be checked; `wrapBlob` if it is the values of blobs and the table's are structs with
- * those.
+ * Conversion of an incoming leaf to the table's form:
+ *
+ * - `decodeDictionary`: the leaf is dictionary-encoded, the table's is not.
+ * - `encodeJson`: the leaf is text, the table's is JSON.
+ * - `checkJson`: the leaf is JSONB from outside, which must be checked.
+ * - `wrapBlob`: the leaf holds blob values, the table's holds structs with such values.
  */
 export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson" | "wrapBlob";
 
 export interface ColumnPlan {
-  /** The schema that the rows define, or the one that they are to fit. */
+  /** Schema that the rows define, or must fit. */
   readonly fields: readonly TableField[];
   readonly columns: readonly PlannedColumn[];
 }
 
 /**
- * The plan for rows that define the schema of what they are written to.
+ * Plans rows that define the schema of their table or file.
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
 export function planNewColumns(schema: Schema): ColumnPlan {
@@ -71,7 +73,7 @@ export function planNewColumns(schema: Schema): ColumnPlan {
 }
 
 /**
- * The plan for rows of the given schema. Columns match by name; nullable columns may be missing.
+ * Plans rows for a given schema. Columns match by name; nullable columns may be missing.
  * @throws TableSchemaValidationError naming the field that does not fit
  */
 export function planColumns(fields: readonly TableField[], schema: Schema): ColumnPlan {
@@ -95,11 +97,11 @@ export function planColumns(fields: readonly TableField[], schema: Schema): Colu
   return { fields, columns };
 }
 
-/** A leaf of incoming rows, matched with the table's. */
+/** A leaf of incoming rows with the matching leaf of the table. */
 interface MatchedLeaf {
   readonly branch: LeafPath;
   readonly field: TableField;
-  /** Layout of the spine as it is written, from the top-level column on. */
+  /** Layout of the spine in the file, from the top-level column on. */
   readonly layout: Layout;
   readonly conversion: Conversion;
 }
@@ -134,7 +136,7 @@ function matchField(incoming: ArrowField, field: TableField, path: string): Matc
   return matchMembers(children, field, path, false);
 }
 
-/** @param byPosition whether the members are a map's key and value */
+/** @param byPosition true if the members are a map's key and value */
 function matchMembers(
   incoming: readonly ArrowField[],
   field: TableField,
@@ -157,7 +159,7 @@ function matchMembers(
   });
 }
 
-/** A packed struct is one leaf, with all its members. */
+/** A packed struct is one leaf with all its members. */
 function matchPacked(
   incoming: DataType,
   incomingType: LogicalType,
@@ -183,8 +185,8 @@ function matchPacked(
 }
 
 /**
- * Blobs of version 2 are one leaf. They come either as structs, with or without the extension's name, whose
- * members match by name and may be missing, or as their values alone.
+ * Matches a blob of version 2, which is one leaf. Incoming blobs are structs, with or without the extension's
+ * name, or values alone. Members of the structs match by name and may be missing.
  */
 function matchBlob(
   incoming: ArrowField,
@@ -219,8 +221,8 @@ function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: 
 }
 
 /**
- * The leaves of a member that the rows lack: all null. They are written because the reference cannot read a
- * file that has only some of the leaves.
+ * Returns the leaves of a member that the rows lack, all null. They must be written: the reference cannot
+ * read a file that has only some of the leaves.
  */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   return spinesOf(storedLayoutOf(member, path)).map((spine) => {
@@ -245,7 +247,7 @@ function matchLeaf(
   path: string,
 ): MatchedLeaf {
   const { type } = incoming;
-  // Text is accepted for JSON, but JSON not for text.
+  // JSON accepts text, but text does not accept JSON.
   if (field.type.kind === "json" && (incomingType.kind === "json" || isText(type))) {
     const conversion = isText(type) ? "encodeJson" : "checkJson";
     return { branch: [], field, layout: JSONB_LAYOUT, conversion };
@@ -364,7 +366,8 @@ function checkEmptyStruct({ name, metadata }: TableField, inList: boolean, versi
 }
 
 /**
- * Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, text from 2.2 on.
+ * Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, and text from 2.2
+ * on.
  */
 function checkPacked(field: TableField, version: FileVersion): void {
   const layout = storedLayoutOf(field, field.name);

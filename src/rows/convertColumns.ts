@@ -1,4 +1,4 @@
-/** Makes the columns that a file stores of the columns of incoming rows, as a plan says. */
+/** Converts columns of incoming rows to the columns that a file stores, by a plan. */
 
 import type { Column, LeafColumn, LeafLayout, PackedMemberColumn } from "../arrow/columns/column.js";
 import { decodeDictionary, decodedBytes, hasNulls } from "../arrow/columns/dictionaries.js";
@@ -18,7 +18,7 @@ const DECODED = "decoded";
 
 export interface ConversionBounds {
   /**
-   * Maximum decoded bytes of the dictionaries of one batch where the file has plain values. Default: 2 GiB.
+   * Maximum bytes that the dictionaries of one batch decode to, if the file has plain values. Default: 2 GiB.
    */
   readonly maxDecodedBytes?: number;
   /** Accounts for the memory of decoded dictionaries. */
@@ -26,10 +26,10 @@ export interface ConversionBounds {
 }
 
 /**
- * The columns to store, one for each of the plan.
- * @param incoming columns of one batch, in the order of the schema that was planned
- * @throws TableSchemaValidationError where a column that is not nullable has nulls, InvalidInputError for
- *   JSON that is none and for dictionaries whose values have too many bytes
+ * Returns the columns to store, one for each column of the plan.
+ * @param incoming columns of one batch, in the order of the planned schema
+ * @throws TableSchemaValidationError if a column that is not nullable has nulls, InvalidInputError for
+ *   invalid JSON and for dictionaries that decode to too many bytes
  */
 export async function convertColumns(
   plan: ColumnPlan,
@@ -41,9 +41,8 @@ export async function convertColumns(
 }
 
 /**
- * Waits for memory for the values of dictionaries, before any is built: each row may have the same long
- * value.
- * @throws InvalidInputError where the values have too many bytes
+ * Waits for memory for decoded dictionaries before any is decoded: each row may have the same long value.
+ * @throws InvalidInputError if the values have too many bytes
  */
 async function holdDecoded(
   { columns }: ColumnPlan,

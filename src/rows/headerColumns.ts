@@ -1,6 +1,6 @@
 /**
- * Adds header columns to a plan. Files of version 2.0 have a column for every list and struct, in front of
- * those of its items or members; a plan knows leaves only. Pure.
+ * Adds header columns to a plan. Files of version 2.0 have a column for every list and struct, before the
+ * columns of its items or members. A plan without headers has leaves only. Pure.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -12,7 +12,7 @@ import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
 
 const NULL_LAYOUT: Layout = { kind: "null" };
 
-/** The plan with a column for every list and struct around the leaves. */
+/** Returns the plan with a column for every list and struct around the leaves. */
 export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
   const planned = new Set<number>();
   const columns = plan.columns.flatMap((leaf) => {
@@ -41,7 +41,7 @@ export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
   return { ...plan, columns };
 }
 
-/** The fields from the top down to the one with this id. */
+/** Returns the fields from the top down to the field with this id. */
 function chainTo(fields: readonly TableField[], id: number): TableField[] | null {
   for (const field of fields) {
     if (field.id === id) return [field];
@@ -51,7 +51,7 @@ function chainTo(fields: readonly TableField[], id: number): TableField[] | null
   return null;
 }
 
-/** A spine cut below its node number `depth`, with nulls inside that node. */
+/** Cuts a spine below its node number `depth`, and puts nulls inside that node. */
 function cutBelow(layout: Layout, depth: number): Layout {
   if (layout.kind === "list") {
     return { ...layout, item: depth === 0 ? NULL_LAYOUT : cutBelow(layout.item, depth - 1) };
@@ -64,7 +64,7 @@ function cutBelow(layout: Layout, depth: number): Layout {
 }
 
 /**
- * The list or struct that the branch leads to, with the nodes around it and nulls inside.
+ * Returns the list or struct at the end of the branch, with the nodes around it and nulls inside.
  * @param layout of the header; a missing member becomes nulls of its layout
  */
 export function headerColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
@@ -81,7 +81,7 @@ export function headerColumn(column: Column, branch: LeafPath, layout: Layout, d
   return { ...column, children: [inside(child, branch, member, depth)] };
 }
 
-/** The content of node number `depth`. */
+/** Returns the content of node number `depth`. */
 function inside(column: Column, branch: LeafPath, layout: Layout, depth: number): Column {
   return depth === branch.length
     ? nullColumn(layout, column.length)

@@ -1,6 +1,6 @@
 /**
- * Plans which leaves of stored columns are read, and makes the wanted columns of them. A wanted column is any
- * field of a schema, however deep. Pure.
+ * Plans which leaves of stored columns are read, and assembles the wanted columns from them. A wanted column
+ * is any field of a schema, however deep. Pure.
  */
 
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
@@ -31,21 +31,15 @@ export interface ReadLeaf {
   readonly fieldId: number;
   /** Field ids of the lists around it, outermost first. */
   readonly listFieldIds: readonly number[];
-  /** Values that its pages count per row: more than one in fixed-size lists of structs. */
+  /** Number of values per row that its pages count; more than 1 in fixed-size lists of structs. */
   readonly valuesPerRow: number;
-  /**
-   * The unsupported type of blobs that the column has, in words: it can't be read. Null for all other
-   * columns.
-   */
+  /** Type of the column's blobs if this release cannot read it, in words; null for any other column. */
   readonly specialStorage: string | null;
   /** Canonical path, for messages. */
   readonly path: string;
-  /** How the leaf's values are stored in its pages. */
+  /** Form in which pages store the values of the leaf. */
   readonly storage: FieldStorage;
-  /**
-   * Number of members of the struct that a blob leaf's values are; 0 for leaves whose values are no such
-   * structs.
-   */
+  /** Number of struct members of a blob leaf; 0 for any other leaf. */
   readonly blobMembers: number;
   /** A spine from the top-level column down to the leaf, with the leaf as its pages store it. */
   readonly layout: Layout;
@@ -69,21 +63,21 @@ export interface LeafPlan {
   readonly leaves: readonly ReadLeaf[];
   /** The columns made of them, one for each that is wanted. */
   readonly outputs: readonly OutputColumn[];
-  /** Whether some outputs hold blobs, whose descriptors `readBlobs` (blobValues.ts) replaces with values. */
+  /** True if some outputs hold blobs, whose descriptors `readBlobs` (blobValues.ts) replaces with values. */
   readonly hasBlobs: boolean;
 }
 
-/** A field that is wanted, with the fields around it: from a top-level column down. Never empty. */
+/** A wanted field with the fields around it, from a top-level column down. Never empty. */
 export type FieldChain = readonly TableField[];
 
 /**
- * @param wanted the fields to make columns of, in their order
- * @param jsonAs `jsonb` leaves JSON as files hold it: for copying rows from files to files
+ * @param wanted fields of the columns to make, in their order
+ * @param jsonAs `jsonb` leaves JSON as files hold it: for copying rows from file to file
  * @throws UnsupportedError for a column of a type that this release does not read
  */
 export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "jsonb" = "text"): LeafPlan {
   const leaves: ReadLeaf[] = [];
-  const known = new Map<TableField, number>();
+  const indexOfField = new Map<TableField, number>();
   const outputs = wanted.map((chain): OutputColumn => {
     const { branch, members, path } = wantedBranch(chain);
     const described = describedLayout(storedLayoutOf(branch, path), branch);
@@ -91,8 +85,8 @@ export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "json
     const indexes = spinesOf(layout).map((spine) => {
       const fields = fieldsAlong(branch, spine.path);
       const field = fields[fields.length - 1];
-      const index = known.get(field) ?? leaves.push(readLeaf(fields, spine.layout, path, jsonAs)) - 1;
-      known.set(field, index);
+      const index = indexOfField.get(field) ?? leaves.push(readLeaf(fields, spine.layout, path, jsonAs)) - 1;
+      indexOfField.set(field, index);
       return index;
     });
     return { layout, members, leaves: indexes };
@@ -101,9 +95,9 @@ export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "json
 }
 
 /**
- * Makes the outputs of the leaves that were read; blobs still are descriptors.
- * @param columns of `rowCount` rows each, one for each leaf; null for a leaf that is stored nowhere
- * @param path of the file the columns are from, for errors
+ * Assembles the outputs from the leaves that were read. Blobs are still descriptors.
+ * @param columns of `rowCount` rows each, one for each leaf; null for a leaf that no file has
+ * @param path of the file of the columns, for errors
  */
 export function assembleOutputs(
   plan: LeafPlan,
@@ -117,17 +111,15 @@ export function assembleOutputs(
       : mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path)),
   );
   return plan.outputs.map(({ layout, members, leaves }) => {
-    const own = leaves.map((leaf) => spines[leaf]);
-    return unwrapStructs(mergeSpines(layout, own, rowCount, path), members);
+    const outputSpines = leaves.map((leaf) => spines[leaf]);
+    return unwrapStructs(mergeSpines(layout, outputSpines, rowCount, path), members);
   });
 }
 
-/** Whether the pages of a column hold descriptors of blobs. */
+/** True if the pages of a column hold descriptors of blobs. */
 export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" || storage === "blobStructs";
 
-/**
- * The top-level column, with no other fields than the wanted one except the other members of packed structs.
- */
+/** Returns the top-level column with the wanted field only, and all members of packed structs. */
 function wantedBranch(chain: FieldChain): {
   readonly branch: TableField;
   readonly members: readonly number[];

@@ -7,7 +7,7 @@ import type { Arena } from "../io/memory/arena.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
 import type { ReadLeaf } from "./leafPlan.js";
 
-/** A data file, and the fields whose columns are read from it. Its schema need not be that of a table. */
+/** A data file, and the fields to read from it. Its schema need not be that of a table. */
 export interface FieldPlaces {
   /** Ids of the fields. */
   readonly fieldIds: readonly number[];
@@ -24,10 +24,10 @@ export interface StoredColumn {
   readonly pages: readonly DataPage[];
 }
 
-/** Where each leaf of a plan is stored; null for a leaf that no file has, all whose values are then null. */
+/** The stored column of each leaf of a plan; null for a leaf that no file has, whose values are all null. */
 export type OpenColumns = readonly (StoredColumn | null)[];
 
-/** Rows to read of open columns: all from `start` to `end - 1`, except those skipped. */
+/** Rows to read: all from `start` to `end - 1`, except the skipped ones. */
 export interface RowSpan {
   readonly stored: OpenColumns;
   readonly start: number;
@@ -43,8 +43,8 @@ export interface RowSpan {
 
 /**
  * Opens the files that hold the leaves. Several files may hold different columns of the same rows.
- * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in
- *   files of 2.0; CorruptFileError
+ * @throws UnsupportedError for blobs of an unsupported type, and for fixed-size lists of structs in files of
+ *   2.0; CorruptFileError
  */
 export async function openColumns(
   files: readonly FieldPlaces[],
@@ -56,35 +56,35 @@ export async function openColumns(
       ? [await files[wanted[0].fileIndex].open()]
       : await Promise.all(wanted.map(({ fileIndex }) => files[fileIndex].open()));
   const opened: (StoredColumn | null)[] = leaves.map(() => null);
-  for (const [index, { leaves: own, places }] of wanted.entries()) {
+  for (const [index, { leaves: leafIndexes, places }] of wanted.entries()) {
     const file = open[index];
     for (const [position, { columnIndex }] of places.entries()) {
       if (file.columns[columnIndex] !== undefined) continue;
-      const reason = `has no column ${columnIndex} for ${leaves[own[position]].path}`;
+      const reason = `has no column ${columnIndex} for ${leaves[leafIndexes[position]].path}`;
       throw new CorruptFileError(file.path, 0, reason);
     }
     const columns = columnsOf(file, places);
-    for (const [position, leaf] of own.entries()) opened[leaf] = columns[position];
+    for (const [position, leaf] of leafIndexes.entries()) opened[leaf] = columns[position];
   }
   return opened;
 }
 
-/** As which of the columns of its file a leaf is stored. */
+/** Columns of a file that store a leaf. */
 interface LeafPlace extends LeafColumns {
-  /** Values that its pages count per row. */
+  /** Number of values per row that its pages count. */
   readonly valuesPerRow: number;
 }
 
-/** The leaves that one of the files has. */
+/** Leaves that one of the files has. */
 interface FileLeaves {
   readonly fileIndex: number;
-  /** Indexes of the leaves. */
+  /** Indexes of the leaves in the plan. */
   readonly leaves: number[];
-  /** Where each of them is. */
+  /** Columns of each leaf. */
   readonly places: LeafPlace[];
 }
 
-/** What was found last for some leaves: most fragments of a table have files with the same fields. */
+/** The latest result for the leaves of a plan: most fragments of a table have files with the same fields. */
 const lastPlaces = new WeakMap<
   readonly ReadLeaf[],
   {
@@ -93,7 +93,7 @@ const lastPlaces = new WeakMap<
   }
 >();
 
-/** The files that have some of the leaves. */
+/** Returns the files that have some of the leaves. */
 function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): readonly FileLeaves[] {
   const last = lastPlaces.get(leaves);
   const isSame =
@@ -110,10 +110,10 @@ function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): r
   return places;
 }
 
-function isEqual(one: readonly number[], other: readonly number[]): boolean {
-  if (one === other) return true;
-  if (one.length !== other.length) return false;
-  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
+function isEqual(left: readonly number[], right: readonly number[]): boolean {
+  if (left === right) return true;
+  if (left.length !== right.length) return false;
+  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false;
   return true;
 }
 
@@ -131,8 +131,8 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
         `column ${leaf.path}: ${leaf.specialStorage} are not supported by this release`,
       );
     }
-    const place = places.get(leaf.fieldId);
-    if (place === undefined) {
+    const column = places.get(leaf.fieldId);
+    if (column === undefined) {
       if (leaf.valuesPerRow > 1 && leaf.listFieldIds.some((id) => places.has(id))) {
         throw new UnsupportedError(
           `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
@@ -140,23 +140,23 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
       }
       continue;
     }
-    const { fileIndex, columnIndex } = place;
+    const { fileIndex, columnIndex } = column;
     const listColumnIndexes = leaf.listFieldIds.map((id) => {
       const list = places.get(id);
       return list?.fileIndex === fileIndex ? list.columnIndex : -1;
     });
-    const own = wanted.get(fileIndex) ?? { fileIndex, leaves: [], places: [] };
-    own.leaves.push(index);
-    own.places.push({ columnIndex, listColumnIndexes, valuesPerRow: leaf.valuesPerRow });
-    wanted.set(fileIndex, own);
+    const fileLeaves = wanted.get(fileIndex) ?? { fileIndex, leaves: [], places: [] };
+    fileLeaves.leaves.push(index);
+    fileLeaves.places.push({ columnIndex, listColumnIndexes, valuesPerRow: leaf.valuesPerRow });
+    wanted.set(fileIndex, fileLeaves);
   }
   return [...wanted.values()];
 }
 
 /**
- * The columns of a file that belongs to no table, such as one of an index: those of the schema in the file
- * itself.
- * @throws CorruptFileError where the file has not the columns of its schema
+ * Returns the columns of a file that belongs to no table, such as an index file: those of the schema in the
+ * file.
+ * @throws CorruptFileError if the file lacks columns of its schema
  */
 export function columnsOfFile(file: DataFileMetadata): {
   readonly fields: readonly TableField[];
@@ -178,7 +178,7 @@ export function columnsOfFile(file: DataFileMetadata): {
   };
 }
 
-/** A file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
+/** Returns a file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
 function columnsOf(file: DataFileMetadata, leaves: readonly LeafPlace[]): StoredColumn[] {
   if (file.version !== "2.0") {
     const rows = countedByRows(file, leaves);

@@ -1,7 +1,7 @@
 /**
  * Limits how far scans read ahead of their consumers. Data read ahead stays in memory until the consumer
- * takes it, and a slow consumer, such as a distant client, is recognised only when it is too late. Scans with
- * unknown consumers therefore share a limit.
+ * takes it. A slow consumer, such as a distant client, is recognised too late, so scans with unknown
+ * consumers share a limit.
  */
 
 export interface ReadAhead {
@@ -17,19 +17,16 @@ export interface ReadAhead {
 export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
 
 /**
- * For consumers that keep every batch: reading ahead only takes their memory a little earlier. The garbage
- * collector marks the whole heap each time some 64 MiB of buffers were allocated: reads of about that size
- * keep it from running between two of them.
+ * For consumers that keep every batch: reading ahead then only takes their memory a little earlier. The
+ * garbage collector marks the whole heap after some 64 MiB of new buffers; reads of about that size keep it
+ * from running between two reads.
  */
 export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
 
-/**
- * Bounds where what was read goes back to be read into again: as much as stays in a processor's caches,
- * about.
- */
+/** Bounds for memory that is read into again: about as much as stays in a processor's caches. */
 const TRANSIENT: ReadAhead = { groupBytes: 2 * 1024 * 1024, windowBytes: 12 * 1024 * 1024 };
 
-/** Read-ahead for batches that are looked at only until the next one is asked for. */
+/** Read-ahead for batches that end when the next one is asked for. */
 export class TransientReadAhead implements ReadAhead {
   readonly #whole: ReadAhead;
 
@@ -50,28 +47,27 @@ export class TransientReadAhead implements ReadAhead {
   }
 }
 
-/** Bytes read ahead by all sharing scans together. */
+/** Maximum bytes that all sharing scans read ahead together. */
 const SHARED_BYTES = 192 * 1024 * 1024;
-/** Share of the free bytes that one scan may hold. Three scans at once get the whole window. */
+/** Part of the free bytes that one scan may hold. With three scans, each still gets the whole window. */
 const FREE_PART = 1 / 2;
 /** Bytes that a scan may read ahead even if the others hold everything. */
 const MIN_WINDOW_BYTES = 1024 * 1024;
 
-/** The bytes that a scan holds, in an object of their own that outlives the scan's. */
+/** Bytes that a scan holds, in an object that outlives the scan's read-ahead. */
 interface Held {
   byteLength: number;
 }
 
 /**
- * Read-ahead of many scans. Each may hold a part of the free bytes, so something is left for the next scan,
- * however many have stopped half-way, and the sum has a bound. A scan alone has the whole window of
- * `STREAMED`.
+ * Read-ahead of many scans with one bound. Each scan may hold a part of the free bytes, so some are left for
+ * the next one even if many scans stop half-way. A single scan has the whole window of `STREAMED`.
  */
 export class SharedReadAhead {
   #heldBytes = 0;
   /**
-   * Consumers that abandon an iterator without closing it leave it, and the bytes it held, to the garbage
-   * collector.
+   * A consumer may abandon an iterator without closing it. Its bytes are free again when the garbage
+   * collector finds it.
    */
   readonly #abandoned = new FinalizationRegistry<Held>((held) => {
     this.#heldBytes -= held.byteLength;
@@ -82,7 +78,7 @@ export class SharedReadAhead {
     return this.#heldBytes;
   }
 
-  /** The read-ahead of one scan. */
+  /** Returns the read-ahead of one scan. */
   open(): ReadAhead {
     const held: Held = { byteLength: 0 };
     const share = new SharedPart(this, held);
@@ -90,14 +86,14 @@ export class SharedReadAhead {
     return share;
   }
 
-  /** Notes what a scan holds now. */
+  /** Notes the bytes that a scan holds now. */
   note(held: Held, byteLength: number): void {
     this.#heldBytes += byteLength - held.byteLength;
     held.byteLength = byteLength;
   }
 }
 
-/** What one scan may read ahead. */
+/** Read-ahead of one scan. */
 class SharedPart implements ReadAhead {
   readonly #all: SharedReadAhead;
   readonly #held: Held;

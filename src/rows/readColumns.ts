@@ -1,8 +1,7 @@
 /**
- * Reads columns of data files, batch by batch, in the order in which the rows lie on disk. Only pages that
- * hold wanted rows are read; of pages at the ends of a span, only the parts that hold those rows. Reads are
- * few and large, and some run ahead of the consumer. Memory is bounded by the read-ahead window and the size
- * of a page, not by the files.
+ * Reads columns of data files batch by batch, in the order of the rows on disk. Reads only pages with wanted
+ * rows, and only parts of the pages at the ends of a span. Reads are few and large, and some run ahead of the
+ * consumer. The read-ahead window and the size of a page bound the memory, not the size of the files.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -29,21 +28,21 @@ import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
 /**
- * Maximum groups of pages read ahead, even if they are small: data that is decoded soon after it was read is
+ * Maximum groups of pages read ahead, even if they are small. Data that is decoded soon after its read is
  * still in the processor's caches, and the garbage collector has less to move.
  */
 const MAX_GROUPS_AHEAD = 16;
 
 export interface ReadOptions extends BatchBounds {
   readonly readAhead: ReadAhead;
-  /** Accounts for the memory of pages read, and of each batch until the next is asked for. */
+  /** Accounts for the memory of pages, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
   /**
-   * Whether each batch is looked at only until the next is asked for: values may then be put where those of
-   * the batch before were. Default false.
+   * True if the consumer uses each batch only until it asks for the next one: the next batch may then have
+   * the same memory. Default false.
    */
   readonly isTransient?: boolean;
-  /** Ends the reading: the next batch throws its reason. */
+  /** Ends the reading: the next batch throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -65,7 +64,7 @@ export interface RowBatch<Span extends RowSpan = RowSpan> {
  *     const plan = planLeaves([[fields[0]]]);
  *     const stored = await openColumns([columns], plan.leaves);
  *     const span = { stored, start: 0, end: file.rowCount, skipped: null };
- *     for await (const batch of readColumns(source, plan, [span], { batchRows: 4096, readAhead: STREAMED })) …
+ *     for await (const batch of readColumns(source, plan, [span], { batchRows, readAhead })) …
  *
  * @throws CorruptFileError; UnsupportedError for pages that this release does not read
  */
@@ -111,13 +110,16 @@ export async function* readColumns<Span extends RowSpan>(
         const files = span.stored.map((stored) => stored?.file ?? null);
         for await (const part of readBlobBatches(source, plan, { columns, rowCount, files }, options)) {
           signal?.throwIfAborted();
-          const own = slicePositions(positions, part.firstRow, part.rowCount);
-          yield { columns: part.columns, rowCount: part.rowCount, span, positions: own };
+          yield {
+            columns: part.columns,
+            rowCount: part.rowCount,
+            span,
+            positions: slicePositions(positions, part.firstRow, part.rowCount),
+          };
         }
       }
     }
-    // The consumer has ended with the last batch. If it ends the reading before that, the garbage collector
-    // frees the memory.
+    // The consumer is done with the last batch. If it stops earlier, the garbage collector frees the memory.
     for (const { arena } of lent) arena.release();
     for (const arena of [...(reused ?? []), ...(codes ?? [])]) arena.release();
   } finally {
@@ -126,8 +128,8 @@ export async function* readColumns<Span extends RowSpan>(
 }
 
 /**
- * Threads that may decode pages: those of which columns of their own are made, without account of their
- * memory.
+ * Returns the threads that may decode pages: those of scans whose columns have memory of their own, without
+ * accounting.
  */
 function threadsFor(
   { workers }: PageSource,
@@ -138,8 +140,8 @@ function threadsFor(
 }
 
 /**
- * How many groups are fetched ahead. A class: a getter of an object by itself gives each object a shape of
- * its own.
+ * Bounds the groups that are fetched ahead. A class, since a getter in an object literal gives each object a
+ * shape of its own.
  */
 class GroupLimit implements AheadLimit<PageGroup<unknown>> {
   readonly #readAhead: ReadAhead;
@@ -176,7 +178,7 @@ interface PageTask {
   readonly rows: RowRuns | null;
 }
 
-/** Pages fetched together. */
+/** Pages that are fetched together. */
 interface PageGroup<Span> {
   readonly span: Span;
   readonly tasks: readonly PageTask[];
@@ -184,13 +186,13 @@ interface PageGroup<Span> {
 }
 
 interface FetchedGroup<Span> extends PageGroup<Span> {
-  /** The rows of each task. */
+  /** Rows of each task. */
   readonly rows: readonly EncodedRows[];
   /** Holds the pages. */
   readonly arena: Arena;
 }
 
-/** Pages that batches may still be cut from. */
+/** Pages from which batches may still be cut. */
 interface LentPages {
   readonly span: RowSpan;
   /** Row of the span's files after the last page. */
@@ -224,12 +226,12 @@ async function* pageGroups<Span extends RowSpan>(
       group = [];
       byteLength = 0;
     }
-    // A span without pages to read still has rows, of nulls.
+    // A span without pages still has rows, all null.
     if (group.length > 0 || tasks.length === 0) yield { span, tasks: group, byteLength };
   }
 }
 
-/** The pages that hold wanted rows, in the order in which their rows are needed. */
+/** Returns the pages with wanted rows, in the order of their rows. */
 function pageTasks({ stored, start, end }: RowSpan): PageTask[] {
   const tasks: PageTask[] = [];
   for (const [leaf, column] of stored.entries()) {
@@ -254,7 +256,7 @@ async function fetchGroup<Span>(
   options: ReadOptions,
 ): Promise<FetchedGroup<Span>> {
   const lends = options.isTransient === true;
-  // Where batches are kept, pages must be of no use to them.
+  // Kept batches must not be views of the pages.
   const mayLend = group.tasks.every(({ page }) => (lends ? endsWithItsRows(page) : endsWithDecoding(page)));
   const isShared =
     threadsFor(source, options) !== undefined &&
@@ -294,7 +296,7 @@ async function fetchGroup<Span>(
 const countRanges = (ranges: readonly ByteRange[]): number =>
   ranges.reduce((sum, { length }) => sum + length, 0);
 
-/** Approximate bytes that reading a page's wanted rows fetches. */
+/** Returns the approximate bytes that reading a page's wanted rows fetches. */
 function wantedBytes({ page, rows }: PageTask): number {
   const byteLength = countRanges(page.bufferRanges);
   return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);

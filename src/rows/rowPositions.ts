@@ -5,11 +5,11 @@ import { lowerBound } from "../bytes/search.js";
 /** Positions of some rows, in the order of the file. */
 export interface RowPositions {
   readonly start: number;
-  /** Positions counted from `start`, ascending; null for rows that follow each other without a gap. */
+  /** Positions relative to `start`, ascending; null for consecutive rows. */
   readonly picked: Uint32Array | null;
 }
 
-/** The positions of `rowCount` of the rows, without the first `skip`. */
+/** Returns the positions of `rowCount` rows, after the first `skip`. */
 export function slicePositions(
   { start, picked }: RowPositions,
   skip: number,
@@ -21,7 +21,7 @@ export function slicePositions(
 }
 
 /**
- * Positions, counted from `start`, of the rows of `[start, end)` that are not skipped.
+ * Returns the positions, relative to `start`, of the rows of `[start, end)` that are not skipped.
  * @param skipped sorted positions
  */
 export function unskipped(start: number, end: number, skipped: Uint32Array): Uint32Array {

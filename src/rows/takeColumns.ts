@@ -1,6 +1,6 @@
 /**
- * Reads single rows of columns: only the parts of pages that hold the rows are read. Memory is bounded by a
- * round of reads, the size of a page and the result.
+ * Reads single rows of columns: only the parts of pages that hold the rows. A round of reads, the size of a
+ * page and the result bound the memory.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -26,9 +26,9 @@ const ROUND_BYTES = 8 * 1024 * 1024;
 const ROW_OVERHEAD_BYTES = 16 * 1024;
 
 /**
- * The rows at the given positions, as the outputs of the plan. Blobs are descriptors, which `readBlobs`
- * (blobValues.ts) replaces with values.
- * @param positions rows of the file, ascending and each once
+ * Returns the rows at the given positions, as the outputs of the plan. Blobs are descriptors, which
+ * `readBlobs` (blobValues.ts) replaces with values.
+ * @param positions rows of the file, ascending, each once
  * @throws CorruptFileError; UnsupportedError for pages that this release does not read; the signal's reason
  */
 export async function takeColumns(
@@ -68,18 +68,18 @@ interface TakeTask {
   readonly file: DataFileMetadata;
   readonly columnIndex: number;
   readonly pageIndex: number;
-  /** Rows counted from the page's first: ascending, each once. */
+  /** Rows relative to the page's first: ascending, each once. */
   readonly wanted: Uint32Array;
   readonly rows: RowRuns;
-  /** Whether the rows are picked out of the page instead of decoding the page. */
+  /** True if the rows are picked out of the page, which is then not decoded. */
   readonly picks: boolean;
   readonly expectedBytes: number;
 }
 
-/** The pages to read, leaf by leaf. */
+/** Plans the pages to read, leaf by leaf. */
 function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: Uint32Array): TakeTask[] {
   const tasks: TakeTask[] = [];
-  // Columns that were written together mostly have pages of the same rows.
+  // Columns that were written together usually have pages of the same rows.
   const selections = new Map<string, Pick<TakeTask, "wanted" | "rows">>();
   for (const [leaf, column] of stored.entries()) {
     if (column === null) continue;
@@ -115,14 +115,14 @@ function rowsOfPage(positions: Uint32Array, rowStart: number): Pick<TakeTask, "w
   return { wanted, rows: runsOf(wanted) };
 }
 
-/** Approximate bytes that reading rows of a page fetches. */
+/** Returns the approximate bytes that reading rows of a page fetches. */
 function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, runs: RowRuns): number {
   let pageBytes = 0;
   for (const { length } of bufferRanges) pageBytes += length;
   return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** The wanted rows of all tasks of a round. Files are read concurrently. */
+/** Returns the wanted rows of all tasks of a round. Reads files concurrently. */
 async function fetchRound(
   source: PageSource,
   leaves: readonly ReadLeaf[],
@@ -164,7 +164,7 @@ function decodeRows(
     return pickRows(leafLayout, layout, rowCount, buffers, positions, origin);
   }
   if (positions.length === rowCount) return decodePage(leafLayout, layout, rowCount, buffers, origin);
-  // Of values that the page stores once, only those of the rows are gathered.
+  // If the page stores each value once, only the values of these rows are gathered.
   const keepsDictionary = leafOf(leafLayout).kind !== "dictionary";
   const decoded = decodePage(leafLayout, layout, rowCount, buffers, origin, { keepsDictionary });
   const taken = takeColumn(decoded, positions);

@@ -1,6 +1,6 @@
 /**
- * Writes batches of rows to data files, whose columns a plan says. Pages are cut, and blobs placed, as rows
- * come (file/writing). A file that is not complete is removed again on any failure.
+ * Writes batches of rows to data files by a plan. The writer (file/writing) cuts pages and places blobs while
+ * rows come. A failure removes the incomplete file.
  */
 
 import { columnBytes } from "../arrow/columns/columnBytes.js";
@@ -18,22 +18,21 @@ import { withHeaderColumns } from "./headerColumns.js";
 
 export interface WriteOptions extends ConversionBounds {
   readonly version: FileVersion;
-  /** Threads that encode pages. Default: pages are encoded in line. */
+  /** Threads that encode pages. Default: this thread encodes them. */
   readonly pool?: WorkerPool;
   readonly signal?: AbortSignal;
 }
 
 export interface SingleFileOptions extends WriteOptions {
   /**
-   * Called once all rows are written. It may add global buffers, and metadata to the schema of the file,
-   * whose values mention their numbers.
+   * Called after the last row. It may add global buffers, and schema metadata that mentions their numbers.
    */
   readonly beforeEnd?: (file: DataFileWriter) => Promise<void> | void;
 }
 
 /** A complete file. */
 export interface WrittenFile {
-  /** The columns in the order of the file. */
+  /** Columns in the order of the file. */
   readonly columns: readonly FileColumn[];
   readonly rowCount: number;
   readonly byteLength: number;
@@ -43,7 +42,7 @@ export interface WrittenFile {
  * Writes a file that belongs to no table, such as one of an index. Its bytes then survive a power cut; the
  * caller must sync its name.
  *
- *     const plan = planNewColumns(new Schema([new Field("value", new Int64()), new Field("row", new Uint64())]));
+ *     const plan = planNewColumns(new Schema([new Field("value", new Int64())]));
  *     await writeColumns(disk, path, plan, batches, {
  *       version: "2.2",
  *       beforeEnd: async (file) => file.addMetadata("model", String(await file.addGlobalBuffer(bytes))),
@@ -85,22 +84,19 @@ export async function writeColumns(
 }
 
 export interface FilesOptions extends WriteOptions {
-  /**
-   * Creates the next file. What it leaves where that fails is the caller's to remove, like files that are
-   * complete.
-   */
+  /** Creates the next file. If this fails, the caller removes what is left, as it removes complete files. */
   readonly createFile: (columns: readonly FileColumn[]) => Promise<DataFileWriter>;
   /**
-   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: {@link MAX_BARE_FILE_ROWS} for batches
-   * without bytes, else {@link MAX_FILE_ROWS}.
+   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: that maximum for batches without bytes, else
+   * {@link MAX_FILE_ROWS}.
    */
   readonly fileRows?: number;
 }
 
 /**
- * Writes rows to as many files as they take, one after the other; to none if there are none.
+ * Writes rows to as many files as they take, one after the other; to none if there are no rows.
  * @param plan of columns that files of the version can hold (`checkVersion`)
- * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
+ * @throws TableSchemaValidationError if a batch has nulls in a column that is not nullable
  */
 export async function writeFiles(
   plan: ColumnPlan,
@@ -122,7 +118,7 @@ export async function writeFiles(
       options.signal?.throwIfAborted();
       await yieldToEventLoop();
       const columns = await convertColumns(stored, batch.columns, options);
-      // Rows without bytes easily become so many that files of the usual length would become too many.
+      // Rows without bytes are often so many that files of the usual length would be too many.
       const isBare = columns.every((column) => columnBytes(column) === 0);
       const fileRows = options.fileRows ?? (isBare ? MAX_BARE_FILE_ROWS : MAX_FILE_ROWS);
       let start = 0;
@@ -149,13 +145,11 @@ export async function writeFiles(
   }
 }
 
-/**
- * The error that is thrown is the one that kept the rows out; a file that can't be removed is only an orphan.
- */
+/** Throws the error that kept the rows out. A file that cannot be removed is only an orphan. */
 async function abandon(file: DataFileWriter): Promise<void> {
   await file.abort().catch(() => undefined);
 }
 
-/** The plan with a column for each that files of the version have. */
+/** Returns the plan with a column for each one that files of the version have. */
 const physicalPlan = (plan: ColumnPlan, version: FileVersion): ColumnPlan =>
   version === "2.0" ? withHeaderColumns(plan) : plan;

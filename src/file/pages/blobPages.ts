@@ -1,6 +1,6 @@
 /**
- * Encodes pages of a blob column, and finds the values that must be stored for them. Pages hold descriptors
- * (blobDescriptors.ts); their layout depends on the file version.
+ * Encodes pages of a blob column, and finds the values to store for them. Pages hold descriptors
+ * (blobDescriptors.ts); the file version decides their layout.
  */
 
 import type { Column, LeafColumn } from "../../arrow/columns/column.js";
@@ -14,7 +14,10 @@ import { encodeBlobPage, markOfLevel } from "../structural/blob.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 
-/** The leaf of a spine, and which of its values are visible: neither null nor in a null list or struct. */
+/**
+ * Returns the leaf of a spine, and which of its values are visible: neither null nor in a null list or
+ * struct.
+ */
 export function visibleLeaf(spine: Column): {
   readonly leaf: LeafColumn;
   isVisible(index: number): boolean;

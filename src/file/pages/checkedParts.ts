@@ -1,35 +1,37 @@
 /**
- * What is read of a page in part, verified: each range is widened to the blocks that have checksums
- * (container/blockChecksums.ts), unless these were verified before. Pure: it plans what to read and cuts the
- * ranges out of what was read.
+ * Verifies parts of a page. Each range grows to the blocks that have checksums (container/blockChecksums.ts),
+ * unless these blocks were verified before. Pure: plans the reads, and cuts the ranges out of the bytes read.
  */
 
 import type { RangeList } from "../../io/disk/ranges.js";
 import { BLOCK_BYTES, type BlockChecks } from "../container/blockChecksums.js";
 
-/** Of each buffer of a page; null for one of which all was verified. */
+/** Checks of each buffer of a page; null for a buffer that is verified whole. */
 export type PageChecks = readonly (BlockChecks | null)[];
 
-/** Approximate bytes of memory, for caches. */
+/** Returns the approximate bytes of memory, for caches. */
 export function weightOfChecks(checks: PageChecks): number {
   let weight = 64;
   for (const check of checks) weight += check?.memoryWeight ?? 0;
   return weight;
 }
 
-/** How ranges are read that have yet to be verified. */
+/** Plan of reads for ranges that are not verified yet. */
 export interface CheckedRead {
-  /** The ranges themselves. */
+  /** Ranges that are wanted. */
   readonly wanted: RangeList;
-  /** What to read: tables of checksums, then whole blocks that hold the ranges. */
+  /** Ranges to read: tables of checksums, then whole blocks that hold the wanted ranges. */
   readonly reads: RangeList;
-  /** Whose tables of checksums come first. */
+  /** Buffers whose tables of checksums come first. */
   readonly lacking: readonly BlockChecks[];
   /** Index in `reads` of the read that holds each range. */
   readonly readOf: Uint32Array;
 }
 
-/** Plans how ranges of a page are verified. @returns null where there is nothing to verify */
+/**
+ * Plans how ranges of a page are verified.
+ * @returns null if there is nothing to verify
+ */
 export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead | null {
   const lacking = lackingTables(checks, wanted);
   if (lacking === null) return null;
@@ -43,7 +45,7 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
     ends[count] = starts[count] + (table?.length ?? 0);
     count++;
   }
-  /** Of the buffer that the last read is about. */
+  /** Checks of the buffer of the last read. */
   let lastCheck: BlockChecks | null = null;
   for (let index = 0; index < rangeCount; index++) {
     let start = wanted.byteOffsets[index];
@@ -54,7 +56,7 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
       end = check.endOfBlock(end);
     }
     const last = count - 1;
-    // A gap of a block would be read along, and costs less here than a copy without it.
+    // Reading a gap of one block along costs less here than a copy without it.
     const adjoins =
       check !== null && check === lastCheck && start >= starts[last] && start <= ends[last] + BLOCK_BYTES;
     if (adjoins) {
@@ -74,8 +76,8 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
 }
 
 /**
- * Finds the buffers whose tables of checksums have to be read first. @returns null where no range has to be
- * verified
+ * Finds the buffers whose tables of checksums must be read first.
+ * @returns null if no range must be verified
  */
 function lackingTables(checks: PageChecks, { byteOffsets, lengths }: RangeList): BlockChecks[] | null {
   const lacking: BlockChecks[] = [];
@@ -91,7 +93,7 @@ function lackingTables(checks: PageChecks, { byteOffsets, lengths }: RangeList):
   return isAny ? lacking : null;
 }
 
-/** Checks of the buffer in which a range lies; null for an empty range. */
+/** Returns the checks of the buffer that holds a range; null for an empty range. */
 function checkOf(checks: PageChecks, start: number, end: number): BlockChecks | null {
   if (start === end) return null;
   for (const check of checks) {
@@ -103,10 +105,10 @@ function checkOf(checks: PageChecks, start: number, end: number): BlockChecks | 
 }
 
 /**
- * Verifies what was read, and cuts out the ranges.
- * @param bytes of the `reads`, one behind the other
+ * Verifies the bytes read, and cuts out the ranges.
+ * @param bytes of the `reads`, back to back
  * @param allocate makes memory for the ranges
- * @returns the ranges, one behind the other
+ * @returns the ranges, back to back
  * @throws CorruptFileError
  */
 export function cutChecked(

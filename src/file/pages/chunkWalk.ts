@@ -1,6 +1,6 @@
 /**
- * Walks the chunks of a mini-block page (structural/miniBlock.ts) without decoding them: where each lies, and
- * where its parts are. Checks that these lie in the page.
+ * Walks the chunks of a mini-block page (structural/miniBlock.ts) without decoding them. Finds each chunk and
+ * its parts, and checks that they lie in the page.
  */
 
 import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
@@ -9,24 +9,24 @@ import { type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import { ChunkWords } from "../structural/chunkWords.js";
 
-/** Where a chunk lies. The members of its parts hold for the chunk that was opened last. */
+/** Location of a chunk. The members about its parts are those of the chunk that was opened last. */
 export interface ChunkPlace {
   /** The page's chunks, at an address that is a multiple of 8. */
   readonly data: Uint8Array;
-  /** The same memory as words. */
+  /** Memory of the chunks, as words. */
   readonly memory: WordMemory;
   /** Number of values in the chunk. */
   readonly count: number;
-  /** Number, in the page, of the value with which the chunk begins. */
+  /** Index, in the page, of the first value of the chunk. */
   readonly firstValue: number;
-  /** Where in the data each value buffer begins; `sizes` has its bytes. */
+  /** Byte offset of each value buffer in the data; `sizes` has its bytes. */
   readonly starts: readonly number[];
   readonly sizes: readonly number[];
   /** Number of levels of each kind. */
   readonly levelCount: number;
 }
 
-/** The bytes of a value buffer of an opened chunk. */
+/** Returns the bytes of a value buffer of an opened chunk. */
 export const valueBuffer = ({ data, starts, sizes }: ChunkPlace, buffer: number): Uint8Array =>
   data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
 
@@ -44,7 +44,7 @@ export class ChunkWalk extends ChunkWords implements ChunkPlace {
   #definitionStart = 0;
   #definitionSize = 0;
 
-  /** @param page whose value buffers have been checked to be as many as its encoding has */
+  /** @param page with as many value buffers as its encoding has */
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
     super(words, page.hasLargeChunk, page.itemCount, bytes.length, origin);
     this.#page = page;
@@ -94,18 +94,18 @@ export class ChunkWalk extends ChunkWords implements ChunkPlace {
     }
   }
 
-  /** Where the part of the opened chunk begins that follows another. */
+  /** Returns the offset of the next part of the opened chunk. */
   #behind(start: number, size: number): number {
     if (start + size > this.end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
     return start + alignTo8(size);
   }
 
-  /** The encoded repetition levels of an opened chunk of a page that has them. */
+  /** Returns the encoded repetition levels of an opened chunk of a page that has such levels. */
   repetition(): Uint8Array {
     return this.data.subarray(this.#repetitionStart, this.#repetitionStart + this.#repetitionSize);
   }
 
-  /** The encoded definition levels of an opened chunk of a page that has them. */
+  /** Returns the encoded definition levels of an opened chunk of a page that has such levels. */
   definition(): Uint8Array {
     return this.data.subarray(this.#definitionStart, this.#definitionStart + this.#definitionSize);
   }

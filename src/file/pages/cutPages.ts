@@ -8,8 +8,8 @@ import { mayZip } from "../structural/fullZip.js";
 import { maximumChunkEvents } from "../structural/miniBlock.js";
 
 /**
- * Cuts into pages of whole rows: one page unless so many events without values lie together that a chunk may
- * not hold them; else pages small enough to hold them.
+ * Cuts rows into pages. One page is enough unless a run of events without values may be too long for a chunk;
+ * the pages are then small enough for chunks.
  */
 export function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
   const { levels, values } = shredded;
@@ -60,8 +60,8 @@ export function cutPages(shredded: ShreddedColumn, version: StructuralVersion): 
 }
 
 /**
- * Whether a page, which is then one row, has so many events between its values that no chunks could hold
- * them. Where the reference fails on full-zip pages, chunks are used as long as they can hold the events.
+ * True if a page of one row has more events between its values than any chunk can hold. If the reference
+ * fails on full-zip pages, chunks are used as long as they can hold the events.
  */
 export function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
   const { definition, eventCount, maximumVisible } = levels;
@@ -70,7 +70,7 @@ export function exceedsChunks(levels: PageLevels, version: StructuralVersion): b
   return longestInvisible(definition, maximumVisible) > (mayZip(levels) ? limit / 4 : limit);
 }
 
-/** Length of the longest run of events without values. */
+/** Returns the length of the longest run of events without values. */
 function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
   let most = 0;
   let run = 0;

@@ -1,13 +1,13 @@
 /**
- * Decodes one page of a data file from its buffers to a column in Arrow's physical form. The rest of this
- * comment is about versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
+ * Decodes one page of a data file to a column in Arrow's physical form. The rest of this comment is about
+ * versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
  *
- * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
- * buffers; a chain of compressions says how each of them is stored. Decoding yields the values of all visible
- * events and the levels. The levels then become validity, and the lists and structs around a leaf.
+ * A structural layout (mini-block, full-zip, constant, blob) says where values and levels are in the page's
+ * buffers. A chain of compressions says how each of them is stored. Decoding yields the values of all visible
+ * events, and the levels. The levels then become validity, and the lists and structs around a leaf.
  *
- * Nothing in a page is trusted unchecked: for any bytes, the result is an error or a column whose offsets and
- * indices are in range, and memory is bounded by the page's size and `rowCount`.
+ * Pages are untrusted. For any bytes, the result is an error, or a column whose offsets and indices are in
+ * range. The size of the page and `rowCount` bound the memory.
  */
 
 import { type Column, isEmptyStruct, type Layout, type LeafLayout } from "../../arrow/columns/column.js";
@@ -25,12 +25,11 @@ import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 
 /**
- * Decodes a page into the spine that `layout` describes. The column may be a view over `buffers`, which
- * nobody may write into afterwards.
- * @param rowCount top-level rows of the page; sizes the result, so it must have been checked against the
- *   manifest.
- * @throws CorruptFileError where the buffers are not what `page` says.
- * @throws UnsupportedError for an encoding that is not read yet.
+ * Decodes a page into the spine that `layout` describes. The column may be a view of `buffers`, into which
+ * nobody may write afterwards.
+ * @param rowCount top-level rows of the page, checked against the manifest: it sizes the result
+ * @throws CorruptFileError if the buffers are not as `page` says
+ * @throws UnsupportedError for an encoding that this release does not read
  */
 export function decodePage(
   layout: Layout,
@@ -83,8 +82,8 @@ export function decodePage(
 }
 
 /**
- * Checks that a leaf by itself is in no list. It may be read without the structs around it; it is then null
- * where they are.
+ * Checks that a leaf without lists around it is in no list. A leaf may be read without the structs around it;
+ * it is then null if they are.
  */
 function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
   const layers = describeLayers(kinds, origin);
@@ -94,7 +93,7 @@ function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin
   return layers;
 }
 
-/** Whether a row is one list, in structs or by itself, whose items are one event each. */
+/** True if a row is one list, maybe in structs, whose items are one event each. */
 function isPlainList(layout: Layout): boolean {
   let lists = 0;
   for (let node = layout; ; ) {

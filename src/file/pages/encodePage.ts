@@ -90,15 +90,15 @@ export interface EncodePageOptions {
 
 /** The reference accepts wider values in full-zip only. */
 const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
-/** Longest value that is put into chunks if the column's metadata asks for them. */
+/** Maximum bytes of a value that goes into chunks if the column's metadata asks for chunks. */
 const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
- * Encodes `rowCount` rows, given as one or more columns of the same layout, as one page; as several pages
- * where lists are null or empty so often that one would not hold them. A page of many megabytes takes some
- * steps.
+ * Encodes `rowCount` rows as one page, or as several if lists are null or empty so often that one page cannot
+ * hold them. A page of many megabytes takes some steps.
  * @param layout a spine: one leaf and the lists and structs around it
- * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the
+ * @param columns the rows, in one or more columns of the same layout
+ * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls if the
  *   layout allows none
  */
 export function* encodePages(
@@ -124,7 +124,7 @@ export function* encodePages(
   return [yield* encodeRows(layout, columns, rowCount, target)];
 }
 
-/** A page of a column that is in no list and no struct. */
+/** Encodes a column that is in no list and no struct. */
 function* encodeRows(
   layout: LeafLayout,
   columns: readonly Column[],
@@ -146,7 +146,7 @@ function* encodeRows(
   return yield* encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
 }
 
-/** A page of the values of all visible events. */
+/** Encodes the values of all visible events. */
 function* encodeLeaf(
   layout: LeafLayout,
   { values: column, levels }: ShreddedColumn,
@@ -175,7 +175,7 @@ const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, 
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Fixed-width values without nulls. They are joined only if they get encoded. */
+/** Encodes fixed-width values without nulls. Joins them only if they get encoded. */
 function encodeFixedPieces(
   layout: LeafLayout,
   columns: readonly FixedColumn[],
@@ -191,7 +191,7 @@ function encodeFixedPieces(
   return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
 }
 
-/** @param known encodings that were already found to suit the values */
+/** @param known encodings that suit the values, if they are chosen already */
 function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
@@ -223,7 +223,7 @@ function encodeFixed(
   return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, version, compression));
 }
 
-/** Whether all valid rows, of which there is at least one, hold the same bytes. */
+/** True if all valid rows hold the same bytes. There is at least one valid row. */
 function oneValue(
   { values: bytes, byteWidth, length }: FixedColumn,
   definition: Uint16Array | null,

@@ -1,6 +1,6 @@
 /**
- * Whether this release knows how pages are encoded, from what the file's metadata says. A page that it does
- * not know fails when it is read, which is too late for a reader that could do without the file.
+ * Recognises encodings that this release can read, from the file's metadata. A page of an unknown encoding
+ * fails when it is read: too late for a reader that could do without the file.
  */
 
 import { CompressionScheme } from "../../format/encodings.js";
@@ -12,10 +12,10 @@ const SCHEMES: ReadonlySet<unknown> = new Set([
   ...[CompressionScheme.LZ4, CompressionScheme.ZSTD],
 ]);
 
-/** Encodings that were looked through: pages share theirs. */
+/** Encodings that are known: pages share them. */
 const known = new WeakSet<object>();
 
-/** Whether all parts of an encoding are known. */
+/** True if this release can read all parts of an encoding. */
 export function isKnownEncoding(encoding: PageEncoding): boolean {
   if (known.has(encoding)) return true;
   if (!isKnown(encoding)) return false;

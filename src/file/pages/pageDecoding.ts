@@ -1,4 +1,4 @@
-/** Large pages of texts decoded by threads: pure, as their encoding is (../writing/pageEncoding). */
+/** Has threads decode large pages of texts. Pure, as their encoding (../writing/pageEncoding). */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { leafOf } from "../../arrow/columns/spine.js";
@@ -10,11 +10,11 @@ import type { EncodedRows } from "./pageRows.js";
 
 type DecodeInput = Pick<EncodedRows, "rowCount" | "layout" | "buffers" | "origin"> & {
   readonly column: Layout;
-  /** Whether texts are put into shared memory. */
+  /** True if the texts are put into shared memory. */
   readonly isShared: boolean;
 };
 
-/** What a thread does. */
+/** Task of a thread. */
 export const DECODE_PAGE: Task<DecodeInput, Column> = {
   name: "decodePage",
   run: ({ column, layout, rowCount, buffers, origin, isShared }, spare) => {
@@ -45,19 +45,22 @@ function memoryIn(column: Column): Set<ArrayBuffer | SharedArrayBuffer> {
   return memory;
 }
 
-/** Texts get whole ones of so many bytes, so that those of one page have room where those of another were. */
+/**
+ * Memory of texts has a multiple of this size, so that the texts of one page fit into the memory of
+ * another's.
+ */
 const GRAIN_BYTES = 256 * 1024;
 const wholeGrains = (byteLength: number): number => Math.ceil(byteLength / GRAIN_BYTES) * GRAIN_BYTES;
 
-/** Pages of fewer bytes are decoded before a thread would have them. */
+/** Minimum bytes of a page for a thread: smaller pages are decoded before a thread has them. */
 const MIN_THREAD_BYTES = 256 * 1024;
-/** Bytes of text that a byte of a page stands for, about. */
+/** Approximate bytes of text per byte of a page. */
 const EXPANSION = 2;
 
 /**
- * Whether a page may be one that a thread decodes: of coded texts.
- * @param column layout of what is decoded
- * @param byteCount of the page's buffers
+ * True for a page of coded texts that is large enough for a thread.
+ * @param column layout of the decoded values
+ * @param byteCount bytes of the page's buffers
  */
 export function isForThread(column: Layout, layout: PageEncoding, byteCount: number): boolean {
   const { valueCompression } = layout.miniBlock ?? layout.fullZip ?? {};
@@ -65,15 +68,15 @@ export function isForThread(column: Layout, layout: PageEncoding, byteCount: num
   return byteCount >= MIN_THREAD_BYTES;
 }
 
-/** Bytes of all buffers. */
+/** Returns the bytes of all buffers. */
 export const byteCountOf = (buffers: readonly Uint8Array[]): number =>
   buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 /**
  * Has a thread decode a page.
- * @param column layout of what is decoded
- * @param isShared whether texts are put into shared memory, which is to be given back to the pool
- * @returns null where that does not pay, and it is to be decoded in line
+ * @param column layout of the decoded values
+ * @param isShared true if texts are put into shared memory, which the reader gives back to the pool
+ * @returns null if a thread does not pay: the caller decodes the page
  */
 export function decodeInThread(
   pool: WorkerPool,
@@ -84,7 +87,7 @@ export function decodeInThread(
   if (!pool.isWorth(byteCountOf(buffers) * EXPANSION)) return null;
   const input = { column, layout, rowCount, buffers, origin, isShared };
   const decoded = pool.run(DECODE_PAGE, sharedCopy(input));
-  // A failure is thrown where the page has its turn.
+  // The assembler throws the failure when the page has its turn.
   decoded.catch(() => undefined);
   return decoded;
 }

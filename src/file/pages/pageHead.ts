@@ -1,21 +1,18 @@
-/**
- * The first rows of a page that was read whole, as a page of their own: they are there before all others are
- * decoded.
- */
+/** Cuts the first rows of a page that was read whole, as a page: they are decoded before all others. */
 
 import type { EncodedRows } from "./pageRows.js";
 import { sliceable, sliceVariableRows } from "./pageSlice.js";
 
 /**
- * Null for pages that are not cut: only those of large values of variable width are, where all rows were
- * read.
- * @param rowCount of the head, at most as many as the page has
- * @throws CorruptFileError where the page says that the rows lie outside of it
+ * Returns the head of a page of long values of variable width whose rows were all read; null for any other
+ * page.
+ * @param rowCount of the head, at most that of the page
+ * @throws CorruptFileError if the page says that the rows lie outside it
  */
 export function headOf(page: EncodedRows, rowCount: number): EncodedRows | null {
   const { buffers, layout, origin } = page;
   if (page.rows.starts[0] !== 0 || page.rows.counts[0] !== page.rowCount) return null;
-  // Positions are those in the buffers.
+  // The slice is planned for the buffers, not for the file.
   const bufferRanges = buffers.map(({ length }) => ({ byteOffset: 0, length }));
   const whole = { layout, bufferRanges, rowCount: page.rowCount };
   const way = sliceable(whole);

@@ -1,10 +1,11 @@
 /**
- * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in at most two
- * rounds of reads, nearby rows in one read. The first round fetches what says where rows lie (chunk words,
- * dictionaries, entries of repetition indexes), the second the rows. Chunk maps are cached for later reads.
+ * Reads rows of pages. It reads as few bytes of each page as the rows need, nearby rows in one read, and all
+ * pages of a request in at most two rounds. The first round fetches chunk words, dictionaries and entries of
+ * repetition indexes, which tell where the rows are; the second round fetches the rows. Chunk maps are cached
+ * for later reads.
  *
- * A page is read whole, and verified against its checksums, where most of it would be read anyway. What is
- * read in part is verified in blocks, where the file has their checksums (checkedParts.ts).
+ * If most of a page would be read anyway, it is read whole and verified against its checksums. Parts of a
+ * page are verified in blocks, if the file has checksums of blocks (checkedParts.ts).
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -46,16 +47,16 @@ import {
 } from "./pageSlice.js";
 
 /**
- * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache
- * has them.
+ * Maximum size of a page that is gathered like a slice if few of its rows are wanted: without waiting if a
+ * cache has the bytes.
  */
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
 /**
- * Whole pages of at most this size together are read the same way into memory that is used again: copying
- * them there costs about as much as the trip to the thread pool.
+ * Maximum size of whole pages that are gathered into reused memory. Copying so many bytes takes about as long
+ * as a call on the thread pool.
  */
 const MAX_AT_ONCE_BYTES = 1024 * 1024;
-/** Index of the buffer of a mini-block page that holds its chunks. */
+/** Index of the buffer of a mini-block page with the chunks. */
 const CHUNK_BUFFER = 1;
 /** Share of a page's bytes or rows above which it is read whole. */
 const MOST = 0.5;
@@ -79,9 +80,9 @@ export interface RowsRequest {
  */
 export type BufferMemory = "own" | "untilUsed" | Arena;
 
-/** Rows of a page as they lie in the file, to be decoded as a page. */
+/** Rows of a page as they lie in the file. They decode like a page. */
 export interface EncodedRows {
-  /** The rows asked for, and others that came with them; counted from the page's first. */
+  /** Wanted rows and others that came with them, relative to the page's first. */
   readonly rows: RowRuns;
   readonly rowCount: number;
   readonly layout: DataPage["layout"];
@@ -89,24 +90,24 @@ export interface EncodedRows {
   readonly origin: PageOrigin;
 }
 
-/** Shared by reads: open files, the places of chunks in pages, and memory. */
+/** Dependencies of reads: open files, cached metadata of pages, and memory. */
 export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
-  /** What was verified of pages that were read in part. */
+  /** Blocks of pages that are verified, for pages that were read in part. */
   readonly pageChecks: LruCache<PageChecks>;
   readonly scratch: ScratchMemory;
-  /** Threads that decode large pages; absent where they are decoded in line. */
+  /** Threads that decode large pages; absent if this thread decodes them. */
   readonly workers?: WorkerPool;
 }
 
 /**
- * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in
- * memory are handled one after the other, so the next one may be read into the memory of the last.
- * @param use is given the rows and the index of their request, in any order
- * @returns what `use` returned, in the order of the requests
- * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error
- *   that `use` throws
+ * Reads rows of pages of one file, and hands each page to `use` as soon as it is there. Pages that the system
+ * has in memory come one after the other, so the next one may be read into the memory of the last.
+ * @param use gets the rows and the index of their request, in any order
+ * @returns the results of `use`, in the order of the requests
+ * @throws CorruptFileError if a buffer fails its checksum or says that rows lie outside it; any error of
+ *   `use`
  */
 export async function readPageRows<T>(
   source: PageSource,
@@ -144,7 +145,9 @@ export async function readPageRows<T>(
   );
 }
 
-/** True if every column that is cut from a page has memory of its own, or ends with the rows of the page. */
+/**
+ * True if no column outlives the bytes of its page, because it ends with the rows of the page or is a copy.
+ */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
@@ -153,8 +156,8 @@ export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean 
   layout.fullZip?.bitsPerOffset !== undefined || layout.miniBlock !== undefined;
 
 /**
- * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a
- * view: it may reach callers.
+ * Returns a whole page of a file in memory. Copies it if others share the file and decoded values may be
+ * views, which callers may get.
  */
 function pageOf(
   file: DataFileMetadata,
@@ -176,7 +179,7 @@ function pageOf(
 /** Access to the bytes of the file, with the functions of io/disk/ranges. */
 interface Fetch {
   ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
-  /** The same, of whole pages. */
+  /** Reads whole pages. */
   pages(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   gathered(
     ranges: RangeList,
@@ -184,12 +187,12 @@ interface Fetch {
   ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** Makes memory of so many bytes. */
+/** Makes memory of `byteLength` bytes. */
 type AllocateOwn = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
 /**
- * Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach
- * callers.
+ * Reads from a file in memory. Makes copies if others share the file, since callers may get views of the
+ * bytes.
  */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   const ranges = async (ranges: readonly ByteRange[]) =>
@@ -230,14 +233,14 @@ async function read<T>(
       const { slice } = plan;
       if (isReadAhead(plan)) {
         const buffers = (await largeBytes)[large.indexOf(plan)];
-        // Several megabytes each are checked.
+        // Verifying takes long: a page may have several megabytes.
         await yieldToEventLoop();
         return use(wholePage(file, plan, buffers), index);
       }
       const arena = isLent && mayLend(plan) ? new Arena(source.scratch) : null;
       const fetching =
         slice === null ? fetchPage(plan, fetch, arena) : fetchSlice(source, file, plan, slice, fetch, arena);
-      // Bytes that are there already are not awaited: else other pages would be read before this one is
+      // No `await` for bytes that are there: others would read their pages before this page's memory is
       // released.
       const buffers = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
@@ -248,7 +251,7 @@ async function read<T>(
   );
 }
 
-/** Reads the buffers of each page, neighbouring ones in one read. */
+/** Reads the buffers of each page, neighbouring buffers in one read. */
 async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<Uint8Array[][]> {
   if (plans.length === 0) return [];
   const bytes = await fetch.pages(plans.flatMap(({ page }) => page.bufferRanges));
@@ -257,8 +260,8 @@ async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<U
 }
 
 /**
- * Pages of which all rows are wanted, and large ones read whole, come together, neighbouring ones in one
- * read.
+ * True for pages of which all rows are wanted, and for large ones that are read whole. They come together,
+ * neighbouring ones in one read.
  */
 function isReadAhead({ slice, page, request }: RequestPlan): boolean {
   if (slice !== null) return false;
@@ -269,9 +272,9 @@ function isReadAhead({ slice, page, request }: RequestPlan): boolean {
 type FetchedBuffers = readonly Uint8Array[];
 
 /**
- * True if the wanted rows of a page are copied out of its buffers: mini-block pages are decoded to copies,
- * and so are some rows of a full-zip page that was read whole. A slice of a full-zip page may hold the wanted
- * rows alone, as they are.
+ * True if decoding copies the wanted rows of a page out of its buffers. Decoding copies all values of
+ * mini-block pages, and a selection of rows of a full-zip page that was read whole. A slice of a full-zip
+ * page may hold just the wanted rows, and become a view.
  */
 function mayLend({ request: { rows }, page, slice }: RequestPlan): boolean {
   const { miniBlock, fullZip } = page.layout;
@@ -293,8 +296,8 @@ function fetchSlice(
 }
 
 /**
- * Parts of a page, one behind the other. @param checked how they are verified; null where there is nothing to
- * verify
+ * Reads parts of a page, back to back.
+ * @param checked plan of their verification; null if there is nothing to verify
  */
 function fetchParts(
   { scratch }: PageSource,
@@ -321,7 +324,7 @@ function fetchPage(
   arena: Arena<ArrayBuffer> | null,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const { bufferRanges } = plan.page;
-  // Of lists, the repetition index is wanted along with the chunks.
+  // A page of lists needs its repetition index, too.
   const map = plan.map?.rowEnds === null ? plan.map : null;
   const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
   const span = arena === null ? null : spanOf(wanted);
@@ -343,7 +346,7 @@ function fetchPage(
   return isPending(bytes) ? bytes.then(finish) : finish(bytes);
 }
 
-/** The range that holds all the buffers, if they lie as close together as writers put them; else null. */
+/** Returns the range of all the buffers if they are as close together as writers put them, else null. */
 function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
   let start = Number.POSITIVE_INFINITY;
   let end = 0;
@@ -351,7 +354,7 @@ function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
     start = Math.min(start, byteOffset);
     end = Math.max(end, byteOffset + length);
   }
-  // Bytes keep the alignment in memory that they have in the file.
+  // Keeps the alignment that the bytes have in the file.
   start -= start % BUFFER_ALIGNMENT;
   return end - start <= bufferBytes(ranges) + ranges.length * BUFFER_ALIGNMENT
     ? { byteOffset: start, length: end - start }
@@ -384,7 +387,7 @@ function wholePage(
   return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
 }
 
-/** Fetches what says where rows lie, and plans the slices. */
+/** Fetches what tells where the rows are, and plans the slices. */
 async function locateRows(
   source: PageSource,
   file: DataFileMetadata,
@@ -420,23 +423,23 @@ const allRows = (rowCount: number): RowRuns => ({
   counts: Uint32Array.of(rowCount),
 });
 
-/** How one request is served. */
+/** Plan of one request. */
 interface RequestPlan {
   readonly request: RowsRequest;
   readonly page: DataPage;
   readonly origin: PageOrigin;
-  /** Null where the page is read whole. */
+  /** Way to slice the page; null if it is read whole. */
   readonly way: Sliceable | null;
-  /** The chunk map of a mini-block page; set when rows are located, at the latest. */
+  /** The chunk map of a mini-block page; set at the latest when the rows are located. */
   map: ChunkMap | null;
-  /** The ranges from which the chunk map of a mini-block page is made; null where the map is known. */
+  /** Ranges that a chunk map is made from; null if the map is there. */
   readonly mapRanges: readonly ByteRange[] | null;
-  /** The entries of a repetition index that say where the rows lie; null where the page has none. */
+  /** Entries of a repetition index that tell where the rows are; null if the page has none. */
   readonly entryRanges: RangeList | null;
-  /** What verifies parts of the page; null where it is read whole, or the file has no checksums. */
+  /** Checks for parts of the page; null if it is read whole, or the file has no checksums. */
   readonly checks: PageChecks | null;
   slice: PageSlice | null;
-  /** How the slice is verified; null where there is nothing to verify. */
+  /** Plan of the slice's verification; null if there is nothing to verify. */
   sliceChecks: CheckedRead | null;
 }
 
@@ -475,15 +478,15 @@ function checksOf(
   return checks;
 }
 
-/** Null where the page is to be read whole. */
+/** Returns null if the page is to be read whole. */
 function wayToSlice(page: DataPage, rows: RowRuns | null): Sliceable | null {
   if (!worthSlicing(page, rows)) return null;
   const way = sliceable(page);
-  // Where rows lie all over the page, where exactly is not worth finding out.
+  // Rows all over the page are not worth locating.
   return way?.kind === "miniBlock" && expectedShare(page, rows) > MOST ? null : way;
 }
 
-/** Constant pages of any size are sliced: the cost there is the rows that are made of them. */
+/** Constant pages of any size are sliced: making their rows is what takes time. */
 function worthSlicing(page: DataPage, rows: RowRuns | null): rows is RowRuns {
   if (rows === null || countRows(rows) > page.rowCount * MOST) return false;
   return page.layout.constant !== undefined || bufferBytes(page.bufferRanges) > SMALL_PAGE_BYTES;
@@ -547,7 +550,7 @@ function readMap(
     const number = page.bufferIndex + buffer;
     file.checksums?.verify(request.columnIndex, number, located[index], file.path, byteOffset);
   }
-  // Copies: a view would keep alive everything that was read with it.
+  // Copies: a view would keep everything alive that was read with it.
   const copies = located.map((bytes) => bytes.slice());
   const map = mapChunks(page, layout, copies, origin);
   source.chunkMaps.set(mapKey(file, request), map, map.memoryWeight);

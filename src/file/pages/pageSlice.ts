@@ -39,7 +39,7 @@ export interface RowRuns {
   readonly counts: Uint32Array;
 }
 
-/** The page a slice is cut from. */
+/** The page that a slice is cut from. */
 export interface SlicedPage {
   readonly layout: PageEncoding;
   readonly rowCount: number;
@@ -50,34 +50,31 @@ export interface SlicedPage {
 
 /** Some rows of a page, as a page of their own. */
 export interface PageSlice {
-  /**
-   * The rows it holds: those asked for, and others that come with them. Of those, lists may be incomplete, or
-   * in two runs.
-   */
+  /** Wanted rows and others that come with them. Lists of the others may be incomplete, or in two runs. */
   readonly rows: RowRuns;
   readonly rowCount: number;
   readonly layout: PageEncoding;
-  /** What to read. */
+  /** Ranges to read. */
   readonly ranges: RangeList;
   /** Makes the page's buffers from the bytes of all `ranges`, back to back. */
   assemble(bytes: Uint8Array): Uint8Array[];
 }
 
-/** Where the chunks of a mini-block page lie, and its dictionary. */
+/** Locations of the chunks of a mini-block page, and its dictionary. */
 export interface ChunkMap {
   readonly words: Uint8Array;
-  /** Position of each chunk in the chunk data, and the end of the last one. */
+  /** Byte offset of each chunk in the chunk data, and the end of the last one. */
   readonly offsets: Float64Array;
-  /** First value of each chunk, and as the last entry the number of values. */
+  /** First value of each chunk, and the number of values as the last entry. */
   readonly valueStarts: Uint32Array;
-  /** Of a page of lists. */
+  /** Row ends of a page of lists; null for any other page. */
   readonly rowEnds: RowEnds | null;
   readonly dictionary: Uint8Array | null;
   /** Approximate bytes of memory, for caches. */
   readonly memoryWeight: number;
 }
 
-/** How a page can be sliced; null where it has to be read whole. */
+/** Way to slice a page; null if it must be read whole. */
 export type Sliceable =
   | { readonly kind: "miniBlock"; readonly layout: MiniBlockLayout; readonly buffers: readonly number[] }
   | { readonly kind: "fixedRows"; readonly layout: FullZipLayout; readonly rowBytes: number }
@@ -86,7 +83,8 @@ export type Sliceable =
   | { readonly kind: "arrayRows"; readonly rowBytes: number };
 
 /**
- * Says how a page can be sliced. For a mini-block page, `buffers` are those its {@link ChunkMap} is made of.
+ * Returns the way to slice a page. For a mini-block page, `buffers` are those that its {@link ChunkMap} is
+ * made from.
  */
 export function sliceable(page: SlicedPage): Sliceable | null {
   const { miniBlock, fullZip, constant, array, blob } = page.layout;
@@ -149,7 +147,7 @@ function variableRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedP
   return { kind: "variableRows", layout, entryBytes };
 }
 
-/** A page that holds `rows` of a constant page. */
+/** Returns a page with `rows` of a constant page. */
 export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
   const { layout, bufferRanges } = page;
   return {
@@ -164,7 +162,7 @@ export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
   };
 }
 
-/** A page that holds `rows` of a full-zip page whose rows are all of `rowBytes`. */
+/** Returns a page with `rows` of a full-zip page whose rows all have `rowBytes`. */
 export function sliceFixedRows(
   { bufferRanges: [events], valuesPerRow }: SlicedPage,
   layout: FullZipLayout,
@@ -174,7 +172,7 @@ export function sliceFixedRows(
   return zippedSlice(layout, rows, rowRanges(events, rowBytes, rows), valuesPerRow);
 }
 
-/** A page that holds `rows` of a page of 2.0 whose rows are all of `rowBytes`. */
+/** Returns a page with `rows` of a page of 2.0 whose rows all have `rowBytes`. */
 export function sliceArrayRows(
   { bufferRanges: [values], layout }: SlicedPage,
   rowBytes: number,
@@ -189,7 +187,7 @@ export function sliceArrayRows(
   };
 }
 
-/** Where runs of rows of equal size lie. */
+/** Returns the ranges of runs of rows of one size. */
 function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): RangeList {
   const byteOffsets = new Float64Array(starts.length);
   const lengths = new Float64Array(starts.length);
@@ -200,7 +198,7 @@ function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts
   return { byteOffsets, lengths };
 }
 
-/** The entries of the repetition index that say where each run of `rows` starts and ends. */
+/** Returns the ranges of the repetition index that tell where each run of `rows` starts and ends. */
 export function indexEntryRanges(
   { bufferRanges: [, index] }: SlicedPage,
   entryBytes: number,
@@ -212,9 +210,9 @@ export function indexEntryRanges(
 }
 
 /**
- * A page that holds `rows` of a full-zip page of variable width.
+ * Returns a page with `rows` of a full-zip page of variable width.
  * @param entries the bytes of all {@link indexEntryRanges}, back to back
- * @throws CorruptFileError where the index points outside the page
+ * @throws CorruptFileError if the index points outside the page
  */
 export function sliceVariableRows(
   { bufferRanges: [events] }: SlicedPage,
@@ -259,9 +257,9 @@ function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, va
 }
 
 /**
- * Reads the chunk words of a mini-block page, and the repetition index where it has lists.
- * @param located the page's buffers that {@link sliceable} names: what is kept of them is not copied
- * @throws CorruptFileError where chunks leave the page's data or do not hold exactly its rows
+ * Reads the chunk words of a mini-block page, and the repetition index if it has lists.
+ * @param located the page's buffers that {@link sliceable} names; the map keeps views of them
+ * @throws CorruptFileError if chunks leave the page's data or do not hold exactly its rows
  */
 export function mapChunks(
   { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
@@ -287,12 +285,12 @@ export function mapChunks(
   return { words, offsets, valueStarts, rowEnds, dictionary, memoryWeight };
 }
 
-/** Chunks between two that hold rows are read along if they have at most this many bytes. */
+/** Maximum bytes of unwanted chunks that are read along with the chunks before and after them. */
 const CHUNK_GAP_BYTES = 16 * 1024;
 
 /**
- * The share of the chunk data that a slice would have about, before it is known where chunks lie: as if all
- * rows were equally large.
+ * Returns the approximate part of the chunk data that a slice will have, before the chunks are located: as if
+ * all rows had one size.
  */
 export function expectedShare({ bufferRanges: [, data], rowCount }: SlicedPage, rows: RowRuns): number {
   const gapRows = (CHUNK_GAP_BYTES * rowCount) / data.length;
@@ -307,7 +305,7 @@ export function expectedShare({ bufferRanges: [, data], rowCount }: SlicedPage, 
   return covered / rowCount;
 }
 
-/** A page of the chunks of a mini-block page that hold `rows`. */
+/** Returns a page with the chunks of a mini-block page that hold `rows`. */
 export function sliceChunks(
   { bufferRanges: [, data], valuesPerRow = 1 }: SlicedPage,
   layout: MiniBlockLayout,
@@ -356,7 +354,6 @@ export function sliceChunks(
     ranges: { byteOffsets, lengths },
     assemble(bytes) {
       const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
-      // A copy: the rows may take it into the hands of callers, and the map serves other reads.
       if (map.dictionary !== null) buffers.push(map.dictionary);
       return buffers;
     },
@@ -364,8 +361,8 @@ export function sliceChunks(
 }
 
 /**
- * Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after
- * its last, in turn.
+ * Returns runs of chunks that hold runs of rows with equally many values: the first chunk of each run and the
+ * one after its last, in turn.
  */
 function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, rows: RowRuns): Uint32Array {
   const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
@@ -386,7 +383,7 @@ function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, 
   return bounds.subarray(0, 2 * runs);
 }
 
-/** The same for rows that are lists. */
+/** Returns the runs of chunks that hold rows of lists, as {@link boundsOfRows}. */
 function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, rows: RowRuns): Uint32Array {
   const bounds = new Uint32Array(2 * rows.starts.length);
   let runs = 0;
@@ -412,14 +409,14 @@ function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, row
 const chunkOf = (valueStarts: Uint32Array, value: number, from: number): number =>
   upperBound(valueStarts, value, from + 1, valueStarts.length - 1) - 1;
 
-/** Number of rows in all runs. */
+/** Returns the number of rows in all runs. */
 export function countRows({ counts }: RowRuns): number {
   let sum = 0;
   for (let run = 0; run < counts.length; run++) sum += counts[run];
   return sum;
 }
 
-/** The runs that ascending `rows` form; a row may appear more than once. */
+/** Returns the runs of ascending `rows`; a row may appear more than once. */
 export function runsOf(rows: Uint32Array): RowRuns {
   const starts = new Uint32Array(rows.length);
   const counts = new Uint32Array(rows.length);
@@ -440,7 +437,7 @@ export function runsOf(rows: Uint32Array): RowRuns {
 }
 
 /**
- * Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs; may be `rows`
+ * Returns the positions of ascending `rows` among the rows of the runs, which hold all of them; maybe `rows`
  * itself.
  */
 export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {

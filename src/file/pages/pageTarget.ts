@@ -1,4 +1,4 @@
-/** What a page is encoded for. */
+/** Target of an encoded page: the version of its file, and its limits. */
 
 import type { CompressionOptions } from "../compression/compressionOptions.js";
 import type { StructuralVersion } from "../container/page.js";
@@ -7,6 +7,6 @@ export interface PageTarget {
   readonly path: string;
   readonly version: StructuralVersion;
   readonly compression: CompressionOptions;
-  /** True if no chunks could hold the events that lie between the values. */
+  /** True if no chunk can hold the events between two values. */
   readonly exceeds?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * A page of small values of which only some rows are decoded at a time. Its values never lie in memory all at
- * once: what is made of it stays in the processor's caches, and may be put where the last rows were.
+ * A page of small values that is decoded window by window. Its values are never in memory all at once: a
+ * window stays in the processor's caches, and may reuse the memory of the window before.
  */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
@@ -14,7 +14,7 @@ import { type ChunkPlan, decodePageDictionary, planChunks } from "../structural/
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
 
-/** Rows that are decoded at once, unless more are asked for. */
+/** Rows of a window, unless more are asked for. */
 const WINDOW_ROWS = 32_768;
 /** Pages of fewer rows are decoded whole. */
 const MIN_ROWS = 2 * WINDOW_ROWS;
@@ -24,7 +24,7 @@ export class PageWindows {
   readonly #encoded: EncodedRows;
   readonly #page: MiniBlockLayout;
   readonly #chunks: ChunkPlan;
-  /** First row of each chunk, and the end of the last. */
+  /** First row of each chunk, and the number of rows as the last entry. */
   readonly #rowStarts: Float64Array;
   readonly #arena: Arena;
   readonly #dictionary: DictionaryValues | undefined;
@@ -46,10 +46,10 @@ export class PageWindows {
   }
 
   /**
-   * Null for a page that is to be decoded whole.
-   * @param arena of this column alone; holds the rows that were decoded last
-   * @param keepsDictionary whether columns may be dictionaries though the layout has none
-   * @throws CorruptFileError where the chunks don't lie in the page
+   * Returns null for a page that must be decoded whole.
+   * @param arena of this column alone; holds the current window
+   * @param keepsDictionary true if columns may be dictionaries although the layout has none
+   * @throws CorruptFileError if the chunks do not lie in the page
    */
   static of(
     layout: Layout,
@@ -67,7 +67,7 @@ export class PageWindows {
   }
 
   /**
-   * Rows counted from the first that was read of the page. The column is good until the next is asked for.
+   * Returns rows, relative to the first one that was read of the page. The column ends with the next call.
    * @throws CorruptFileError
    */
   rows(start: number, end: number): Column {
@@ -109,7 +109,7 @@ export class PageWindows {
   }
 }
 
-/** Whether each row has one value, of no more parts, in structs or by itself. */
+/** True if each row has one value without parts, maybe in structs. */
 function isFlat(layout: Layout): boolean {
   let node = layout;
   while (node.kind === "struct") node = node.children[0].layout;

@@ -1,7 +1,7 @@
 /**
  * Finds the events (events/nesting.ts) of a few rows of a mini-block page of lists: their levels, and the
- * places of their values in the page. Levels are decoded chunk by chunk. The repetition index tells which
- * chunks hold no wanted row; those that were cut out of a page have none, and there all are looked at.
+ * positions of their values in the page. Decodes levels chunk by chunk. The repetition index tells which
+ * chunks hold no wanted row. Slices of a page have no such index, so all their chunks are decoded.
  */
 
 import { enlarged } from "../../bytes/growing.js";
@@ -19,22 +19,22 @@ import type { ValuePicker } from "./valuePickers.js";
 
 /** The events of some rows. */
 export interface PickedEvents extends Levels {
-  /** Where in the page the values of visible events are, ascending. */
+  /** Positions in the page of the values of visible events, ascending. */
   readonly places: Uint32Array;
   /** The definition levels of these events; null where the page has none. */
   readonly placeLevels: Uint16Array | null;
 }
 
-/** What is found out about the levels of a chunk, before the next one is looked at. */
+/** Levels of a chunk, until the next chunk is read. */
 class ChunkLevels {
   repetition = new Uint16Array(0);
   definition = new Uint16Array(0);
-  /** Events with which rows begin, and the number of events behind the last. */
+  /** Events that begin a row, and the number of events as the last entry. */
   begins = new Uint32Array(0);
-  /** Visible events before each event, and as the last entry their number. */
+  /** Number of visible events before each event, and of all as the last entry. */
   slots = new Uint32Array(0);
 
-  /** Makes room for so many levels, and for a unit of words behind them. */
+  /** Makes room for `count` levels, and for a unit of words after them. */
   reserve(count: number): void {
     if (this.begins.length > count) return;
     const size = Math.min(2 * count, MAXIMUM_CHUNK_LEVELS) + 1;
@@ -46,11 +46,11 @@ class ChunkLevels {
 }
 
 /**
- * @param page whose value buffers have been checked to be as many as `values` has
- * @param index the repetition index; null where the page has none
+ * @param page with as many value buffers as `values` has
+ * @param index the repetition index; null if the page has none
  * @param rowCount rows of the page
- * @param withinRow chunks whose first event begins a row, whatever its repetition level is
- * @param positions of rows, ascending and each once
+ * @param withinRow chunks whose first event begins a row, whatever its repetition level
+ * @param positions of rows, ascending, each once
  */
 export function pickEvents(
   page: MiniBlockLayout,
@@ -72,12 +72,12 @@ export function pickEvents(
   const events = new EventList(2 * positions.length, definitionDecoder !== null);
   const isAnyInvisible = definitionDecoder !== null && maximumVisible < maximumDefinition;
   const levels = new ChunkLevels();
-  /** Rows that begin before the chunk. */
+  /** Number of rows that begin before the chunk. */
   let firstRow = 0;
-  /** Wanted rows before the one that is sought, or whose last events may be missing. */
+  /** Number of wanted rows before the next one, whose last events may be missing. */
   let next = 0;
   let nextWithin = 0;
-  /** Levels and bytes of the chunks that are looked at. */
+  /** Levels and bytes of the chunks that were read. */
   let levelCount = 0;
   let byteCount = 0;
 
@@ -122,7 +122,7 @@ export function pickEvents(
     next = events.addRows(levels, positions, next, firstRow, begins, walk.firstValue, slots);
     firstRow += begins;
   }
-  // The last row of the page ends with it.
+  // This event ends the last row of the page.
   if (next < positions.length && !(next === positions.length - 1 && positions[next] === firstRow - 1)) {
     throw corruptPage(origin, `${firstRow} lists in a page with a row ${positions[next]}`);
   }
@@ -134,11 +134,11 @@ function decodeLevels(decoder: FixedDecoder, encoded: Uint8Array, count: number,
   decoder.decode([encoded], 0, count, bytesOf(levels), 0);
 }
 
-/** Finds the events of the chunk with which rows begin. Returns their number. */
+/** Finds the events of the chunk that begin rows. Returns their number. */
 function findBegins({ repetition, begins }: ChunkLevels, count: number, listDepth: number): number {
   let rows = 0;
-  // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no
-  // row.
+  // A processor cannot predict levels. So every event writes, and the next one overwrites an event that
+  // begins no row.
   for (let event = 0; event < count; event++) {
     begins[rows] = event;
     rows += 1 + ((repetition[event] - listDepth) >> 31);
@@ -158,10 +158,10 @@ function countSlots({ definition, slots }: ChunkLevels, count: number, maximumVi
   return visible;
 }
 
-/** Rows that begin before a chunk. */
+/** Returns the number of rows that begin before a chunk. */
 const rowsBegun = ({ before, isWithin }: RowEnds, chunk: number): number => before[chunk] + isWithin[chunk];
 
-/** Events as they are found. */
+/** List of events that grows. */
 class EventList {
   #repetition: Uint16Array;
   #definition: Uint16Array | null;
@@ -170,7 +170,7 @@ class EventList {
   #count = 0;
   #placeCount = 0;
 
-  /** @param expected events for which there is room at first */
+  /** @param expected number of events that the list has room for at first */
   constructor(expected: number, hasDefinition: boolean) {
     this.#repetition = new Uint16Array(expected);
     this.#definition = hasDefinition ? new Uint16Array(expected) : null;
@@ -181,7 +181,7 @@ class EventList {
   /**
    * Adds events of the chunk.
    * @param firstValue of the chunk
-   * @param slots visible events before each; null where all are visible
+   * @param slots number of visible events before each event; null if all are visible
    */
   add(
     { repetition: chunkRepetition, definition: chunkDefinition }: ChunkLevels,
@@ -210,11 +210,11 @@ class EventList {
 
   /**
    * Adds the events of the wanted rows that begin in the chunk. A method, because engines compile a short
-   * loop that is entered for each chunk sooner than a long one that is entered once.
-   * @param next of `positions`: the first that is not below `firstRow`
+   * loop that is entered for each chunk sooner than a long loop that is entered once.
+   * @param next index of the first position that is not below `firstRow`
    * @param begins number of rows that begin in the chunk
-   * @returns the first position that has not all its events: behind the chunk, or the chunk's last row, which
-   *   may go on
+   * @returns the index of the first position that lacks events: it lies after the chunk, or is the chunk's
+   *   last row, which may go on
    */
   addRows(
     levels: ChunkLevels,

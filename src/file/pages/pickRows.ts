@@ -1,9 +1,8 @@
 /**
- * Decodes a few rows of a mini-block page: only the wanted values, and only of the chunks that hold them, so
- * a row does not cost the thousand or more that share its chunk. Of rows in lists or structs, all levels of
- * these chunks are decoded; chunks without wanted rows never are, where the page tells which these are.
- *
- * Checks what it reads, as the decoder of whole pages does. What it does not read stays unchecked.
+ * Decodes a few rows of a mini-block page: only the wanted values, and only of the chunks with such values. A
+ * row then does not cost the thousand or more rows of its chunk. Rows in lists or structs need all levels of
+ * these chunks. Chunks without wanted rows are skipped if the page tells which these are. Checks what it
+ * reads as strictly as the decoder of whole pages does. The rest stays unchecked.
  */
 
 import type { Column, FixedColumn, Layout, LeafColumn, LeafLayout } from "../../arrow/columns/column.js";
@@ -20,17 +19,17 @@ import { type ChunkPlace, ChunkWalk } from "./chunkWalk.js";
 import { pickEvents } from "./pickEvents.js";
 import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js";
 
-/** Share of a page's rows above which decoding all of them is no dearer. */
+/** Part of a page's rows from which decoding all of them takes no longer. */
 const MOST = 0.25;
-/** Most values of a page of lists: their places are noted in 32 bits. */
+/** Maximum values of a page of lists: positions have 32 bits. */
 const MAXIMUM_PLACES = 2 ** 32;
 
-/** Whether `count` rows of a page of `rowCount` are worth picking. */
+/** True if `count` rows of a page of `rowCount` are worth picking. */
 export function worthPicking(count: number, rowCount: number): boolean {
   return count <= rowCount * MOST;
 }
 
-/** Whether rows of a page with these numbers of rows and buffers can be picked at all. */
+/** True if rows of a page with these numbers of rows and buffers can be picked. */
 export function pickable(
   layout: Layout,
   { miniBlock: page }: PageEncoding,
@@ -53,9 +52,9 @@ export function pickable(
 }
 
 /**
- * The rows at ascending `positions` of a {@link pickable} page, in memory of their own.
+ * Returns the rows at ascending `positions` of a {@link pickable} page, in memory of their own.
  * @param rowCount of the page
- * @param positions in the page; each once
+ * @param positions in the page, each once
  */
 export function pickRows(
   layout: Layout,
@@ -88,20 +87,20 @@ export function pickRows(
   return assembleColumn(layout, page.layers, layers, events, values, picked, false, origin);
 }
 
-/** The repetition index is the buffer at this place behind the chunks. */
+/** Returns the index of the repetition index among the buffers after the chunks. */
 const repetitionIndexPlace = ({ dictionary, repetitionIndexDepth }: MiniBlockLayout): number =>
   repetitionIndexDepth === 0 ? 0 : dictionary === undefined ? 1 : 2;
 
-/** Values of a page, without validity, and what is null of them. */
+/** Values of a page, without validity, and their definition levels. */
 interface PickedLeaves {
   readonly values: LeafColumn;
-  /** Definition levels; null where the page has none. */
+  /** Null if the page has none. */
   readonly definition: Uint16Array | null;
 }
 
 /**
- * What takes the values of a page. Throws where these are not what the page says; nothing else of it was
- * looked at.
+ * Returns the picker for the values of a page. Throws if the page's encoding does not suit the layout; checks
+ * nothing else.
  */
 function pickerOf(
   layout: LeafLayout,
@@ -129,9 +128,9 @@ function pickerOf(
 }
 
 /**
- * @param values takes them
+ * @param values picks the values
  * @param places of values in the page, ascending, each once
- * @param known their definition levels in a page of lists; null where it has none, or no lists
+ * @param known definition levels in a page of lists; null if it has none, or no lists
  */
 function pickValues(
   layout: LeafLayout,
@@ -151,14 +150,14 @@ function pickValues(
   return { values: resolved as LeafColumn, definition };
 }
 
-/** The first index from `from` on whose place is not below `end`. */
+/** Returns the first index from `from` on whose position is not below `end`. */
 function firstNotBelow(places: Uint32Array, from: number, end: number): number {
   let index = from;
   while (index < places.length && places[index] < end) index++;
   return index;
 }
 
-/** Walks the chunks that hold the places. Returns the definition levels there, null if there are none. */
+/** Walks the chunks that hold the positions. Returns the definition levels there; null if there are none. */
 function pickChunks(
   page: MiniBlockLayout,
   buffers: readonly Uint8Array[],
@@ -177,7 +176,7 @@ function pickChunks(
     if (places[next] >= end) continue;
     const last = firstNotBelow(places, next + 1, end);
     walk.open();
-    // Without lists every value has a level, if any has.
+    // Without lists, every value has a level if any has.
     if (page.repCompression === undefined && walk.levelCount !== (ownLevels ? walk.count : 0)) {
       throw corruptPage(origin, `${walk.levelCount} levels for the ${walk.count} values of a chunk`);
     }
@@ -191,7 +190,7 @@ function pickChunks(
   return definition;
 }
 
-/** The definition levels of wanted values of a page without lists. */
+/** Definition levels of wanted values of a page without lists. */
 class LevelPicker {
   private readonly decoder: FixedDecoder;
   private decoded = new Uint16Array(0);

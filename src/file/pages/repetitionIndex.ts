@@ -1,19 +1,19 @@
 /**
- * The repetition index of a mini-block page of lists. For each chunk two u64: the rows that end in it, and
- * its events of a row that goes on in the next chunk.
+ * The repetition index of a mini-block page of lists. It has two u64 for each chunk: the number of rows that
+ * end in the chunk, and the number of its events in a row that goes on in the next chunk.
  */
 
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
-/** What a repetition index says. */
+/** Content of a repetition index. */
 export interface RowEnds {
-  /** Rows that end before each chunk, and as the last entry the number of rows. */
+  /** Number of rows that end before each chunk, and the number of rows as the last entry. */
   readonly before: Uint32Array;
   /** For each chunk 1 if it begins within a row, else 0, and 0 as the last entry. */
   readonly isWithin: Uint8Array;
 }
 
-/** @throws CorruptFileError where it is not one of so many chunks and rows */
+/** @throws CorruptFileError if the index does not have these chunks and rows */
 export function readRowEnds(
   index: Uint8Array,
   chunkCount: number,

@@ -1,6 +1,6 @@
 /**
- * Takes single values out of the chunks of a mini-block page: a bit-packed value is read from its place in
- * the unit, a string through its offsets. Where that is not possible, the chunk is decoded.
+ * Takes single values out of the chunks of a mini-block page: reads a bit-packed value inside its unit, and a
+ * string by its offsets. Decodes the chunk if neither is possible.
  */
 
 import type { BitsColumn, FixedColumn, LeafColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -18,16 +18,16 @@ import { type ChunkPlace, valueBuffer } from "./chunkWalk.js";
 
 /** Collects values from chunks. */
 export interface ValuePicker {
-  /** Value buffers of a chunk. */
+  /** Number of value buffers of a chunk. */
   readonly bufferCount: number;
-  /** Throws where an opened chunk is too small for its values, as far as that shows without decoding them. */
+  /** Throws if an opened chunk is too small for its values, as far as this shows without decoding them. */
   expectValues(chunk: ChunkPlace): void;
-  /** Makes room for values at so many positions, over all chunks. Call it once, before the first `pick`. */
+  /** Makes room for `count` values over all chunks. Called once, before the first `pick`. */
   reserve(count: number): void;
   /**
    * Takes the values at `positions[first]` to `positions[end - 1]` of the page from the chunk that holds
    * them.
-   * @param definition levels of the values at all positions, or null where none is null
+   * @param definition levels of the values at all positions; null if none is null
    */
   pick(
     chunk: ChunkPlace,
@@ -36,13 +36,13 @@ export interface ValuePicker {
     end: number,
     definition: Uint16Array | null,
   ): void;
-  /** What was taken, without validity. */
+  /** Returns the picked values, without validity. */
   finish(): LeafColumn;
 }
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Share of a bit-packed unit's values from which unpacking all of them is no dearer. */
+/** Part of a bit-packed unit's values from which unpacking all of them takes no longer. */
 const MOST_PICKED = 1 / 16;
 
 /** Values of a whole number of bytes, or of one bit. */
@@ -58,7 +58,7 @@ export class FixedPicker implements ValuePicker {
 
   /**
    * @param itemCount values of the page
-   * @param pageBytes bytes of its chunks, which are refused if they are far too few for these values
+   * @param pageBytes bytes of its chunks; refused if far too few for these values
    */
   constructor(
     encoding: CompressiveEncoding | undefined,
@@ -106,7 +106,7 @@ export class FixedPicker implements ValuePicker {
     }
   }
 
-  /** Copies values that lie back to back from `start` on, where the value of row `firstValue` lies. */
+  /** Copies values that lie back to back. The value of row `firstValue` is at `start`. */
   private copy(
     from: WordMemory,
     start: number,
@@ -117,7 +117,7 @@ export class FixedPicker implements ValuePicker {
   ): void {
     const byteWidth = this.bitsPerValue / 8;
     if (byteWidth === 8 || byteWidth === 4) {
-      // Value buffers begin at multiples of 8, and so does all memory they are in.
+      // Value buffers begin at multiples of 8, and so does their memory.
       const { words } = from;
       const target = this.values.words;
       const base = start >>> 2;

@@ -1,6 +1,6 @@
 /**
- * Stores blob values in their files while a data file is written, and puts descriptors in their place. Values
- * in the data file begin at multiples of 64. Values are handed on as they come: none is copied, none is kept.
+ * Stores blob values in their files while a data file is written, and replaces them with descriptors. Values
+ * in the data file begin at multiples of 64. Values go to the disk as they come, without a copy.
  */
 
 import type { Column, FixedColumn, LeafColumn, PackedStructColumn } from "../../arrow/columns/column.js";
@@ -37,9 +37,10 @@ export class BlobWriter {
 
   /**
    * Writes the values of a spine's leaf.
-   * @param path the column, for messages
+   * @param path of the column, for messages
    * @returns the spine with descriptors as its leaf
-   * @throws InvalidInputError for a struct that is no blob, UnsupportedError for a blob outside the table
+   * @throws InvalidInputError for a struct that does not hold a blob, UnsupportedError for a blob outside the
+   *   table
    */
   async place(spine: Column, placement: BlobPlacement, path: string): Promise<Column> {
     const { leaf, isVisible } = visibleLeaf(spine);
@@ -50,7 +51,10 @@ export class BlobWriter {
     return mapLeaf(spine, () => placed);
   }
 
-  /** Writes the checksums of all values to the data file. @returns where they lie; null if there are none */
+  /**
+   * Writes the checksums of all values to the data file.
+   * @returns their location; null if there are none
+   */
   writeChecksums(): ByteRange | null {
     if (this.#checksums.count === 0) return null;
     const buffer = this.#checksums.encode();
@@ -117,7 +121,7 @@ export class BlobWriter {
   }
 }
 
-/** The value in a struct of data, uri and possibly the range within what the uri names. */
+/** Returns the value in a struct of data, URI and maybe the range within the file of the URI. */
 function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, path: string): Uint8Array {
   if (data.kind !== "variable") throw new InternalError(`values of blobs of kind ${data.kind}`);
   const has = (member: LeafColumn): boolean => isValid(member.validity, index);

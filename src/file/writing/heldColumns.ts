@@ -1,16 +1,16 @@
 /**
- * The memory that columns need: rows that wait to be written must not keep more of it alive, and no more of
- * it goes to another thread.
+ * Cuts columns down to the memory that they need: rows that wait to be written keep no more of it alive, and
+ * no more of it goes to another thread.
  */
 
 import type { Column, DictionaryColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { columnBytes, itemsWithin } from "../../arrow/columns/columnBytes.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 
-/** Memory of the objects around a batch's rows; matters where batches have few rows. */
+/** Memory of the objects around a batch's rows; it matters for batches of few rows. */
 const PART_OVERHEAD_BYTES = 512;
 
-/** A column to keep, and an upper bound of the memory it keeps alive. */
+/** Returns a column to keep, and an upper bound of the memory that it keeps alive. */
 export function holdColumn(column: Column): { column: Column; byteCount: number } {
   let byteCount = PART_OVERHEAD_BYTES;
   const hold = (bytes: Uint8Array): Uint8Array => {
@@ -31,9 +31,8 @@ export function holdColumn(column: Column): { column: Column; byteCount: number 
 }
 
 /**
- * A column that reaches no further than its rows: views of its values, and offsets from 0 on.
- * @param hold makes what is to be kept of such a view. Default: the view. Where it is given, offsets are
- *   copied
+ * Returns the column with views of just its values, and with offsets from 0 on.
+ * @param hold replaces such a view. Default: the view stays. If given, offsets are copied
  * @param note called for each column in it that has offsets, and for each with a dictionary
  */
 export function trimmedColumn(
@@ -77,8 +76,7 @@ export function trimmedColumn(
         return { ...source, validity, items: visit<Column>(source.items) };
       case "dictionary":
         note(source);
-        // The dictionary itself is not copied: it is compared with the next batch's and shared by all its
-        // batches.
+        // The dictionary is not copied: all batches share it, and it is compared with the next batch's.
         return { ...source, validity, indices: visit(source.indices) };
       case "null":
         return source;
@@ -94,11 +92,11 @@ export function trimmedColumn(
   return visit(column);
 }
 
-/** A column's offsets, counted from the first: a view where that is 0. */
+/** Returns a column's offsets relative to the first; a view if the first is 0. */
 const offsetsFromZero = (column: VariableColumn | ListColumn): Int32Array | BigInt64Array =>
   Number(column.offsets[0]) === 0 ? column.offsets.subarray(0, column.length + 1) : copiedOffsets(column);
 
-/** A copy of a column's offsets, counted from the first. */
+/** Returns a copy of a column's offsets, relative to the first. */
 function copiedOffsets(column: VariableColumn | ListColumn): Int32Array | BigInt64Array {
   const offsets = column.offsets.slice(0, column.length + 1);
   const first = Number(offsets[0]);

@@ -1,4 +1,4 @@
-/** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
+/** Encodes rows of a column to pages with their checksums. Pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { valueBytes } from "../../arrow/columns/columnBytes.js";
@@ -23,13 +23,13 @@ export interface PageInput {
 
 export interface PageOutput {
   readonly pages: readonly EncodedPage[];
-  /** Of each page's buffers. */
+  /** Checksums of each page's buffers. */
   readonly checksums: readonly (readonly BufferChecksum[])[];
 }
 
-/** Values of fewer bytes are encoded before a thread would have them. */
+/** Minimum bytes of values for a thread: fewer are encoded before a thread has them. */
 const MIN_THREAD_BYTES = 64 * 1024;
-/** Memory lent for pages, as a share of their values' bytes; larger pages are moved from the thread. */
+/** Memory for pages as a part of their values' bytes. The thread moves larger pages. */
 export const ROOM_SHARE = 0.75;
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
@@ -46,7 +46,7 @@ export function* encodePageInput(input: PageInput): Steps<PageOutput> {
 function* encode({ column, parts, rowCount, version }: PageInput): Steps<EncodedPage[]> {
   const { layout, nullable, path, blobs } = column;
   if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
-  // The metadata of a blob field is meant for the values; descriptors are never compressed.
+  // The metadata of a blob field is for the values; descriptors are never compressed.
   const metadata = blobs === undefined ? column.metadata : NO_METADATA;
   if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
   return yield* encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
@@ -56,13 +56,13 @@ function* encode({ column, parts, rowCount, version }: PageInput): Steps<Encoded
 
 interface ThreadInput extends PageInput {
   /**
-   * Memory for the pages; null where they are mostly the values themselves. Never that of the values: where a
-   * pool is closed, what a thread had begun with is encoded once more.
+   * Memory for the pages; null if they are mostly the values themselves. Never the memory of the values: if
+   * the pool closes while a thread encodes them, they are encoded again.
    */
   readonly room: Uint8Array<SharedArrayBuffer> | null;
 }
 
-/** What a thread does. */
+/** Task of a thread. */
 export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   name: "encodePages",
   run: ({ room, ...input }) => {
@@ -81,9 +81,9 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
 };
 
 /**
- * Whether it pays to have a thread encode rows. Vectors are mostly stored as they are: what there is to do is
- * their checksums, which take less time than a copy for a thread, and more than a message about memory that
- * it sees already.
+ * True if it pays to have a thread encode rows. Vectors are mostly stored as they are, so only their
+ * checksums take time. That is less time than a copy for a thread takes, but more than a message about shared
+ * memory takes.
  */
 export const isForThreads = ({ column, parts }: PageInput, byteCount: number): boolean =>
   column.blobs === undefined &&
@@ -111,7 +111,7 @@ export async function encodeInThread(pool: WorkerPool, input: PageInput): Promis
   return { ...output, arena };
 }
 
-/** Pages none of whose pieces is a small part of memory that holds something else, too. */
+/** Returns the pages without pieces that are small parts of larger memory. */
 function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {
   const own = (piece: Uint8Array): Uint8Array =>
     isSharedMemory(piece.buffer) || piece.length >= piece.buffer.byteLength / 2 ? piece : piece.slice();
@@ -125,9 +125,9 @@ const withPieces = (
   pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(change)) }));
 
 /**
- * Pages copied into shared memory: this thread's own is then used for its next pages, and the other thread
- * gets none that it would have to collect. Null where there is no room, or something in them lies in shared
- * memory already.
+ * Copies pages into shared memory. This thread then reuses its own memory for its next pages, and the main
+ * thread gets no memory that it would have to collect. Returns null if there is no room, or if a piece lies
+ * in shared memory already.
  */
 function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: PageOutput): PageOutput | null {
   if (hasSharedMemory(pages)) return null;
@@ -146,5 +146,5 @@ function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: Page
   return { pages: withPieces(pages, put), checksums };
 }
 
-/** Where bytes end that are put behind others, as far behind a multiple of 8 as they are now. */
+/** Returns the end of a piece that follows `end` and keeps its offset from a multiple of 8. */
 const endBehind = (end: number, piece: Uint8Array): number => alignTo8(end) + phaseOf(piece) + piece.length;

@@ -1,7 +1,7 @@
 /**
  * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it,
- * else copies, so a few bytes of a narrow column never keep a large batch alive. Rows that are good only for
- * a while are copied one behind the other.
+ * else copies: a few bytes of a narrow column never keep a large batch alive. Rows in lent memory are copied,
+ * back to back.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -17,11 +17,11 @@ import type { DictionaryValues } from "../structural/dictionary.js";
 export interface WaitingRows {
   parts: Column[];
   rowCount: number;
-  /** Bytes of their values; about so many while they are being copied. */
+  /** Bytes of their values; approximate while rows are being copied. */
   byteCount: number;
   /** Upper bound of the memory they keep alive. */
   heldBytes: number;
-  /** The last of the rows, behind those of the parts, where they are being copied. */
+  /** Copies of the last rows, which follow the parts; null if no rows are being copied. */
   copies: ColumnGatherer | null;
   /** Holds the copies; null if there are none. */
   arena: Arena | null;
@@ -36,16 +36,16 @@ export const nothingWaiting = (): WaitingRows => ({
   arena: null,
 });
 
-/** Makes rows that were copied a part of those that wait: others come behind them, or a page is cut. */
+/** Turns copied rows into a part: other rows follow them, or a page is cut. */
 export function endCopies(waiting: WaitingRows): void {
   if (waiting.copies === null) return;
   waiting.parts.push(waiting.copies.finish());
   waiting.copies = null;
-  // Counted batch by batch, parts of bytes are left out, and validities of batches without nulls.
+  // The count batch by batch lacks parts of bytes, and validities of batches without nulls.
   waiting.byteCount = valueBytes(waiting.parts);
 }
 
-/** How the dictionary of a column compares to that of the waiting rows: a page has one dictionary. */
+/** Compares the dictionary of a column with that of the waiting rows: a page has one dictionary. */
 export function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {
   if (waiting.parts.length === 0) return "none";
   const first = leafColumn(waiting.parts[0]);
@@ -54,7 +54,7 @@ export function sharedDictionary(waiting: WaitingRows, column: Column): "none" |
   return sameDictionary(first.dictionary, next.dictionary) ? "same" : "differs";
 }
 
-/** Makes equal dictionaries the same object, so columns can be joined without comparing them again. */
+/** Makes equal dictionaries the same object, so that joining columns does not compare them again. */
 export function withDictionaryOf(column: Column, other: Column): Column {
   const shared = leafColumn(other);
   return mapLeaf(column, (leaf) =>
@@ -83,7 +83,7 @@ function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** Number of rows from `start` on whose bytes stay within `byteCount`. */
+/** Returns the number of rows from `start` on whose bytes stay within `byteCount`. */
 export function rowsWithin(column: Column, start: number, byteCount: number): number {
   const rest = column.length - start;
   if (rest === 0) return 0;

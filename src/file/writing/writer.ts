@@ -1,8 +1,8 @@
 /**
- * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and
- * handed to the disk while the next one is encoded. Columns cut their pages independently of each other.
+ * Writes a data file front to back. Each column gathers rows until they make a page. A page is encoded while
+ * the disk writes the one before. Columns cut their pages independently of each other.
  *
- * Memory is bounded by pages, not by the file (waitingRows.ts).
+ * Pages bound the memory, not the file (waitingRows.ts).
  */
 
 import { adjoined } from "../../arrow/columns/adjoiningColumns.js";
@@ -48,11 +48,11 @@ import {
   withDictionaryOf,
 } from "./waitingRows.js";
 
-/** Rows of a data file; beyond these the caller starts another file. */
+/** Maximum rows of a data file; the caller writes more rows to another file. */
 export const MAX_FILE_ROWS = 1_048_576;
 /**
- * Rows of a data file whose rows take no bytes, such as those of columns of nulls only: a page just says how
- * many there are. Readers of 2.0 refuse pages with more rows (v20/rowColumns).
+ * Maximum rows of a data file whose rows take no bytes, such as rows of nulls: a page only says their number.
+ * Readers of 2.0 refuse pages with more rows (v20/rowColumns).
  */
 export const MAX_BARE_FILE_ROWS = 2 ** 26;
 
@@ -60,16 +60,16 @@ export const MAX_BARE_FILE_ROWS = 2 ** 26;
 const PAGE_BYTES = 8 * 1024 * 1024;
 /** Waiting bytes of a column that are enough for a page. */
 const MIN_PAGE_BYTES = PAGE_BYTES / 2;
-/** Bound on the bytes that wait in all columns together. */
+/** Maximum bytes that wait in all columns together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
-/** Bytes that may wait in all columns together where memory is short. */
+/** Bytes that may wait in all columns together even if memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
 /**
- * Bytes of a file's values that are encoded here before threads are asked: a thread costs a copy and a
+ * Bytes of a file's values that this thread encodes before it asks others: another thread costs a copy and a
  * message.
  */
 const IN_LINE_BYTES = 1024 * 1024;
-/** Bytes of values from which on a page is encoded in steps. */
+/** Minimum bytes of values of a page that is encoded in steps. */
 const IN_STEPS_BYTES = 256 * 1024;
 /** Minimum bytes of a piece of memory that is lent for copies: pools have no smaller pieces. */
 const MIN_LENT_BYTES = 64 * 1024;
@@ -80,28 +80,28 @@ const IN_THREADS = "in threads";
 export interface WriterOptions {
   /** Share of memory that holds the waiting rows. */
   readonly memory?: MemoryShare;
-  /** Threads that encode pages. Default: pages are encoded in line. */
+  /** Threads that encode pages. Default: this thread encodes them. */
   readonly pool?: WorkerPool;
-  /** Rows that the file is expected to get; it may get others. Default: not known. */
+  /** Number of rows that the file probably gets. Default: unknown. */
   readonly expectedRows?: number;
   /**
-   * Bytes of values to which the pages of a column get smaller towards its end, where {@link expectedRows}
-   * tells it: of rows that come slowly, little is then left to write behind the last one. Default: all pages
-   * are about as large.
+   * Minimum bytes of values of a page. Pages get smaller towards the end of the file, if {@link expectedRows}
+   * tells where it ends: if rows come slowly, little is left to write after the last one. Default: all pages
+   * have about one size.
    */
   readonly lastPageBytes?: number;
-  /** Lends memory for copies of transient rows where there are no threads. Default: it is made anew. */
+  /** Lends memory for copies of transient rows if there are no threads. Default: new memory. */
   readonly scratch?: ScratchMemory;
 }
 
-/** A page that a thread encodes, or one that waits behind such. */
+/** A page that a thread encodes, or a page that waits for such a page. */
 interface EncodingPage {
   /** Index of its column. */
   readonly index: number;
   readonly output: PageOutput | Promise<LentOutput>;
-  /** Whether there is nothing to wait for. */
+  /** True if there is nothing to wait for. */
   isEncoded: boolean;
-  /** Of its values. */
+  /** Bytes of its values. */
   readonly byteCount: number;
   /** Holds copies of its rows; null if there are none. */
   readonly copies: Arena | null;
@@ -119,7 +119,7 @@ export class DataFileWriter {
   readonly #pages: PageRecord[][];
   readonly #checksums: BufferChecksum[][];
   readonly #metadata: Map<string, Uint8Array>;
-  /** Where the added global buffers lie, and their checksums. */
+  /** Locations of the added global buffers, and their checksums. */
   readonly #globalBuffers: ByteRange[] = [];
   readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
@@ -127,9 +127,9 @@ export class DataFileWriter {
   readonly #expectedRows: number | undefined;
   readonly #lastPageBytes: number;
   readonly #scratch: ScratchMemory | undefined;
-  /** In the order in which they are appended. */
+  /** Pages in the order in which they are appended. */
   #encoding: EncodingPage[] = [];
-  /** Bytes of the values of all pages so far that threads could have encoded. */
+  /** Bytes of the values of all pages so far that a thread could have encoded. */
   #cutBytes = 0;
   #rowCount = 0;
 
@@ -162,9 +162,9 @@ export class DataFileWriter {
 
   /**
    * Creates the file, whose name must be free.
-   * @param columns the physical columns, in the order they get in the file
-   * @param schema content of the file's schema descriptor; only stand-alone readers of the file look at it
-   * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is
+   * @param columns the physical columns, in the order of the file
+   * @param schema content of the file's schema descriptor; only stand-alone readers of the file use it
+   * @throws InvalidInputError if a column's metadata asks for an encoding that does not exist; no file is
    *   made
    */
   static async create(
@@ -182,10 +182,10 @@ export class DataFileWriter {
 
   /**
    * Appends rows. Nobody may write into the columns' memory until the file is finished, unless it is lent for
-   * less.
+   * a shorter time.
    * @param columns one per column of the file, each `rowCount` long
-   * @param lent of columns in memory that is lent: "nextBatch" where they are good only until this ends;
-   *   there are no blobs and dictionaries among them then
+   * @param lent lifetime of columns in lent memory. Columns of "nextBatch" end when this call ends; they have
+   *   no blobs and no dictionaries
    */
   async write(columns: readonly Column[], rowCount: number, lent?: LentUntil): Promise<void> {
     if (rowCount === 0) return;
@@ -217,7 +217,7 @@ export class DataFileWriter {
       const waiting = this.#waiting[index];
       endCopies(waiting);
       const next = dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column;
-      // Each part costs those who make pages, and threads, as much as many values do.
+      // A part costs as much as many values do, in this thread and in others.
       const before = lent === "written" ? waiting.parts.at(-1) : undefined;
       const grown = before === undefined ? null : adjoined(before, next);
       if (grown !== null) waiting.parts.pop();
@@ -241,9 +241,9 @@ export class DataFileWriter {
   }
 
   /**
-   * Whether rows that wait are enough for a page. Where pages get smaller towards the end, one is cut as soon
-   * as it has as many rows as are still to come: each then has about half of what is left, down to the least
-   * size.
+   * True if the waiting rows are enough for a page. If pages get smaller towards the end, a page is cut as
+   * soon as it has as many rows as are still to come. Each page then has about half of the rest, down to the
+   * least size.
    */
   #arePage({ byteCount, rowCount }: WaitingRows): boolean {
     if (byteCount >= MIN_PAGE_BYTES) return true;
@@ -253,7 +253,7 @@ export class DataFileWriter {
   }
 
   /**
-   * Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are made anew.
+   * Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are new memory.
    */
   #lenderOfCopies(): Lender {
     const pool = this.#pool !== undefined && this.#pool.size > 0 ? this.#pool.memory : this.#scratch;
@@ -268,7 +268,7 @@ export class DataFileWriter {
     };
   }
 
-  /** Has rows wait in memory of their own. */
+  /** Copies rows, which then wait in memory of their own. */
   #copy(index: number, column: Column): void {
     const waiting = this.#waiting[index];
     const { length } = column;
@@ -277,7 +277,7 @@ export class DataFileWriter {
       waiting.arena ??= new Arena(this.#lenderOfCopies());
       const share = Math.min(MIN_PAGE_BYTES, MAX_WAITING_BYTES / (2 * this.#columns.length));
       const pageRows = byteCount === 0 ? length : Math.ceil(share / (byteCount / length)) + length;
-      // The rows of the batch are counted already.
+      // The batch's rows are in the count already.
       const left = length + (this.#expectedRows ?? Number.POSITIVE_INFINITY) - this.#rowCount;
       waiting.copies = new ColumnGatherer(column, Math.min(pageRows, left), waiting.arena);
       waiting.heldBytes += waiting.copies.heldBytes;
@@ -341,7 +341,7 @@ export class DataFileWriter {
     return { byteLength: this.#file.position, rowCount: this.#rowCount };
   }
 
-  /** @returns what the descriptor says about the checksums of blocks; nothing where there are none */
+  /** @returns the descriptor's members about checksums of blocks; none if there are no such checksums */
   #writeBlockChecksums(): { blockCounts?: number[]; blocksOffset?: number } {
     const table = encodeBlockTable(this.#checksums);
     if (table === null) return {};
@@ -367,10 +367,10 @@ export class DataFileWriter {
     }
   }
 
-  /** Writes the widest columns' waiting rows until little enough waits. */
+  /** Writes the waiting rows of the widest columns until few enough bytes wait. */
   async #relieve(): Promise<void> {
     let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
-    // The memory that others leave is not for this writer alone.
+    // Other writers may need the spare memory, too.
     const spare = (this.#memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
     const most = Math.min(MAX_WAITING_BYTES, Math.max(spare, MIN_WAITING_BYTES));
     if (held > most) {
@@ -386,7 +386,7 @@ export class DataFileWriter {
     this.#memory?.note(WAITING, held);
   }
 
-  /** Encodes and writes all rows that wait in a column, in pages of about equal size. */
+  /** Encodes and writes all waiting rows of a column, in pages of about equal size. */
   async #writePages(index: number): Promise<void> {
     const waiting = this.#waiting[index];
     if (waiting.rowCount === 0) return;
@@ -394,8 +394,7 @@ export class DataFileWriter {
     endCopies(waiting);
     const { arena } = waiting;
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
-    // One row more than the average: without it, rounding down would leave a few rows for a page of their
-    // own.
+    // One row more than the average: else rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
     const pageBytes = waiting.byteCount / pageCount + rowBytes;
     let parts: Column[] = [];
@@ -426,8 +425,8 @@ export class DataFileWriter {
   }
 
   /**
-   * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are
-   * threads, they encode some pages ahead; the file is the same.
+   * Encodes rows as a page, or several, and appends them after the pages that were cut before. Threads, if
+   * there are any, encode some pages ahead; the file is the same.
    * @param copies holds copies of rows, maybe of these
    */
   async #writePage(
@@ -447,7 +446,7 @@ export class DataFileWriter {
       const end = (): void => {
         page.isEncoded = true;
       };
-      // A failure is thrown where the page is appended.
+      // `append` throws the failure.
       output.then(end, end);
       this.#encoding.push(page);
     } else {
@@ -455,7 +454,7 @@ export class DataFileWriter {
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? runSync(steps) : await runAsync(steps);
       if (this.#encoding.length === 0) return this.#append({ index, output, copies });
-      // Behind those that threads are at.
+      // After the pages that threads encode.
       this.#encoding.push({ index, output, isEncoded: true, byteCount, copies });
     }
     this.#noteInThreads();
@@ -463,7 +462,7 @@ export class DataFileWriter {
     await this.#appendPages(ahead + 1);
   }
 
-  /** A copy of the values is with a thread, and memory for what is made of it. */
+  /** A thread has a copy of the values, and memory for its pages. */
   #noteInThreads(): void {
     this.#memory?.note(
       IN_THREADS,
@@ -477,12 +476,12 @@ export class DataFileWriter {
     return this.#cutBytes >= IN_LINE_BYTES && this.#pool?.isWorth(byteCount) === true;
   }
 
-  /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
+  /** Appends the first pages that are being encoded until `left` are left. */
   async #appendPages(left: number): Promise<void> {
     while (this.#encoding.length > left) await this.#appendFirst();
   }
 
-  /** Appends pages for which there is nothing to wait, neither for a thread nor for the disk. */
+  /** Appends the pages that need not wait, for a thread or for the disk. */
   async #appendEncoded(): Promise<void> {
     while (this.#encoding[0]?.isEncoded === true && !this.#file.isWriting) await this.#appendFirst();
   }
@@ -522,7 +521,7 @@ export class DataFileWriter {
   }
 }
 
-/** The column as its pages store it: with descriptors in place of blobs. */
+/** Returns the column as its pages store it: with descriptors in place of blobs. */
 function withDescriptors(column: FileColumn): FileColumn {
   if (column.blobs === undefined) return column;
   const leaf = column.blobs.kind === "inFile" ? DESCRIPTOR_LAYOUT : DESCRIPTOR_ROW_LAYOUT;
