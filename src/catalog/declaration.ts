@@ -3,8 +3,8 @@
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace/request.js";
-import { reserve } from "./places/markers.js";
-import type { TableLocation } from "./places/tables.js";
+import { reserve } from "./locations/markers.js";
+import type { TableLocation } from "./locations/tables.js";
 import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 

@@ -8,8 +8,8 @@ import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../e
 import type { Disk } from "../io/disk/disk.js";
 import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
-import { directoryOfRow, rootLocation, rootTableAt } from "./places/locations.js";
-import { isDeregistered, isReserved } from "./places/markers.js";
+import { directoryOfRow, rootLocation, rootTableAt } from "./locations/locations.js";
+import { isDeregistered, isReserved } from "./locations/markers.js";
 import { type Catalog, compareNames } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
@@ -73,9 +73,9 @@ export async function pageOfExisting(
         break;
       }
     }
-    const found = asked === 0 ? null : await Promise.all(group.map(([, answer]) => answer));
+    const answers = asked === 0 ? null : await Promise.all(group.map(([, answer]) => answer));
     for (let index = 0; index < group.length; index++)
-      if (found?.[index] !== false) kept.push(group[index][0]);
+      if (answers?.[index] !== false) kept.push(group[index][0]);
   }
   if (kept.length <= limit) return { names: kept };
   return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };

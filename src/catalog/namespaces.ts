@@ -10,12 +10,12 @@ import {
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import { tellFailure } from "../io/disk/diskErrors.js";
 import type { Properties } from "../namespace/request.js";
-import { directoryOfRow } from "./places/locations.js";
-import { isDeregistered } from "./places/markers.js";
-import { clearPlace } from "./places/orphans.js";
-import { discardDirectory, sweepDropped } from "./places/removal.js";
-import { isUnshared } from "./places/sharedPlaces.js";
-import { findTable, hasDirectory, rootPlace, tableRow } from "./places/tables.js";
+import { directoryOfRow } from "./locations/locations.js";
+import { isDeregistered } from "./locations/markers.js";
+import { clearLocation } from "./locations/orphans.js";
+import { discardDirectory, sweepDropped } from "./locations/removal.js";
+import { isUnshared } from "./locations/sharedLocations.js";
+import { findTable, hasDirectory, rootTableLocation, tableRow } from "./locations/tables.js";
 import type { Catalog, CatalogRow } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import {
@@ -92,7 +92,7 @@ async function clearClaim(
   const row = tableRow(await readCatalog(environment), path);
   if (row === null || !(await hasDirectory(environment, path, row))) return;
   try {
-    await clearPlace(environment, rootPlace(environment, path), signal);
+    await clearLocation(environment, rootTableLocation(environment, path), signal);
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
   }
@@ -126,7 +126,7 @@ async function isTakenInRoot(
 ): Promise<boolean> {
   if ((await findTable(environment, path)) !== null) return true;
   if (row === null || !(await hasDirectory(environment, path, row))) return false;
-  return !(await isDeregistered(environment.disk, rootPlace(environment, path).directory));
+  return !(await isDeregistered(environment.disk, rootTableLocation(environment, path).directory));
 }
 
 export interface DropOptions {

@@ -7,7 +7,7 @@ import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace/request.js";
 import { join, sep } from "../platform/native.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
-import { formerIdsOf, noteFormerId } from "./places/formerIds.js";
+import { formerIdsOf, noteFormerId } from "./locations/formerIds.js";
 import {
   checkLocation,
   checkNewLocation,
@@ -15,10 +15,10 @@ import {
   directoryAt,
   directoryOfRow,
   rootLocation,
-} from "./places/locations.js";
-import { hide, isDeregistered, isDropped, isReserved, unhide } from "./places/markers.js";
-import { refuseNeighbours } from "./places/placement.js";
-import { isInUse } from "./places/sharedPlaces.js";
+} from "./locations/locations.js";
+import { hide, isDeregistered, isDropped, isReserved, unhide } from "./locations/markers.js";
+import { refuseNeighbours } from "./locations/placement.js";
+import { isInUse } from "./locations/sharedLocations.js";
 import {
   findTable,
   hasDirectory,
@@ -26,7 +26,7 @@ import {
   requireTable,
   type TableLocation,
   tableRow,
-} from "./places/tables.js";
+} from "./locations/tables.js";
 import type { CatalogRow } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
@@ -184,7 +184,7 @@ async function notHidden(environment: CatalogEnvironment, location: TableLocatio
 }
 
 /** Data to register. */
-interface FoundData {
+interface RegistrableData {
   /** Location without symbolic links. */
   readonly realLocation: string;
   /** Returns true if the directory lies under a path. */
@@ -192,7 +192,10 @@ interface FoundData {
 }
 
 /** @throws InvalidInputError unless a table lies there, inside the root */
-async function requireData(environment: CatalogEnvironment, location: TableLocation): Promise<FoundData> {
+async function requireData(
+  environment: CatalogEnvironment,
+  location: TableLocation,
+): Promise<RegistrableData> {
   const { disk, root } = environment;
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(location.directory)];
   const isInside = realRoot !== null && real?.startsWith(realRoot + sep) === true;

@@ -15,12 +15,12 @@ import type { LockLease } from "../io/lock/lease.js";
 import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";
-import { noteFormerId, renewFormerId } from "./places/formerIds.js";
-import { mayOverlap } from "./places/locations.js";
-import { isDeregistered } from "./places/markers.js";
-import { clearPlace } from "./places/orphans.js";
-import { planPlace, refuseHolders } from "./places/placement.js";
-import { isNamed } from "./places/sharedPlaces.js";
+import { noteFormerId, renewFormerId } from "./locations/formerIds.js";
+import { mayOverlap } from "./locations/locations.js";
+import { isDeregistered } from "./locations/markers.js";
+import { clearLocation } from "./locations/orphans.js";
+import { planLocation, refuseHolders } from "./locations/placement.js";
+import { isNamed } from "./locations/sharedLocations.js";
 import {
   findTable,
   hasDirectory,
@@ -28,7 +28,7 @@ import {
   type TableEntry,
   type TableLocation,
   tableRow,
-} from "./places/tables.js";
+} from "./locations/tables.js";
 import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
@@ -50,7 +50,7 @@ export async function relocateTable(
   signal?: AbortSignal,
 ): Promise<TableLocation> {
   if ((await findTable(environment, newId)) !== null) throw taken(newId);
-  const location = await planPlace(environment, newId, entry);
+  const location = await planLocation(environment, newId, entry);
   if (entry.id.length > 1 && newId.length > 1) {
     await changeId(environment, entry, newId, signal);
     return { id: newId, location: entry.location, directory: entry.directory };
@@ -59,7 +59,7 @@ export async function relocateTable(
   await refuseBranches(environment, entry);
   // If only case changes, a disk that ignores case finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(location.location);
-  if (isTaken) await clearPlace(environment, location, signal);
+  if (isTaken) await clearLocation(environment, location, signal);
   // A note in the directory contains the id from before the table came to the root.
   if (newId.length > 1) await renewFormerId(environment, { ...entry, id: newId });
   await move(environment, entry, location, isTable, signal);
@@ -126,7 +126,7 @@ async function move(
     // During the move no writer of this engine is in the middle of a commit. No batch is either: it knows
     // the table by its directory, and could neither be done nor undone.
     await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
-      await reservePlace(environment, table, location, signal);
+      await reserveLocation(environment, table, location, signal);
       environment.handles.evict(table.directory);
       const move = new Move(environment, table, location, isTable, lease);
       try {
@@ -144,7 +144,7 @@ async function move(
 }
 
 /** Writes the row of the new location, which means nothing without a directory. */
-async function reservePlace(
+async function reserveLocation(
   environment: CatalogEnvironment,
   table: TableLocation,
   location: TableLocation,
@@ -270,8 +270,8 @@ class Move {
    */
   async #refuseShared(catalog: Catalog): Promise<void> {
     const { id, location } = this.#table;
-    const own = [objectIdOf(id), objectIdOf(this.#location.id)];
-    const others = catalog.rows.filter(({ objectId }) => !own.includes(objectId));
+    const objectIds = [objectIdOf(id), objectIdOf(this.#location.id)];
+    const others = catalog.rows.filter(({ objectId }) => !objectIds.includes(objectId));
     if (!(await isNamed(this.#environment, location, others))) return;
     throw new UnsupportedError(
       `table ${formatIdentifier(id)} shares its directory with another, which would lose it`,

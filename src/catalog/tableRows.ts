@@ -4,10 +4,10 @@ import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundErro
 import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace/request.js";
-import { claimPlace, refuseNeighbours } from "./places/placement.js";
-import { discardDirectory, sweepDropped } from "./places/removal.js";
-import { isUnshared } from "./places/sharedPlaces.js";
-import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./places/tables.js";
+import { claimLocation, refuseNeighbours } from "./locations/placement.js";
+import { discardDirectory, sweepDropped } from "./locations/removal.js";
+import { isUnshared } from "./locations/sharedLocations.js";
+import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./locations/tables.js";
 import type { Catalog, CatalogChange, CatalogRow } from "./rows/catalogRows.js";
 import {
   type CatalogEnvironment,
@@ -38,7 +38,7 @@ export async function publishTable(
   refuse?: () => Promise<void>,
 ): Promise<void> {
   if (location.id.length > 1) return republishTable(environment, location, properties, signal);
-  const isMade = await claimPlace(environment, location);
+  const isMade = await claimLocation(environment, location);
   try {
     await publishClaimed(environment, location, properties, signal, refuse);
   } catch (error) {

@@ -3,8 +3,8 @@
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { relative } from "../platform/native.js";
 import { isSeenDirectory, seeDirectory } from "../table/versions/directoryIdentity.js";
-import { reservationPath } from "./places/markers.js";
-import type { TableEntry } from "./places/tables.js";
+import { reservationPath } from "./locations/markers.js";
+import type { TableEntry } from "./locations/tables.js";
 
 /**
  * Looks at the directory of a table that is about to be moved or hidden.

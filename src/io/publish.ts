@@ -422,8 +422,8 @@ async function claimByRename(
 export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
   const stat = await disk.stat(filePath);
   if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
-  const found = await disk.readFile(filePath);
-  return found !== null && Buffer.compare(found, bytes) === 0;
+  const content = await disk.readFile(filePath);
+  return content !== null && Buffer.compare(content, bytes) === 0;
 }
 
 async function makeNameDurable(disk: Disk, directory: string, finalPath: string): Promise<void> {

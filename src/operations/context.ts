@@ -24,11 +24,11 @@ import type { PageChecks } from "../file/pages/checkedParts.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
+import { HostDirectories } from "../io/disk/admittedDirectories.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { type Confinement, ConfirmedDirectories, confinedTo } from "../io/disk/confinement.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
-import { Places } from "../io/disk/places.js";
 import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import type { Arena } from "../io/memory/arena.js";
@@ -138,7 +138,7 @@ function errorOfThread(failure: unknown): Error {
 }
 
 export function openContext(options: ContextOptions): OperationContext {
-  const places = new Places(options.root, options.allowedBases);
+  const places = new HostDirectories(options.root, options.allowedBases);
   const confinement = confinedTo(places);
   const disk =
     options.disk === undefined

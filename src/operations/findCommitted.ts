@@ -2,7 +2,7 @@
 
 import { mapAhead } from "../async/parallel.js";
 import { listAllTableNames } from "../catalog/listing.js";
-import { findTable, requireTable } from "../catalog/places/tables.js";
+import { findTable, requireTable } from "../catalog/locations/tables.js";
 import {
   CorruptFileError,
   InvalidInputError,

@@ -14,7 +14,7 @@
 import type { RecoveryOptions } from "../catalog/batches/batchRecovery.js";
 import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { recoverAbandoned } from "../catalog/batches/unfinishedBatches.js";
-import { directoryAt } from "../catalog/places/locations.js";
+import { directoryAt } from "../catalog/locations/locations.js";
 import { InvalidInputError } from "../errors.js";
 import type * as base from "../namespace/request.js";
 import type * as tables from "../namespace/tables.js";

@@ -1,6 +1,6 @@
 /** Finds the version that a request means by its id, branch, version and tag. */
 
-import { requireTable, type TableEntry, type WantedVersion } from "../catalog/places/tables.js";
+import { requireTable, type TableEntry, type WantedVersion } from "../catalog/locations/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,

@@ -212,7 +212,7 @@ async function createWith(
     scheme: options.newTable.naming,
     unshared: options.unshared,
     // The files were put there.
-    isPlaced: rows.fragments.length > 0,
+    directoryExists: rows.fragments.length > 0,
     verify: async () => {
       await requireInPlace(table, rows);
       await options.beforeCreation?.();

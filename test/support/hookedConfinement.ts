@@ -15,7 +15,7 @@ export function hookedConfinement(inner: Confinement, hooks: ConfinementHooks): 
     if (depth === 0) hooks.before?.(directory);
   };
   return {
-    places: inner.places,
+    admitted: inner.admitted,
     get mayFollow() {
       return inner.mayFollow;
     },

@@ -21,11 +21,19 @@ export function workOn(
   environment: CatalogEnvironment,
   batch: Batch,
   locks: BatchLocks,
-  isOwn: boolean,
+  isDecidedHere: boolean,
 ): BatchWork {
   const unguarded = { ...environment, batches: undefined };
   const disk = guardedDisk(environment.disk, () => requireLock(locks.batch));
-  return { environment: { ...unguarded, disk }, unguarded, batch, locks, isOwn, published: [], retired: [] };
+  return {
+    environment: { ...unguarded, disk },
+    unguarded,
+    batch,
+    locks,
+    isDecidedHere,
+    published: [],
+    retired: [],
+  };
 }
 
 /**
@@ -43,7 +51,7 @@ export async function finishBatch(work: BatchWork): Promise<Ending> {
       await requireLocks(work.locks);
       if (!isLasting(refusal)) throw refusal;
       // In a batch that another process began, any part may be done. The last one is undone first.
-      const begun = work.isOwn ? [step, ...done] : steps.toReversed();
+      const begun = work.isDecidedHere ? [step, ...done] : steps.toReversed();
       for (const each of begun) await undoUnlessRefused(work, each, done.includes(each));
       await end(work, "undone");
       return { outcome: "undone", step, refusal };
@@ -76,11 +84,11 @@ async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: bool
 }
 
 async function end(work: BatchWork, outcome: BatchOutcome): Promise<void> {
-  const { environment, unguarded, batch, locks, isOwn } = work;
+  const { environment, unguarded, batch, locks, isDecidedHere } = work;
   const { root } = environment;
   await requireLocks(locks);
   // The batch's lock goes with its directory. The rest is garbage, and needs no lock.
-  if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
+  if (!isDecidedHere) return endBatch(unguarded.disk, root, batch.directory, outcome);
   // Only the batch's lock counts now. The tables may have changed since the batch was done, and a process
   // that recovers it holds the batch's lock.
   const confirm = () => requireLock(locks.batch);

@@ -29,8 +29,8 @@ import { type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { isSameTable } from "../../table/versions/tableIdentity.js";
 import { withSteadyLock } from "../../table/versions/tableLock.js";
 import { findVersion, type VersionsAt } from "../../table/versions/versions.js";
-import { noteFormerId } from "../places/formerIds.js";
-import { directoryAt, isNewLocation } from "../places/locations.js";
+import { noteFormerId } from "../locations/formerIds.js";
+import { directoryAt, isNewLocation } from "../locations/locations.js";
 import {
   hide,
   isDeregistered,
@@ -40,10 +40,10 @@ import {
   reserve,
   reserveAs,
   unhide,
-} from "../places/markers.js";
-import { discardDirectory, sweepDropped, takeAway } from "../places/removal.js";
-import { isUnshared } from "../places/sharedPlaces.js";
-import { findTable, type TableLocation, tableRow } from "../places/tables.js";
+} from "../locations/markers.js";
+import { discardDirectory, sweepDropped, takeAway } from "../locations/removal.js";
+import { isUnshared } from "../locations/sharedLocations.js";
+import { findTable, type TableLocation, tableRow } from "../locations/tables.js";
 import { type CatalogEnvironment, changeCatalog } from "../rows/catalogTable.js";
 import { publishTable, removeRootTable } from "../tableRows.js";
 import type { Batch } from "./batchJournal.js";
@@ -69,7 +69,7 @@ export interface BatchWork {
   readonly batch: Batch;
   readonly locks: BatchLocks;
   /** True if the batch was decided under these locks, so that no other process has done any part. */
-  readonly isOwn: boolean;
+  readonly isDecidedHere: boolean;
   /** Versions published so far; grows. */
   readonly published: PublishedVersion[];
   /** Versions set aside so far, or about to be; grows. */
@@ -128,7 +128,7 @@ export async function doStep(work: BatchWork, step: BatchStep): Promise<boolean>
   }
 }
 
-const placeOf = (
+const locationOfTable = (
   environment: CatalogEnvironment,
   id: readonly string[],
   location: string,
@@ -137,7 +137,7 @@ const placeOf = (
 async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
   const { id, location, properties = {} } = step;
-  const publish = () => publishTable(environment, placeOf(environment, id, location), properties);
+  const publish = () => publishTable(environment, locationOfTable(environment, id, location), properties);
   // As for a single declaration: the directory decides for root tables, the row for others.
   if (id.length === 1) await publish();
   await reserveFor(work, step);
@@ -146,7 +146,7 @@ async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
 
 async function reserveFor(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { disk } = work.environment;
-  const { directory } = placeOf(work.environment, step.id, step.location);
+  const { directory } = locationOfTable(work.environment, step.id, step.location);
   const taken = () => new BatchConflict(`table ${step.id.join("$")} was made by another writer meanwhile`);
   if (step.mark === undefined) {
     if (!(await reserve(disk, directory)) && !(await isReserved(disk, directory))) throw taken();
@@ -166,7 +166,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const bytes = await readStoredManifest(work, step);
   const present = await findVersion(table, step.version);
   if (present !== null) {
-    if (!work.isOwn && (await hasBytes(disk, present.path, bytes))) return;
+    if (!work.isDecidedHere && (await hasBytes(disk, present.path, bytes))) return;
     throw new BatchConflict("the number was taken by another writer meanwhile");
   }
   const lease = requireLease(locks, table.root);
@@ -227,13 +227,13 @@ async function hasBytes(disk: Disk, path: string, bytes: Uint8Array): Promise<bo
 }
 
 async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<boolean> {
-  const { environment, isOwn } = work;
+  const { environment, isDecidedHere } = work;
   const { disk } = environment;
   try {
     const entry = await findTable(environment, step.id);
-    if (entry === null) return !isOwn;
-    if (!(await isResolved(work, step, entry))) return false;
-    const vanish = () => hide(disk, entry.directory, () => isResolved(work, step, entry));
+    if (entry === null) return !isDecidedHere;
+    if (!(await isPlannedTable(work, step, entry))) return false;
+    const vanish = () => hide(disk, entry.directory, () => isPlannedTable(work, step, entry));
     if (step.id.length === 1) await removeRootTable(environment, entry, vanish);
     else {
       await noteFormerId(environment, entry);
@@ -248,15 +248,15 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
 }
 
 /** Returns true if the table with the id of a step is the one it was planned on. */
-async function isResolved(
+async function isPlannedTable(
   { environment }: BatchWork,
   { location, identity }: DeregisterTableStep,
-  found: TableLocation,
+  table: TableLocation,
 ): Promise<boolean> {
   if (location === undefined || identity === undefined) return true;
-  if (found.location !== location) return false;
+  if (table.location !== location) return false;
   // A generated location belongs to one table only.
-  return isNewLocation(location) || isSameTable({ disk: environment.disk, root: found.directory }, identity);
+  return isNewLocation(location) || isSameTable({ disk: environment.disk, root: table.directory }, identity);
 }
 
 /**
@@ -267,21 +267,21 @@ async function removeRow(environment: CatalogEnvironment, { id, location }: Tabl
   let isOnly = false;
   await changeCatalog(environment, async (catalog) => {
     const row = tableRow(catalog, id);
-    const own = row?.location === location ? row : null;
-    const others = catalog.rows.filter((each) => each !== own);
+    const ownRow = row?.location === location ? row : null;
+    const others = catalog.rows.filter((each) => each !== ownRow);
     isOnly = await isUnshared(environment, location, others);
-    return own === null ? null : { remove: new Set([own.objectId]) };
+    return ownRow === null ? null : { remove: new Set([ownRow.objectId]) };
   });
   return isOnly;
 }
 
 async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
-  const { environment, locks, isOwn } = work;
+  const { environment, locks, isDecidedHere } = work;
   const { versions } = step;
   const table = tableOf(environment, step);
   if (!(await isPlannedOn(environment, step))) {
     // If the deciding process died, it may have deleted the versions before their table was dropped.
-    if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
+    if (isDecidedHere) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
     return;
   }
   try {
@@ -349,22 +349,22 @@ async function takeVersionBack(table: VersionsAt, path: string, lease: LockLease
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment, unguarded, locks } = work;
   const { disk } = environment;
-  const location = placeOf(environment, step.id, step.location);
-  const { own, hasOthers } =
+  const location = locationOfTable(environment, step.id, step.location);
+  const { ownPaths, hasOthers } =
     step.mark === undefined
-      ? { own: [location.directory], hasOthers: false }
+      ? { ownPaths: [location.directory], hasOthers: false }
       : await readReservations(disk, location.directory, step.mark);
   const isGone =
-    (own.length === 0 && (await disk.stat(location.directory)) === null) ||
+    (ownPaths.length === 0 && (await disk.stat(location.directory)) === null) ||
     (await isDropped(disk, location.directory));
   if (isGone) {
     await removeRow(environment, location);
     return;
   }
-  const isOwnOnly = own.length > 0 && !hasOthers;
+  const isOwnOnly = ownPaths.length > 0 && !hasOthers;
   if (!isOwnOnly || (await findLatestVersion({ disk, root: location.directory })) !== null) {
     // The table belongs to another writer, which ignores this batch's markers.
-    if (step.mark !== undefined) for (const path of own) await disk.remove(path);
+    if (step.mark !== undefined) for (const path of ownPaths) await disk.remove(path);
     return;
   }
   // Checked after the directory has moved, because an engine without batches may have made its table
@@ -373,8 +373,8 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     if (environment !== unguarded) await requireLock(locks.batch);
     if ((await findLatestVersion({ disk: unguarded.disk, root: directory })) !== null) return false;
     if (step.mark === undefined) return true;
-    const found = await readReservations(unguarded.disk, directory, step.mark);
-    return found.own.length > 0 && !found.hasOthers;
+    const reservations = await readReservations(unguarded.disk, directory, step.mark);
+    return reservations.ownPaths.length > 0 && !reservations.hasOthers;
   };
   if (step.id.length === 1) {
     await removeRootTable(environment, location, () => takeAway(unguarded, location.directory, isUntouched));
@@ -393,13 +393,14 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   const { id, location, identity, properties = {} } = step;
   // Journals of earlier releases do not identify the table.
   if (location === undefined || identity === undefined) return;
-  const tableLocation = placeOf(environment, id, location);
+  const tableLocation = locationOfTable(environment, id, location);
   const isRoot = id.length === 1;
   if (isRoot && !(await isDeregistered(disk, tableLocation.directory))) return;
   if (await isDropped(disk, tableLocation.directory)) return;
-  if ((await findTable(environment, id)) !== null || !(await isResolved(work, step, tableLocation))) return;
+  if ((await findTable(environment, id)) !== null || !(await isPlannedTable(work, step, tableLocation)))
+    return;
   await publishTable(environment, tableLocation, properties);
-  if (isRoot) await unhide(disk, tableLocation.directory, () => isResolved(work, step, tableLocation));
+  if (isRoot) await unhide(disk, tableLocation.directory, () => isPlannedTable(work, step, tableLocation));
 }
 
 /** Puts deleted versions back. All of their files exist: a cleanup waits until the batch has ended. */

@@ -6,8 +6,8 @@
 import { NamespaceError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { sep } from "../../platform/native.js";
-import { directoryAt, rootLocation, rootTableAt } from "../places/locations.js";
-import { tableRow } from "../places/tables.js";
+import { directoryAt, rootLocation, rootTableAt } from "../locations/locations.js";
+import { tableRow } from "../locations/tables.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
 import { pathOf } from "../rows/objects.js";

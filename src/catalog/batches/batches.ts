@@ -45,7 +45,7 @@ import { recoverBatch } from "./batchRecovery.js";
 import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
-import { areAnyLeft, recoverAbandoned } from "./unfinishedBatches.js";
+import { hasUnfinishedBatch, recoverAbandoned } from "./unfinishedBatches.js";
 
 /** Checked steps of a batch. */
 export interface BatchPlan {
@@ -89,7 +89,7 @@ export async function commitBatch(
     await recoverAbandoned(environment, scope, { signal });
     const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
       requireAll(tableRoots, locks);
-      if (await areAnyLeft(environment, scope)) return null;
+      if (await hasUnfinishedBatch(environment, scope)) return null;
       // Read before the plan, so that a table that is replaced later is noticed.
       const identities = await readIdentities(environment, tableRoots);
       const { steps, manifests } = await plan();

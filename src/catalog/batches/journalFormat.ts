@@ -23,7 +23,7 @@ import { checkBranchName } from "../../table/refs/refs.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import type { NamingScheme } from "../../table/versions/paths.js";
 import { isTableIdentity, type TableIdentity } from "../../table/versions/tableIdentity.js";
-import { checkLocation, rootLocation, rootTableAt } from "../places/locations.js";
+import { checkLocation, rootLocation, rootTableAt } from "../locations/locations.js";
 
 /** A new version of a table or branch, whose manifest lies beside the journal. */
 export interface CreateVersionStep {
@@ -141,9 +141,9 @@ export function namesOf(steps: readonly BatchStep[]): BatchNames {
 export function formatStep(step: BatchStep): string {
   switch (step.kind) {
     case "createVersion":
-      return `version ${step.version} of ${formatPlace(step)}`;
+      return `version ${step.version} of ${formatTable(step)}`;
     case "deleteVersions":
-      return `the deletion of versions of ${formatPlace(step)}`;
+      return `the deletion of versions of ${formatTable(step)}`;
     case "declareTable":
       return `the declaration of table ${step.id.join("$")}`;
     case "deregisterTable":
@@ -151,7 +151,7 @@ export function formatStep(step: BatchStep): string {
   }
 }
 
-const formatPlace = ({ location, branch }: CreateVersionStep | DeleteVersionsStep): string =>
+const formatTable = ({ location, branch }: CreateVersionStep | DeleteVersionsStep): string =>
   branch === null ? location : `${location}, branch ${branch}`;
 
 // ------------------------------------------------------------------------------------------------- checks
@@ -187,7 +187,7 @@ function checkStep(step: unknown): BatchStep {
     case "declareTable":
       require(isId(step.id), "id");
       require(isLocation(step.location) &&
-        isPlaceOf(step.id as string[], step.location as string), "location");
+        isLocationOf(step.id as string[], step.location as string), "location");
       requireOptional("properties", isStringMap);
       requireOptional("mark", (value) => matches(value, UUID_FORM));
       break;
@@ -207,7 +207,7 @@ function checkStep(step: unknown): BatchStep {
  * Returns true if a location fits a table's id. A root table lies under its name, and no other table does,
  * because undoing a declaration removes the directory.
  */
-const isPlaceOf = (id: readonly string[], location: string): boolean =>
+const isLocationOf = (id: readonly string[], location: string): boolean =>
   id.length === 1 ? location === rootLocation(id[0]) : rootTableAt(location.split("/")[0]) === null;
 
 const isString = (value: unknown): value is string => typeof value === "string";

@@ -10,7 +10,7 @@ import { listReadableBatches } from "./batchDirectories.js";
 import type { RecoveryOptions } from "./batchRecovery.js";
 import type { BatchScope } from "./batchScope.js";
 
-const settlement = lazyModule(() => import("./batchRecovery.js"));
+const recovery = lazyModule(() => import("./batchRecovery.js"));
 
 /**
  * Recovers the batches of other processes, see {@link recoverBatches}. Without batches, it costs one look at
@@ -23,21 +23,24 @@ export async function recoverAbandoned(
 ): Promise<void> {
   const listed = listReadableBatches(environment.disk, environment.root);
   if (await isEmpty(listed)) return;
-  const { recoverBatches } = await settlement.get();
+  const { recoverBatches } = await recovery.get();
   await recoverBatches(environment, scope, listed, options);
 }
 
 /** Returns true if an unfinished batch concerns the scope, see {@link hasUnfinished}. */
-export async function areAnyLeft(environment: CatalogEnvironment, scope: BatchScope): Promise<boolean> {
+export async function hasUnfinishedBatch(
+  environment: CatalogEnvironment,
+  scope: BatchScope,
+): Promise<boolean> {
   const listed = listReadableBatches(environment.disk, environment.root);
   if (await isEmpty(listed)) return false;
-  const { hasUnfinished } = await settlement.get();
+  const { hasUnfinished } = await recovery.get();
   return hasUnfinished(environment, scope, listed);
 }
 
 /** Returns the interface through which the table layer asks about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
-  present: (tableRoot) => areAnyLeft(environment, scopeOf(tableRoot)),
+  present: (tableRoot) => hasUnfinishedBatch(environment, scopeOf(tableRoot)),
   recover: (tableRoot, signal) => recoverAbandoned(environment, scopeOf(tableRoot), { signal }),
 });
 

@@ -89,9 +89,11 @@ export class OldVersions {
 
   /** @param end the search covers versions below it */
   async #findFirstWhole(emptying: Emptying, end: number): Promise<number> {
-    const known = this.#firstWhole;
+    const firstWhole = this.#firstWhole;
     // Another process may have emptied more meanwhile.
-    return known !== null && (await emptying.isWhole(known)) ? known : emptying.firstWholeBelow(end);
+    return firstWhole !== null && (await emptying.isWhole(firstWhole))
+      ? firstWhole
+      : emptying.firstWholeBelow(end);
   }
 }
 
@@ -211,12 +213,12 @@ class Emptying {
     const needed = new ReferencedFiles();
     if (next !== null) needed.add(next);
     needed.add(this.#latest.file);
-    const own = new ReferencedFiles();
-    own.add(file);
+    const referenced = new ReferencedFiles();
+    referenced.add(file);
     const { root } = this.#table;
     const gone = (part: "data" | "deletions" | "transactions" | "indices", directory: string): string[] =>
       // Anybody may have written the manifest; its names must not lead out of the directory.
-      [...own[part]]
+      [...referenced[part]]
         .filter((name) => !needed[part].has(name) && PLAIN_NAME.test(name))
         .map((name) => join(directory, name));
     const files = [

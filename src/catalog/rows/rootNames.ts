@@ -10,7 +10,7 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { DirectoryEntry, Disk, FileStat } from "../../io/disk/disk.js";
-import { isRecovered, isUnchanged } from "../../io/disk/unchangedDirectories.js";
+import { isUnchanged, showsNextChange } from "../../io/disk/unchangedDirectories.js";
 import { foldName } from "../../io/names/foldName.js";
 import type { Catalog } from "./catalogRows.js";
 
@@ -33,7 +33,7 @@ interface RootListing {
   /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
   /** True if the next change of the directory will change its times. */
-  isRecovered: boolean;
+  showsNextChange: boolean;
   /** Catalog whose tables with a directory are all in the list; null if the list was made without one. */
   catalog: Catalog | null;
   readonly kinds: Map<string, Kind>;
@@ -60,7 +60,7 @@ export class RootNames {
       const stat = await this.#disk.stat(this.#root);
       if (stat === null) return new Set<string>();
       const list = this.#list;
-      const isCurrent = list?.isRecovered === true && isUnchanged(list.stat, stat);
+      const isCurrent = list?.showsNextChange === true && isUnchanged(list.stat, stat);
       return new Set((isCurrent ? list : await this.#read(stat, null)).kinds.keys());
     });
   }
@@ -75,7 +75,7 @@ export class RootNames {
     return this.#inTurn(async () => {
       const stat = await this.#disk.stat(this.#root);
       if (stat === null) return { isThere: false, others: [] };
-      let list = this.#known(stat, catalog);
+      let list = this.#keptList(stat, catalog);
       if (list === null || (isMade && !list.kinds.has(location))) list = await this.#read(stat, catalog);
       list.byKey ??= byKeyOf(list.kinds.keys());
       const { kinds } = list;
@@ -105,12 +105,12 @@ export class RootNames {
   }
 
   /** Returns the kept list, if it is complete or lacks only directories that were made here. */
-  #known(stat: FileStat, catalog: Catalog): RootListing | null {
+  #keptList(stat: FileStat, catalog: Catalog): RootListing | null {
     const list = this.#list;
     if (list === null) return null;
     const made = [...this.#made].filter((name) => !list.kinds.has(name));
     const isUntouched = isUnchanged(list.stat, stat);
-    if (isUntouched && list.isRecovered && made.length === 0) {
+    if (isUntouched && list.showsNextChange && made.length === 0) {
       list.catalog = catalog;
       return list;
     }
@@ -121,7 +121,7 @@ export class RootNames {
       if (list.byKey !== null) addByKey(list.byKey, name);
     }
     this.#made.clear();
-    if (!isUntouched) Object.assign(list, { stat, isRecovered: false });
+    if (!isUntouched) Object.assign(list, { stat, showsNextChange: false });
     return list;
   }
 
@@ -131,7 +131,7 @@ export class RootNames {
     const kinds = new Map<string, Kind>();
     for (const { name, kind } of (await this.#disk.list(this.#root)) ?? []) kinds.set(name, kind);
     this.#made.clear();
-    this.#list = { stat, isRecovered: isRecovered(stat, readAtMs), catalog, kinds, byKey: null };
+    this.#list = { stat, showsNextChange: showsNextChange(stat, readAtMs), catalog, kinds, byKey: null };
     return this.#list;
   }
 

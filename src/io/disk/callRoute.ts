@@ -210,8 +210,8 @@ export class CallRoute {
       const endMs = performance.now();
       const tookMs = endMs - startMs;
       this.#heldMs += tookMs;
-      const isOwn = tookMs < SLOW_CALL_MS || this.#judgeSlow(startMs, endMs, before);
-      const waited = isOwn && tookMs >= WAITED_MS + lengths[index] / LEAST_COPIED_PER_MS;
+      const isSlow = tookMs < SLOW_CALL_MS || this.#judgeSlow(startMs, endMs, before);
+      const waited = isSlow && tookMs >= WAITED_MS + lengths[index] / LEAST_COPIED_PER_MS;
       if (waited) return { end: index + 1, waited };
       if (this.#heldMs >= MAX_HELD_MS) return { end: index + 1, waited: false };
       startMs = endMs;

@@ -68,17 +68,17 @@ export class ConfinedDisk implements Disk {
   }
 
   async makeDirectory(path: string, within?: string): Promise<boolean> {
-    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
+    if (!this.#confinement.admitted.isRootOrAbove(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.makeDirectory(path, within);
   }
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
-    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
+    if (!this.#confinement.admitted.isRootOrAbove(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.list(path);
   }
 
   stat(path: string): Promise<FileStat | null> {
-    if (this.#confinement.places.isOwn(path)) return this.#inner.stat(path);
+    if (this.#confinement.admitted.isOnRootPath(path)) return this.#inner.stat(path);
     return this.#statElsewhere(path);
   }
 
@@ -92,7 +92,7 @@ export class ConfinedDisk implements Disk {
   }
 
   async syncDirectory(path: string): Promise<void> {
-    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
+    if (!this.#confinement.admitted.isRootOrAbove(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.syncDirectory(path);
   }
 

@@ -14,10 +14,10 @@
 import fs from "node:fs";
 import path from "node:path";
 import { LruCache } from "../memory/cache.js";
+import { type AdmittedDirectories, ANYWHERE, outside } from "./admittedDirectories.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import type { FileStat } from "./disk.js";
 import { isMissing } from "./errno.js";
-import { type AdmittedPlaces, ANYWHERE, outside } from "./places.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 import { isShortage } from "./shortage.js";
 
@@ -32,7 +32,7 @@ export type Step<T> = (alias: string, real: string) => T;
 const MAX_CONFIRMED = 65_536;
 
 export interface Confinement {
-  readonly places: AdmittedPlaces;
+  readonly admitted: AdmittedDirectories;
   /** True if a step follows a link that appears right before it. */
   readonly mayFollow: boolean;
   /**
@@ -49,16 +49,16 @@ export interface Confinement {
  * Confines steps to the admitted directories.
  * @param means "looks": as on a platform without `/proc`. Default: the best means of the platform
  */
-export function confinedTo(places: AdmittedPlaces, means?: "looks"): Confinement {
+export function confinedTo(admitted: AdmittedDirectories, means?: "looks"): Confinement {
   // The first step looks for `/proc`, because making a namespace must not touch the disk.
   let chosen: Confinement | null = null;
   const choose = () => {
     const byLook = means === "looks" || !canUseDescriptors();
-    chosen ??= byLook ? confinedByLook(places) : confinedByDescriptor(places);
+    chosen ??= byLook ? confinedByLook(admitted) : confinedByDescriptor(admitted);
     return chosen;
   };
   return {
-    places,
+    admitted,
     get mayFollow() {
       return choose().mayFollow;
     },
@@ -150,26 +150,26 @@ function findDescriptorPaths(): boolean {
   }
 }
 
-function confinedByDescriptor(places: AdmittedPlaces): Confinement {
+function confinedByDescriptor(admitted: AdmittedDirectories): Confinement {
   /**
    * Throws the platform's error for a missing directory, or a PermissionDeniedError if it would lie
    * elsewhere.
    */
   const failNow = (directory: string, error: unknown): never => {
-    const home = isMissing(error) ? places.homeOf(directory) : directory;
+    const home = isMissing(error) ? admitted.homeOf(directory) : directory;
     // The error must not reveal what exists outside.
     if (home === null) throw outside(directory);
     if (home !== directory) confinement.withinNow(path.dirname(directory), () => undefined);
     throw error;
   };
   const fail = async (directory: string, error: unknown): Promise<never> => {
-    const home = isMissing(error) ? places.homeOf(directory) : directory;
+    const home = isMissing(error) ? admitted.homeOf(directory) : directory;
     if (home === null) throw outside(directory);
     if (home !== directory) await confinement.within(path.dirname(directory), async () => undefined);
     throw error;
   };
   const confinement: Confinement = {
-    places,
+    admitted,
     mayFollow: false,
     withinNow(directory, step, expected) {
       let fd: number;
@@ -181,7 +181,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
       const alias = DESCRIPTORS + fd;
       try {
         const real = fs.readlinkSync(alias);
-        const isRight = expected === undefined ? places.admitsNow(real) : real === expected;
+        const isRight = expected === undefined ? admitted.admitsNow(real) : real === expected;
         if (!isRight) throw isGone(fd, real) ? missing(directory) : outside(directory);
         return step(alias, real);
       } catch (error) {
@@ -201,7 +201,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
       try {
         // Neither this call nor `closeSync` reaches a device.
         const real = fs.readlinkSync(alias);
-        const isRight = expected === undefined ? await places.admits(real) : real === expected;
+        const isRight = expected === undefined ? await admitted.admits(real) : real === expected;
         if (!isRight) throw isGone(fd, real) ? missing(directory) : outside(directory);
         return await step(alias, real);
       } catch (error) {
@@ -233,7 +233,7 @@ function withoutAlias(error: unknown, alias: string, directory: string): unknown
 
 // -------------------------------------------------------------------------------------------------- by looks
 
-function confinedByLook(places: AdmittedPlaces): Confinement {
+function confinedByLook(admitted: AdmittedDirectories): Confinement {
   const check = (directory: string, real: string, isAdmitted: boolean, expected?: string): string => {
     if (expected === undefined ? isAdmitted : real === expected) return real;
     throw outside(directory);
@@ -243,32 +243,32 @@ function confinedByLook(places: AdmittedPlaces): Confinement {
    * errors do not reveal what exists outside.
    */
   const around = (directory: string): string | null => {
-    const home = places.homeOf(directory);
+    const home = admitted.homeOf(directory);
     if (home === null) throw outside(directory);
     return home === directory ? null : path.dirname(directory);
   };
   const confinement: Confinement = {
-    places,
+    admitted,
     mayFollow: true,
     withinNow(directory, step, expected) {
-      const way = wayTo(directory, places);
+      const way = wayTo(directory, admitted);
       if (way !== null && !way.some(isLinkNow)) {
         return step(directory, check(directory, directory, true, expected));
       }
       const real = realPathNow(directory);
-      if (real !== null) return step(directory, check(directory, real, places.admitsNow(real), expected));
+      if (real !== null) return step(directory, check(directory, real, admitted.admitsNow(real), expected));
       const parent = around(directory);
       if (parent !== null) confinement.withinNow(parent, () => undefined);
       throw missing(directory);
     },
     async within(directory, step, expected) {
-      const way = wayTo(directory, places);
+      const way = wayTo(directory, admitted);
       if (way !== null && !(await hasLink(way))) {
         return step(directory, check(directory, directory, true, expected));
       }
       const real = await realPathOrNull(directory);
       if (real !== null) {
-        return step(directory, check(directory, real, await places.admits(real), expected));
+        return step(directory, check(directory, real, await admitted.admits(real), expected));
       }
       const parent = around(directory);
       if (parent !== null) await confinement.within(parent, async () => undefined);
@@ -285,8 +285,8 @@ const missing = (directory: string): Error =>
   });
 
 /** Returns the directories from below the home down to `directory`, or null if it lies below no home. */
-function wayTo(directory: string, places: AdmittedPlaces): string[] | null {
-  const home = places.homeOf(directory);
+function wayTo(directory: string, admitted: AdmittedDirectories): string[] | null {
+  const home = admitted.homeOf(directory);
   if (home === null) return null;
   const way: string[] = [];
   for (let each = directory; each !== home && each.length > home.length; each = path.dirname(each)) {

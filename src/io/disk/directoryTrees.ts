@@ -174,7 +174,7 @@ export async function makeDirectories(
   directory: string,
   within: string | undefined,
 ): Promise<boolean> {
-  if (confinement.places.isOnTheWay(directory)) confinement = UNCONFINED;
+  if (confinement.admitted.isRootOrAbove(directory)) confinement = UNCONFINED;
   const isMade = await makeDirectoriesAsOne(confinement, directory, within);
   if (isMade !== null) return isMade;
   // An obstacle may disappear before the look at it; then the next attempt succeeds.
@@ -210,7 +210,7 @@ function makeDirectoriesNow(
   directory: string,
   within: string | undefined,
 ): boolean {
-  if (confinement.places.isOnTheWay(directory)) confinement = UNCONFINED;
+  if (confinement.admitted.isRootOrAbove(directory)) confinement = UNCONFINED;
   if (isThereNow(confinement, directory)) return false;
   const parent = path.dirname(directory);
   if (within !== undefined && parent !== within) makeDirectoriesNow(confinement, parent, within);

@@ -1,8 +1,8 @@
 /** Handles files that are symbolic links. */
 
 import { PermissionDeniedError } from "../../errors.js";
+import { outside } from "./admittedDirectories.js";
 import type { Confinement } from "./confinement.js";
-import { outside } from "./places.js";
 import { realPathOrNull } from "./realPath.js";
 
 /** Thrown when the file to open is a symbolic link, whose target must be checked first. */
@@ -20,8 +20,8 @@ export class LinkedFileError extends PermissionDeniedError {
  * Returns the path without links of a file that is a link; null if it leads nowhere.
  * @throws PermissionDeniedError if the target lies where the engine may not work
  */
-export async function followLink({ places }: Confinement, filePath: string): Promise<string | null> {
+export async function followLink({ admitted }: Confinement, filePath: string): Promise<string | null> {
   const real = await realPathOrNull(filePath);
-  if (real === null || (await places.admits(real))) return real;
+  if (real === null || (await admitted.admits(real))) return real;
   throw outside(filePath);
 }

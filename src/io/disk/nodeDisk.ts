@@ -181,15 +181,15 @@ export class NodeDisk implements Disk {
   }
 
   async list(directory: string): Promise<DirectoryEntry[] | null> {
-    let found: fs.Dirent[];
+    let entries2: fs.Dirent[];
     try {
-      found = await readDirectory(this.#stepsOn(directory), directory);
+      entries2 = await readDirectory(this.#stepsOn(directory), directory);
     } catch (error) {
       if (isMissing(error)) return null;
       throw error;
     }
     const entries: DirectoryEntry[] = [];
-    for (const entry of found) {
+    for (const entry of entries2) {
       if (entry.isSymbolicLink()) {
         const target = await this.stat(path.join(directory, entry.name));
         entries.push({ name: entry.name, kind: target?.kind ?? "other" });
@@ -201,8 +201,8 @@ export class NodeDisk implements Disk {
   }
 
   stat(filePath: string): Promise<FileStat | null> {
-    const { places } = this.#confinement;
-    return places.isOwn(filePath) ? this.#stat(filePath) : this.#statElsewhere(filePath);
+    const { admitted } = this.#confinement;
+    return admitted.isOnRootPath(filePath) ? this.#stat(filePath) : this.#statElsewhere(filePath);
   }
 
   async #statElsewhere(filePath: string): Promise<FileStat | null> {
@@ -264,7 +264,7 @@ export class NodeDisk implements Disk {
    * Returns the confinement of a step; directories on the way to the root belong to the host and are exempt.
    */
   #stepsOn(directory: string): Confinement {
-    return this.#confinement.places.isOnTheWay(directory) ? UNCONFINED : this.#confinement;
+    return this.#confinement.admitted.isRootOrAbove(directory) ? UNCONFINED : this.#confinement;
   }
 
   /**
@@ -273,10 +273,10 @@ export class NodeDisk implements Disk {
    * is published in it. Birth time and inode distinguish a directory from its successor under the same path.
    */
   async #makeNamesDurable(directory: string): Promise<void> {
-    const { places } = this.#confinement;
+    const { admitted } = this.#confinement;
     for (let parent = path.dirname(directory); parent !== directory; parent = path.dirname(directory)) {
       // The engine makes no directories above the host's.
-      if (places.homeOf(parent) === null && !places.isOnTheWay(parent)) return;
+      if (admitted.homeOf(parent) === null && !admitted.isRootOrAbove(parent)) return;
       const stats = await statOrNull(directory);
       if (stats === null) return;
       const key = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${directory}`;

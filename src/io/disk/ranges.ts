@@ -193,7 +193,7 @@ export function gatherRanges(
 ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   const { byteOffsets, lengths } = ranges;
   for (let index = 0; index < lengths.length; index++) checkRange(handle, byteOffsets[index], lengths[index]);
-  const { reads, places, byteLength } = planGather(ranges);
+  const { reads, starts, byteLength } = planGather(ranges);
   const wantedBytes = countBytes(ranges);
   const direct = wantedBytes === byteLength;
   const read = direct ? allocate(byteLength) : scratch.lend(byteLength);
@@ -203,7 +203,7 @@ export function gatherRanges(
     if (direct) return read;
     const wanted = allocate(wantedBytes);
     for (let index = 0, position = 0; index < lengths.length; index++) {
-      wanted.set(read.subarray(places[index], places[index] + lengths[index]), position);
+      wanted.set(read.subarray(starts[index], starts[index] + lengths[index]), position);
       position += lengths[index];
     }
     scratch.giveBack(read);
@@ -216,7 +216,7 @@ interface GatherPlan {
   /** Reads in the order of the ranges; they follow one another in memory. */
   readonly reads: ReadPieces;
   /** Start of each range in the memory of the reads. */
-  readonly places: Float64Array;
+  readonly starts: Float64Array;
   /** Sum of the reads in bytes. */
   readonly byteLength: number;
 }
@@ -226,7 +226,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   const starts = new Float64Array(lengths.length);
   const readLengths = new Float64Array(lengths.length);
   const positions = new Float64Array(lengths.length);
-  const places = new Float64Array(lengths.length);
+  const starts2 = new Float64Array(lengths.length);
   let count = 0;
   let end = 0;
   let byteLength = 0;
@@ -241,7 +241,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
       positions[count] = byteLength;
       readLengths[count++] = length;
     }
-    places[index] = byteLength;
+    starts2[index] = byteLength;
     byteLength += length;
     end = byteOffsets[index] + length;
   }
@@ -250,7 +250,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
     lengths: readLengths.subarray(0, count),
     positions: positions.subarray(0, count),
   };
-  return { reads, places, byteLength };
+  return { reads, starts: starts2, byteLength };
 }
 
 /** Reads each piece with one `read`, with a bounded number of concurrent reads. */

@@ -15,34 +15,34 @@ const NS_PER_SECOND = 1_000_000_000n;
 /** Maximum number of directories whose findings are kept. */
 const MAX_KEPT = 65_536;
 
-interface Kept<Found> {
+interface Kept<Finding> {
   /** Stat of the directory from before the look. */
   readonly stat: FileStat;
-  readonly found: Found;
+  readonly finding: Finding;
 }
 
-export class UnchangedDirectories<Found> {
+export class UnchangedDirectories<Finding> {
   readonly #disk: Disk;
-  readonly #look: (path: string) => Promise<Found>;
-  readonly #kept = new LruCache<Kept<Found>>(MAX_KEPT);
+  readonly #look: (path: string) => Promise<Finding>;
+  readonly #kept = new LruCache<Kept<Finding>>(MAX_KEPT);
 
   /** @param look computes the finding about an existing directory */
-  constructor(disk: Disk, look: (path: string) => Promise<Found>) {
+  constructor(disk: Disk, look: (path: string) => Promise<Finding>) {
     this.#disk = disk;
     this.#look = look;
   }
 
   /** Returns the finding about a directory; null if it does not exist. */
-  async find(path: string): Promise<Found | null> {
+  async find(path: string): Promise<Finding | null> {
     const stat = await this.#disk.stat(path);
     const kept = this.#kept.peek(path);
-    if (stat !== null && kept !== undefined && isUnchanged(kept.stat, stat)) return kept.found;
+    if (stat !== null && kept !== undefined && isUnchanged(kept.stat, stat)) return kept.finding;
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
     const readAtMs = ageClockMs();
-    const found = await this.#look(path);
-    if (isRecovered(stat, readAtMs)) this.#kept.set(path, { stat, found }, 1);
-    return found;
+    const finding = await this.#look(path);
+    if (showsNextChange(stat, readAtMs)) this.#kept.set(path, { stat, finding }, 1);
+    return finding;
   }
 }
 
@@ -50,7 +50,7 @@ export class UnchangedDirectories<Found> {
  * Returns true if the next change of a directory will change its times.
  * @param stat stat of the directory at `atMs`
  */
-export function isRecovered({ changedNs }: FileStat, atMs: number): boolean {
+export function showsNextChange({ changedNs }: FileStat, atMs: number): boolean {
   const grainMs = changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
   return Number(changedNs / 1_000_000n) + grainMs < atMs;
 }

@@ -390,6 +390,6 @@ const statEntry = (entry: string): Promise<fs.Stats> =>
 export function statOrUndefined(entry: string): Promise<fs.Stats | undefined> {
   return lockCalls.run<fs.Stats | undefined>(
     () => fs.lstatSync(entry, { throwIfNoEntry: false }),
-    (done) => fs.lstat(entry, (error, found) => done(error && !isMissing(error) ? error : null, found)),
+    (done) => fs.lstat(entry, (error, stats) => done(error && !isMissing(error) ? error : null, stats)),
   );
 }

@@ -133,15 +133,15 @@ export async function withLock<T>(
 async function enter(resolved: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<Queue> {
   const queue = queues.get(resolved);
   if (queue === undefined) {
-    const own: Queue = { waiting: [], runStartMs: performance.now() };
-    queues.set(resolved, own);
-    return own;
+    const newQueue: Queue = { waiting: [], runStartMs: performance.now() };
+    queues.set(resolved, newQueue);
+    return newQueue;
   }
   await new Promise<void>((resolve, reject) => {
-    const finish = (settle: () => void) => {
+    const finish = (answer: () => void) => {
       clearTimeout(timer);
       endWait?.();
-      settle();
+      answer();
     };
     const giveUp = (reason: unknown) => {
       queue.waiting.splice(queue.waiting.indexOf(onTurn), 1);
@@ -185,10 +185,10 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   for (let attempt = 1; ; attempt++) {
     try {
       // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
-      const found = await freeUnlessHeld(confinement, resolved, staleMs, fence);
-      if (found !== "held") {
+      const lockState = await freeUnlessHeld(confinement, resolved, staleMs, fence);
+      if (lockState !== "held") {
         const lock = new HeldLock(confinement, resolved, staleMs);
-        if (await lock.tryAcquire()) return { lock, isContended: found === "freed" || attempt > 1 };
+        if (await lock.tryAcquire()) return { lock, isContended: lockState === "freed" || attempt > 1 };
       }
       obstructedMs = null;
     } catch (error) {

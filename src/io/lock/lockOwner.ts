@@ -41,7 +41,7 @@ interface NamedProcess {
 }
 
 /** The current process; determined once. */
-let own: Omit<NamedProcess, "kind"> | undefined;
+let currentProcess: Omit<NamedProcess, "kind"> | undefined;
 
 /** Makes a unique name for a lock that this process is about to take. */
 export const newOwnerName = (): string => newName("owner");
@@ -56,8 +56,8 @@ export const newKeptName = (): string => newName("owner", { pid: NOBODY_PID, sta
 export const isKeptName = (name: string): boolean => parseName(name)?.pid === NOBODY_PID;
 
 function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
-  own ??= ownRecord();
-  const { host, boot, pidNamespace, pid, start } = { ...own, ...instead };
+  currentProcess ??= describeProcess();
+  const { host, boot, pidNamespace, pid, start } = { ...currentProcess, ...instead };
   // `randomUUID` draws from a buffer that the runtime fills in bulk.
   const random = crypto.randomUUID().replaceAll("-", "").slice(16);
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
@@ -72,18 +72,18 @@ export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.
  */
 export function isDeadProcess(name: string, renewedMs: number): boolean {
   const named = parseName(name);
-  own ??= ownRecord();
+  currentProcess ??= describeProcess();
   if (named?.pid === NOBODY_PID) return true;
-  if (named === null || named.host !== own.host) return false;
-  if (named.boot !== own.boot) {
+  if (named === null || named.host !== currentProcess.host) return false;
+  if (named.boot !== currentProcess.boot) {
     // Another machine may have the same id and name. A lock of a running process there is younger than
     // this machine's boot.
-    const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
+    const isKnown = named.boot !== UNKNOWN && currentProcess.boot !== UNKNOWN;
     return isKnown && renewedMs < ageClockMs() - os.uptime() * 1000;
   }
-  if (named.pidNamespace !== own.pidNamespace) return false;
+  if (named.pidNamespace !== currentProcess.pidNamespace) return false;
   // If two containers hide their namespaces, the same pid is a different process in each.
-  if (own.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
+  if (currentProcess.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
   return !isRunning(named.pid, named.start);
 }
 
@@ -97,7 +97,7 @@ function parseName(name: string): NamedProcess | null {
   return { kind: kind as EntryKind, host, boot, pidNamespace, pid: Number(pid), start };
 }
 
-function ownRecord(): Omit<NamedProcess, "kind"> {
+function describeProcess(): Omit<NamedProcess, "kind"> {
   const machineId = readText("/etc/machine-id") ?? readText("/var/lib/dbus/machine-id") ?? networkAddress();
   const bootId = readText("/proc/sys/kernel/random/boot_id");
   return {
@@ -116,8 +116,8 @@ function ownRecord(): Omit<NamedProcess, "kind"> {
 function networkAddress(): string {
   const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, addresses = []] of interfaces) {
-    const found = addresses.find(({ internal, mac }) => !internal && /[1-9a-f]/i.test(mac));
-    if (found !== undefined) return found.mac;
+    const card = addresses.find(({ internal, mac }) => !internal && /[1-9a-f]/i.test(mac));
+    if (card !== undefined) return card.mac;
   }
   return "";
 }
@@ -135,10 +135,10 @@ function isRunning(pid: number, start: string): boolean {
     // EPERM: the process exists and belongs to another user.
     if (codeOf(error) === "ESRCH") return false;
   }
-  const found = statOf(pid);
-  if (found === null) return true;
-  if (found.state === "Z" || found.state === "X") return false;
-  return start === UNKNOWN || found.start === start;
+  const stat = statOf(pid);
+  if (stat === null) return true;
+  if (stat.state === "Z" || stat.state === "X") return false;
+  return start === UNKNOWN || stat.start === start;
 }
 
 /** Reads the state and the start time of a Linux process, in clock ticks since the boot. */

@@ -78,7 +78,7 @@ const watches = new LruCache<Watch>(MAX_WATCHED);
  * An entry of a lock that names the holder, a process that is about to hold it, or one that fences the holder
  * off.
  */
-interface FoundEntry {
+interface LockEntry {
   readonly name: string;
   readonly kind: EntryKind;
   /** Milliseconds since the epoch when the process last showed that it runs, by its own clock. */
@@ -86,11 +86,11 @@ interface FoundEntry {
 }
 
 /** A lock as the disk shows it. */
-interface FoundLock {
+interface LockOnDisk {
   readonly path: string;
   /** False if somebody has put a file or a link in its place. */
   readonly isDirectory: boolean;
-  readonly entries: readonly FoundEntry[];
+  readonly entries: readonly LockEntry[];
   /** Names of all other entries, such as an operating system's file. */
   readonly foreignEntries: readonly string[];
   /** Milliseconds since the epoch when the lock or one of its entries was last renewed. */
@@ -113,17 +113,17 @@ export async function freeUnlessHeld(
   if (watched !== undefined && performance.now() - watched.lookedMs < LOOK_MS) {
     if ((await statOrUndefined(watched.entryPath)) !== undefined) return "held";
   }
-  const found = await findLock(lockPath);
-  if (found !== null && !seemsDead(found, staleMs)) return "held";
+  const lock = await findLock(lockPath);
+  if (lock !== null && !seemsDead(lock, staleMs)) return "held";
   try {
-    if (found !== null) await takeOver(confinement, directory, found, fence);
+    if (lock !== null) await takeOver(confinement, directory, lock, fence);
   } catch (error) {
     // Another user keeps this lock. Only that process can remove it, and does so in a moment.
-    if (found !== null && isKept(found) && isForbidden(error)) return "held";
+    if (lock !== null && isKept(lock) && isForbidden(error)) return "held";
     throw error;
   }
   watches.delete(lockPath);
-  return found === null ? "free" : "freed";
+  return lock === null ? "free" : "freed";
 }
 
 /**
@@ -131,12 +131,12 @@ export async function freeUnlessHeld(
  * dead, or "free". Changes nothing on the disk.
  */
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
-  const found = await findLock(path.join(directory, LOCK_NAME));
-  if (found === null || isKept(found)) return "free";
-  return seemsDead(found, staleMs) ? "dead" : "held";
+  const lock = await findLock(path.join(directory, LOCK_NAME));
+  if (lock === null || isKept(lock)) return "free";
+  return seemsDead(lock, staleMs) ? "dead" : "held";
 }
 
-async function findLock(lockPath: string): Promise<FoundLock | null> {
+async function findLock(lockPath: string): Promise<LockOnDisk | null> {
   // Mostly there is no lock, and a stat costs far less than a failed listing.
   const stats = await statOrUndefined(lockPath);
   if (stats === undefined) return null;
@@ -148,7 +148,7 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
     if (isMissing(error)) return null;
     throw error;
   }
-  const entries: FoundEntry[] = [];
+  const entries: LockEntry[] = [];
   const foreignEntries: string[] = [];
   for (const name of names.sort()) {
     const kind = entryKindOf(name);
@@ -170,7 +170,7 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
 const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
 
 /** Returns true if the last holder of a lock has released it. */
-const isKept = ({ entries }: FoundLock): boolean =>
+const isKept = ({ entries }: LockOnDisk): boolean =>
   entries.length > 0 && entries.every(({ name }) => isKeptName(name));
 
 /**
@@ -179,7 +179,7 @@ const isKept = ({ entries }: FoundLock): boolean =>
  * beside the holder.
  */
 function seemsDead(
-  { path: lockPath, isDirectory, entries, foreignEntries, renewedMs }: FoundLock,
+  { path: lockPath, isDirectory, entries, foreignEntries, renewedMs }: LockOnDisk,
   staleMs: number,
 ): boolean {
   if (entries.length > 0 && entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
@@ -200,7 +200,7 @@ function seemsDead(
 async function takeOver(
   confinement: Confinement,
   directory: string,
-  { path: lockPath, isDirectory, entries, foreignEntries }: FoundLock,
+  { path: lockPath, isDirectory, entries, foreignEntries }: LockOnDisk,
   fence: Fence,
 ) {
   if (!isDirectory) return removeTree(confinement, lockPath);

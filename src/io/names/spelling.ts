@@ -31,16 +31,16 @@ export class Spelling {
     names: () => Promise<ReadonlySet<string>> = () => namesIn(this.#disk, directory),
   ): Promise<boolean> {
     if (this.#isExact === true) return true;
-    const other = swapCase(name);
-    if (this.#isExact === null && other !== name) {
-      if ((await this.#disk.stat(join(directory, other))) === null) {
+    const swapped = swapCase(name);
+    if (this.#isExact === null && swapped !== name) {
+      if ((await this.#disk.stat(join(directory, swapped))) === null) {
         // An entry that disappeared meanwhile shows nothing about the disk.
         if ((await this.#disk.stat(join(directory, name))) !== null) this.#isExact = true;
         return true;
       }
     }
     const present = await names();
-    if (other !== name && present.has(name)) this.#isExact ??= present.has(other);
+    if (swapped !== name && present.has(name)) this.#isExact ??= present.has(swapped);
     return present.has(name);
   }
 }
@@ -53,9 +53,14 @@ const swapCase = (name: string): string =>
  * Returns true if two paths lead to separate entries, neither of them equal to the other or inside it. The
  * paths are relative, with `/`, and some file systems treat one as the same as the other or as its beginning.
  */
-export async function areApart(disk: Disk, directory: string, path: string, other: string): Promise<boolean> {
+export async function areApart(
+  disk: Disk,
+  directory: string,
+  path: string,
+  otherPath: string,
+): Promise<boolean> {
   const names = path.split("/");
-  const otherNames = other.split("/");
+  const otherNames = otherPath.split("/");
   const depth = names.findIndex((name, index) => name !== otherNames[index]);
   if (depth < 0 || depth >= otherNames.length) return false;
   const parent = join(directory, ...names.slice(0, depth));

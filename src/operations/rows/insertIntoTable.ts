@@ -1,6 +1,6 @@
 /** InsertIntoTable: adds rows or replaces all; gives a table that was only declared its first version. */
 
-import { requireKnown } from "../../catalog/places/tables.js";
+import { requireStillTable } from "../../catalog/locations/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace/rows.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
@@ -26,7 +26,7 @@ export async function insertIntoTable(
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
-    beforeCreation: () => requireKnown(context, open.entry),
+    beforeCreation: () => requireStillTable(context, open.entry),
     bounds,
     onRows,
     schema: optionalSchema(request.schema),

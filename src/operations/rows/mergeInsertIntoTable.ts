@@ -5,7 +5,7 @@
 
 import { whenAborted } from "../../async/abort.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
-import { requireKnown } from "../../catalog/places/tables.js";
+import { requireStillTable } from "../../catalog/locations/tables.js";
 import {
   ConcurrentModificationError,
   InvalidInputError,
@@ -108,7 +108,7 @@ async function createWith(
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: "fail",
     beforeCreation: async () => {
-      await requireKnown(context, open.entry);
+      await requireStillTable(context, open.entry);
       await verify?.();
     },
     key: merge.on,

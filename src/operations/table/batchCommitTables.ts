@@ -7,8 +7,8 @@ import type {
   DeleteVersionsStep,
   DeregisterTableStep,
 } from "../../catalog/batches/journalFormat.js";
-import { planPlace } from "../../catalog/places/placement.js";
-import { findTable, readTableProperties, requireTable } from "../../catalog/places/tables.js";
+import { planLocation } from "../../catalog/locations/placement.js";
+import { findTable, readTableProperties, requireTable } from "../../catalog/locations/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { foldName } from "../../io/names/foldName.js";
@@ -173,7 +173,7 @@ async function planIdChange(
     if ((await findTable(context, id)) !== null) {
       throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
     }
-    const { location, directory } = await planPlace(context, id);
+    const { location, directory } = await planLocation(context, id);
     checkWantedPlace(context, id, optionalString(declareTable.location, "location"), directory);
     outcomes.set(operation, { location: directory, properties: properties ?? {} });
     return { kind: "declareTable", id, location, properties };

@@ -1,7 +1,7 @@
 /** CleanupTable: removes old versions and unneeded files; beyond the spec. */
 
 import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
-import { sweepCreations } from "../../catalog/places/orphans.js";
+import { sweepCreations } from "../../catalog/locations/orphans.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableRequest, CleanupTableResponse, StartedJob } from "../../namespace/upkeep.js";

@@ -3,13 +3,13 @@
  * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing visible.
  */
 
-import { claimPlace, type PlannedPlace, planPlace } from "../../catalog/places/placement.js";
+import { claimLocation, type PlannedLocation, planLocation } from "../../catalog/locations/placement.js";
 import {
   findTable,
   readTableProperties,
-  requireKnown,
+  requireStillTable,
   type TableEntry,
-} from "../../catalog/places/tables.js";
+} from "../../catalog/locations/tables.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
@@ -78,9 +78,9 @@ export async function createTable(
     newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: location.unshared,
-    beforeRows: isRoot && entry === null ? () => claimPlace(context, location) : undefined,
+    beforeRows: isRoot && entry === null ? () => claimLocation(context, location) : undefined,
     beforeCreation: async () => {
-      if (entry !== null) await requireKnown(context, entry);
+      if (entry !== null) await requireStillTable(context, entry);
       if (isRoot) await publishFirst(context, target, properties, signal);
     },
     bounds,
@@ -125,7 +125,7 @@ export async function createTable(
 interface Target {
   /** The table that has the id already; null for none. */
   readonly entry: TableEntry | null;
-  readonly place: PlannedPlace;
+  readonly place: PlannedLocation;
   readonly table: TableAt;
   /** The latest version of the table that is there; null where it has none. */
   readonly base: OpenLatest | null;
@@ -135,7 +135,7 @@ async function planCreation(context: OperationContext, id: readonly string[]): P
   const catalog = id.length === 1 ? await readCatalog(context) : undefined;
   const entry = await findTable(context, id, "latest", catalog);
   const location =
-    entry === null ? await planPlace(context, id, undefined, catalog) : { ...entry, unshared: false };
+    entry === null ? await planLocation(context, id, undefined, catalog) : { ...entry, unshared: false };
   const table = tableAt(context, location.directory);
   const latest = entry?.latest ?? null;
   return { entry, place: location, table, base: latest && (await openVersion(table, latest)) };

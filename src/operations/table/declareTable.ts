@@ -1,8 +1,8 @@
 /** DeclareTable: reserves a name and its place without data. */
 
 import { declareAt } from "../../catalog/declaration.js";
-import { planPlace } from "../../catalog/places/placement.js";
-import { findTable } from "../../catalog/places/tables.js";
+import { planLocation } from "../../catalog/locations/placement.js";
+import { findTable } from "../../catalog/locations/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace/tables.js";
@@ -18,7 +18,7 @@ export async function declareTable(
   const wanted = optionalString(request.location, "location");
   const properties = optionalProperties(request.properties);
   const entry = await findTable(context, id);
-  const location = entry ?? (await planPlace(context, id));
+  const location = entry ?? (await planLocation(context, id));
   checkWantedPlace(context, id, wanted, location.directory);
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, location, properties ?? {}, request.signal);

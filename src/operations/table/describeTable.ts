@@ -1,7 +1,7 @@
 /** DescribeTable: where a table is, and what its version holds. */
 
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
-import { readTableProperties } from "../../catalog/places/tables.js";
+import { readTableProperties } from "../../catalog/locations/tables.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace/tables.js";
 import { resolveProjection } from "../../query/columns/projection.js";

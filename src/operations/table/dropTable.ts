@@ -1,9 +1,9 @@
 /** DropTable: removes a table with all its versions. */
 
-import { hide, isDeregistered } from "../../catalog/places/markers.js";
-import { discardDirectory, sweepDropped, takeAway } from "../../catalog/places/removal.js";
-import { isNamed, isUnshared } from "../../catalog/places/sharedPlaces.js";
-import { requireTable, type TableEntry } from "../../catalog/places/tables.js";
+import { hide, isDeregistered } from "../../catalog/locations/markers.js";
+import { discardDirectory, sweepDropped, takeAway } from "../../catalog/locations/removal.js";
+import { isNamed, isUnshared } from "../../catalog/locations/sharedLocations.js";
+import { requireTable, type TableEntry } from "../../catalog/locations/tables.js";
 import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";

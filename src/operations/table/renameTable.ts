@@ -1,6 +1,6 @@
 /** RenameTable: gives a table another name, in the same namespace or in another one. */
 
-import { requireTable } from "../../catalog/places/tables.js";
+import { requireTable } from "../../catalog/locations/tables.js";
 import { relocateTable } from "../../catalog/relocation.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RenameTableRequest, RenameTableResponse } from "../../namespace/tables.js";

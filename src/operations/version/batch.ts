@@ -5,7 +5,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace/versions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { checkStagedContent } from "../../table/staging/stagedContent.js";
-import { removeStaged } from "../../table/staging/stagedPlace.js";
+import { removeStaged } from "../../table/staging/stagedLocation.js";
 import {
   planPublication,
   readStagedVersion,

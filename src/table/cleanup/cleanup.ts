@@ -44,7 +44,7 @@ import { branchAt, type TableAt } from "../versions/tableAt.js";
 import { lockOptions, withTableLock } from "../versions/tableLock.js";
 import { noteRemovedVersions } from "../versions/versionGap.js";
 import { listVersions, type VersionEntry } from "../versions/versions.js";
-import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
+import { findFiles, RemovedFiles, removeNamedFile, syncRemovals } from "./garbage.js";
 import { sweepOrphans } from "./orphans.js";
 import { VersionFiles } from "./referencedFiles.js";
 import { isOutdated, type RetentionPolicy } from "./retention.js";
@@ -144,7 +144,7 @@ async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: Rem
     withTableLock(main, options, (lease) =>
       table.branch === null
         ? removeUnder(lease)
-        : withLock(table.root, lock, (own) => removeUnder(lease, own)),
+        : withLock(table.root, lock, (branchLease) => removeUnder(lease, branchLease)),
     );
   try {
     postponed = await remove().catch(async (error: unknown) => {
@@ -231,7 +231,7 @@ class Cleanup {
 
   /** Reads all versions and decides which may be removed. */
   async survey(): Promise<void> {
-    const entries = await this.#listOwn();
+    const entries = await this.#listVersions();
     const pinned = await this.#pinned();
     const tagged: number[] = [];
     const latest = entries[entries.length - 1];
@@ -277,7 +277,7 @@ class Cleanup {
     const confirm = async (): Promise<void> => {
       for (const lease of leases) await lease.confirm();
     };
-    const entries = await this.#listOwn();
+    const entries = await this.#listVersions();
     const pinned = await this.#pinned();
     const going = await this.#pickGoing(entries, pinned);
     await this.#noteOthers();
@@ -289,7 +289,7 @@ class Cleanup {
       readPinned: async () => {
         const needed = await this.#pinned();
         // Engines that ignore the lock may have committed versions meanwhile.
-        await this.#noteNewcomers(going);
+        await this.#noteNewVersions(going);
         return needed;
       },
     };
@@ -307,10 +307,10 @@ class Cleanup {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
     if (this.#released.length === 0) return;
-    for await (const found of findFiles(this.#table)) {
-      const { area, name } = found;
+    for await (const namedFile of findFiles(this.#table)) {
+      const { area, name } = namedFile;
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
-      await removeFound(this.#table.disk, found, removed, () => true);
+      await removeNamedFile(this.#table.disk, namedFile, removed, () => true);
     }
     // Without this, files could come back after a power cut, when their manifests are already gone.
     await syncRemovals(this.#table);
@@ -319,7 +319,7 @@ class Cleanup {
 
   // ---------------------------------------------------------------------------------------------- versions
 
-  async #listOwn(): Promise<VersionEntry[]> {
+  async #listVersions(): Promise<VersionEntry[]> {
     const entries = await listVersions(this.#table);
     await yieldToEventLoop();
     if (entries.length > 0) return entries;
@@ -387,11 +387,11 @@ class Cleanup {
   }
 
   /** Counts the files of versions as needed that appeared after the others were listed. */
-  async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
-    const known = new Set(Array.from(going, ({ path }) => path));
+  async #noteNewVersions(going: ReadonlySet<VersionEntry>): Promise<void> {
+    const goingPaths = new Set(Array.from(going, ({ path }) => path));
     for (const root of [this.#table.root, ...(await this.#otherRoots())]) {
       const entries = await listVersions({ disk: this.#table.disk, root });
-      await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !known.has(path)));
+      await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !goingPaths.has(path)));
     }
   }
 
@@ -406,8 +406,8 @@ class Cleanup {
   ): Promise<void> {
     const present = new Set(entries.map(({ version }) => version));
     const latest = entries[entries.length - 1];
-    const found = await listSetAside(this.#table);
-    await this.#manifests.forEach(found, async (image, aside) => {
+    const setAside = await listSetAside(this.#table);
+    await this.#manifests.forEach(setAside, async (image, aside) => {
       if (aside.state === "released") {
         await this.#files.addReleased(image);
         this.#released.push(aside);
@@ -443,13 +443,13 @@ class Cleanup {
     for (const entry of missing) {
       const aside = retiredOf(this.#table.root, entry);
       // Between two looks it may be put back, but not retired again.
-      let found = false;
-      for (const place of [aside, entry, aside, entry]) {
-        await this.#manifests.forEach([place], async (image) => {
-          found = true;
-          await this.#note(image, place);
+      let isThere = false;
+      for (const candidate of [aside, entry, aside, entry]) {
+        await this.#manifests.forEach([candidate], async (image) => {
+          isThere = true;
+          await this.#note(image, candidate);
         });
-        if (found) break;
+        if (isThere) break;
       }
     }
   }
@@ -476,11 +476,11 @@ class Cleanup {
       confirm,
     });
     const { needed, released } = this.#files;
-    for await (const found of findFiles(this.#table)) {
-      const { area, name } = found;
+    for await (const namedFile of findFiles(this.#table)) {
+      const { area, name } = namedFile;
       if (needed[area.names].has(name) || released[area.names].has(name)) continue;
       this.#options.signal?.throwIfAborted();
-      await removeFound(this.#table.disk, found, removed, async (stats) => {
+      await removeNamedFile(this.#table.disk, namedFile, removed, async (stats) => {
         if (!stats.every((stat) => this.#isOld(stat) && this.#isBeforeAllKept(stat))) return false;
         await confirm();
         return true;

@@ -50,7 +50,7 @@ const AREAS: readonly Area[] = [
 ];
 
 /** A file that manifests name, or a directory of files that belong together. */
-export interface FoundFile {
+export interface NamedFile {
   readonly area: Area;
   readonly path: string;
   /** Name by which versions refer to it. */
@@ -72,7 +72,7 @@ export class RemovedFiles {
   bytes = 0;
 }
 
-export async function* findFiles(table: VersionsAt): AsyncGenerator<FoundFile, void, undefined> {
+export async function* findFiles(table: VersionsAt): AsyncGenerator<NamedFile, void, undefined> {
   for (const area of AREAS) {
     const directory = area.directoryOf(table.root);
     for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
@@ -98,9 +98,9 @@ export async function syncRemovals(table: VersionsAt): Promise<void> {
  * Removes a file, or a directory that contains only files of the expected kind.
  * @param mayGo called right before the removal, with the state of the files
  */
-export async function removeFound(
+export async function removeNamedFile(
   disk: Disk,
-  { area, path, isDirectory }: FoundFile,
+  { area, path, isDirectory }: NamedFile,
   removed: RemovedFiles,
   mayGo: (stats: readonly FileStat[]) => Promise<boolean> | boolean,
 ): Promise<void> {

@@ -72,7 +72,7 @@ const FOREIGN_MARKER = /^\.lance-[a-z]+#\d+$/;
  * Names of other programs' directories, such as Geneva's `_udfs`. Branches may have such names too, but
  * seldom do.
  */
-const OF_OTHERS = /^[._]/;
+const FOREIGN_NAME = /^[._]/;
 /** Names of files in some parts of a branch; the other parts contain files of any name. */
 const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {
   data: /\.(lance|blob)(#\d+)?$/,
@@ -188,7 +188,7 @@ async function sweepBelow(
   const directory = join(branchTree(sweep.table.mainRoot), prefix);
   if (depth > MAX_DEPTH) return;
   for (const { name, kind } of (await sweep.table.disk.list(directory)) ?? []) {
-    if (kind !== "directory" || TABLE_PARTS.includes(name) || OF_OTHERS.test(name)) continue;
+    if (kind !== "directory" || TABLE_PARTS.includes(name) || FOREIGN_NAME.test(name)) continue;
     const branch = prefix + name;
     const root = join(directory, name);
     const stat = await sweep.table.disk.stat(root);
@@ -205,9 +205,9 @@ async function sweepBelow(
 async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly string[]): Promise<void> {
   const { disk, mainRoot } = sweep.table;
   const inside = (await disk.list(root)) ?? [];
-  const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
-  if (own.length === 0) return;
-  for (const { name } of own) {
+  const ownParts = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
+  if (ownParts.length === 0) return;
+  for (const { name } of ownParts) {
     if (!(await isOldTree(sweep, join(root, name), FILES_OF_PARTS[name] ?? /^/))) return;
   }
   try {
@@ -220,7 +220,7 @@ async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly str
       // A new branch of that name would use the same directories.
       const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
       try {
-        for (const { name } of own) {
+        for (const { name } of ownParts) {
           const part = join(root, name);
           await countTree(sweep, part);
           await removal.takeOut(part);

@@ -77,17 +77,17 @@ export class VersionFiles {
     this.#lastAdded = image;
   }
 
-  async #add(image: ManifestImage, files: ReferencedFiles, known: ManifestImage | null): Promise<void> {
+  async #add(image: ManifestImage, files: ReferencedFiles, previous: ManifestImage | null): Promise<void> {
     files.addTransaction(image.file);
-    if (!hasSameIndices(image.file, known?.file)) files.addIndices(image.file);
-    for (const index of image.unsharedWith(known)) {
+    if (!hasSameIndices(image.file, previous?.file)) files.addIndices(image.file);
+    for (const index of image.unsharedWith(previous)) {
       files.addFragment(image.fragmentAt(index));
       await yieldToEventLoop();
     }
   }
 }
 
-function hasSameIndices({ indexSectionBytes }: ManifestFile, other: ManifestFile | undefined): boolean {
-  const others = other?.indexSectionBytes ?? null;
+function hasSameIndices({ indexSectionBytes }: ManifestFile, otherFile: ManifestFile | undefined): boolean {
+  const others = otherFile?.indexSectionBytes ?? null;
   return indexSectionBytes !== null && others !== null && isSameBytes(indexSectionBytes, others);
 }

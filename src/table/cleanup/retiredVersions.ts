@@ -229,19 +229,19 @@ export async function releaseVersions(
 
 /** Lists the versions that are set aside and not yet removed. Some of them may exist again. */
 export async function listSetAside(table: VersionsAt): Promise<SetAsideVersion[]> {
-  const found: SetAsideVersion[] = [];
+  const setAsideVersions: SetAsideVersion[] = [];
   const directory = versionsDirectory(table.root);
   for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
     await yieldToEventLoop();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
-    if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
+    if (parsed !== null) setAsideVersions.push({ ...parsed, path: join(directory, name) });
   }
   const former = retiredDirectory(table.root);
   for (const { name, kind } of (await table.disk.list(former)) ?? []) {
     const parsed = kind === "file" ? parseManifestName(name) : null;
-    if (parsed !== null) found.push({ ...parsed, state: "retired", path: join(former, name) });
+    if (parsed !== null) setAsideVersions.push({ ...parsed, state: "retired", path: join(former, name) });
   }
-  return found;
+  return setAsideVersions;
 }
 
 /** Removes the manifests and records of released versions, once their files are gone. */

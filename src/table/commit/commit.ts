@@ -210,7 +210,7 @@ export async function commitCreation(
     return create(UNSHARED_LEASE);
   }
   // The lock needs the directory.
-  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(table.root);
+  if (anchor.kind === "absent" && options.directoryExists !== true) await disk.makeDirectory(table.root);
   try {
     return await withTableLock(table, { signal: options.signal }, async (lease) => {
       if ((await findLatestVersion(table)) !== null) return null;

@@ -33,7 +33,7 @@ export interface CommitOptions {
   /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
   /** Returns true if this change must be planned again after a commit that the conflict table allows. */
-  readonly mustSee?: (other: Transaction) => boolean;
+  readonly mustSee?: (committed: Transaction) => boolean;
   /** Called under the lock, right before the version is published. If it throws, the commit fails. */
   readonly verify?: () => Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface CreationOptions extends CommitOptions {
    */
   readonly unshared?: boolean;
   /** True if the table's directory exists. */
-  readonly isPlaced?: boolean;
+  readonly directoryExists?: boolean;
 }
 
 export class CommitAttempts {
@@ -157,16 +157,16 @@ export class CommitAttempts {
       const file = await readManifestAt(this.table.environment, entry);
       if (file === null) continue;
       missing--;
-      const other = await readTransaction(this.table, file);
-      let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other, schema);
-      if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
+      const committed = await readTransaction(this.table, file);
+      let verdict = committed === null ? "incompatible" : checkConflict(this.#transaction, committed, schema);
+      if (verdict === "ok" && committed !== null && mustSee?.(committed) === true) verdict = "retryable";
       if (verdict === "ok") {
         // Reading the fields decodes all fragments, so this is skipped if the fields have not changed.
-        if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
+        if (committed !== null && !keepsFields(committed)) this.#refuseReusedFields(entry, file);
         continue;
       }
       const mine = operationOf(this.#transaction).kind;
-      const theirs = other === null ? "a change without a record" : operationOf(other).kind;
+      const theirs = committed === null ? "a change without a record" : operationOf(committed).kind;
       throw new TransactionConflictError(
         verdict,
         verdict === "retryable"

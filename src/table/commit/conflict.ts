@@ -77,11 +77,11 @@ type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }
  */
 export function checkConflict(
   mine: Transaction,
-  other: Transaction,
+  committed: Transaction,
   schema: () => readonly Field[],
 ): ConflictVerdict {
   const a = operationOf(mine);
-  const b = operationOf(other);
+  const b = operationOf(committed);
   if (a.kind === "restore") return "ok";
   if (a.kind === "unknown" || b.kind === "unknown") return "incompatible";
   if (a.kind === "clone" || a.kind === "updateBases") return "ok";
@@ -132,8 +132,8 @@ export function namedFields(mine: Transaction): ReadonlySet<number> {
 }
 
 /** Returns true if a transaction leaves the fields of the version as they are. */
-export function keepsFields(other: Transaction): boolean {
-  const { kind } = operationOf(other);
+export function keepsFields(committed: Transaction): boolean {
+  const { kind } = operationOf(committed);
   switch (kind) {
     case "append":
     case "delete":
@@ -151,17 +151,20 @@ export function keepsFields(other: Transaction): boolean {
 
 const retryableIf = (clash: boolean): ConflictVerdict => (clash ? "retryable" : "ok");
 const incompatibleIf = (clash: boolean): ConflictVerdict => (clash ? "incompatible" : "ok");
-const replacesTable = (other: Operation): boolean => other.kind === "overwrite" || other.kind === "restore";
+const replacesTable = (committed: Operation): boolean =>
+  committed.kind === "overwrite" || committed.kind === "restore";
 
 // ------------------------------------------------------------------------------------------------- rows
 
-function checkAppend(fragments: readonly DataFragment[], other: Operation): ConflictVerdict {
-  if (replacesTable(other)) return "incompatible";
-  if (other.kind === "merge") {
-    return retryableIf(lacksRequiredColumn(fragments, other.value) || hasOtherColumn(fragments, other.value));
+function checkAppend(fragments: readonly DataFragment[], committed: Operation): ConflictVerdict {
+  if (replacesTable(committed)) return "incompatible";
+  if (committed.kind === "merge") {
+    return retryableIf(
+      lacksRequiredColumn(fragments, committed.value) || hasOtherColumn(fragments, committed.value),
+    );
   }
   // The appended rows were never checked against tightened nullability.
-  if (other.kind === "project") return retryableIf(!other.value.preservesNullability);
+  if (committed.kind === "project") return retryableIf(!committed.value.preservesNullability);
   return "ok";
 }
 
@@ -195,8 +198,8 @@ function isRequiredFromTheTop(leaf: Field, schema: readonly Field[]): boolean {
   return true;
 }
 
-function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation): ConflictVerdict {
-  switch (other.kind) {
+function checkRowChange(mine: OperationOf<"delete" | "update">, committed: Operation): ConflictVerdict {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
@@ -206,11 +209,11 @@ function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation
     case "update":
     case "rewrite":
     case "dataReplacement":
-      return retryableIf(intersect(touchedFragments(mine), touchedFragments(other)));
+      return retryableIf(intersect(touchedFragments(mine), touchedFragments(committed)));
     case "project":
       // The new rows were never checked against tightened nullability.
       return retryableIf(
-        mine.kind === "update" && mine.value.newFragments.length > 0 && !other.value.preservesNullability,
+        mine.kind === "update" && mine.value.newFragments.length > 0 && !committed.value.preservesNullability,
       );
     default:
       return "ok";
@@ -248,20 +251,20 @@ function intersect<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
   return false;
 }
 
-function checkRewrite(mine: Rewrite, other: Operation): ConflictVerdict {
-  switch (other.kind) {
+function checkRewrite(mine: Rewrite, committed: Operation): ConflictVerdict {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
     case "merge":
       return "retryable";
     case "createIndex":
-      return retryableIf(coversAny(other.value.newIndices, rewrittenFragments(mine)));
+      return retryableIf(coversAny(committed.value.newIndices, rewrittenFragments(mine)));
     case "delete":
     case "update":
     case "rewrite":
     case "dataReplacement":
-      return retryableIf(intersect(rewrittenFragments(mine), touchedFragments(other)));
+      return retryableIf(intersect(rewrittenFragments(mine), touchedFragments(committed)));
     default:
       return "ok";
   }
@@ -269,15 +272,15 @@ function checkRewrite(mine: Rewrite, other: Operation): ConflictVerdict {
 
 // ------------------------------------------------------------------------------------- schema and content
 
-function checkOverwrite(mine: Overwrite, other: Operation): ConflictVerdict {
-  if (other.kind === "overwrite") return "retryable";
-  if (other.kind !== "updateConfig") return "ok";
+function checkOverwrite(mine: Overwrite, committed: Operation): ConflictVerdict {
+  if (committed.kind === "overwrite") return "retryable";
+  if (committed.kind !== "updateConfig") return "ok";
   const keys = new Set(mine.configUpsertValues.keys());
-  return incompatibleIf(keys.size > 0 && touchesKeys(other.value.configUpdates, keys, other.value));
+  return incompatibleIf(keys.size > 0 && touchesKeys(committed.value.configUpdates, keys, committed.value));
 }
 
-function checkMerge(other: Operation): ConflictVerdict {
-  switch (other.kind) {
+function checkMerge(committed: Operation): ConflictVerdict {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
     case "project":
@@ -290,14 +293,14 @@ function checkMerge(other: Operation): ConflictVerdict {
     case "dataReplacement":
       return "retryable";
     case "updateConfig":
-      return retryableIf(changesSchemaMetadata(other.value));
+      return retryableIf(changesSchemaMetadata(committed.value));
     default:
       return "ok";
   }
 }
 
-function checkProject(mine: Project, other: Operation): ConflictVerdict {
-  switch (other.kind) {
+function checkProject(mine: Project, committed: Operation): ConflictVerdict {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
@@ -310,7 +313,7 @@ function checkProject(mine: Project, other: Operation): ConflictVerdict {
       // The new rows were never checked against a column that becomes NOT NULL.
       return retryableIf(!mine.preservesNullability);
     case "updateConfig":
-      return retryableIf(changesSchemaMetadata(other.value));
+      return retryableIf(changesSchemaMetadata(committed.value));
     default:
       return "ok";
   }
@@ -324,21 +327,21 @@ const changesSchemaMetadata = (update: UpdateConfig): boolean =>
 
 function checkDataReplacement(
   mine: DataReplacement,
-  other: Operation,
+  committed: Operation,
   schema: () => readonly Field[],
 ): ConflictVerdict {
-  switch (other.kind) {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
     case "createIndex":
-      return retryableIf(hasIndexOnAny(other.value.newIndices, replacedFields(mine), schema));
+      return retryableIf(hasIndexOnAny(committed.value.newIndices, replacedFields(mine), schema));
     case "rewrite": {
       const replaced = new Set(mine.replacements.map((replacement) => replacement.fragmentId));
-      return retryableIf(intersect(replaced, rewrittenFragments(other.value)));
+      return retryableIf(intersect(replaced, rewrittenFragments(committed.value)));
     }
     case "dataReplacement":
-      return retryableIf(intersect(replacedCells(mine), replacedCells(other.value)));
+      return retryableIf(intersect(replacedCells(mine), replacedCells(committed.value)));
     default:
       return "ok";
   }
@@ -359,22 +362,22 @@ const replacedCells = (replacement: DataReplacement): Set<string> =>
 
 function checkCreateIndex(
   mine: OperationOf<"createIndex">,
-  other: Operation,
+  committed: Operation,
   schema: () => readonly Field[],
 ): ConflictVerdict {
-  switch (other.kind) {
+  switch (committed.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
     case "createIndex":
-      return retryableIf(intersect(indexNames(mine), indexNames(other)));
+      return retryableIf(intersect(indexNames(mine), indexNames(committed)));
     case "rewrite":
-      return retryableIf(coversAny(mine.value.newIndices, rewrittenFragments(other.value)));
+      return retryableIf(coversAny(mine.value.newIndices, rewrittenFragments(committed.value)));
     case "dataReplacement":
-      return retryableIf(hasIndexOnAny(mine.value.newIndices, replacedFields(other.value), schema));
+      return retryableIf(hasIndexOnAny(mine.value.newIndices, replacedFields(committed.value), schema));
     case "update":
       // Empty unless the update changed columns in place.
-      return retryableIf(hasIndexOnAny(mine.value.newIndices, other.value.fieldsModified, schema));
+      return retryableIf(hasIndexOnAny(mine.value.newIndices, committed.value.fieldsModified, schema));
     default:
       return "ok";
   }
@@ -404,12 +407,12 @@ function coversAny(indices: readonly IndexMetadata[], fragmentIds: ReadonlySet<n
 
 // ------------------------------------------------------------------------------------------------ config
 
-function checkUpdateConfig(mine: UpdateConfig, other: Operation): ConflictVerdict {
-  switch (other.kind) {
+function checkUpdateConfig(mine: UpdateConfig, committed: Operation): ConflictVerdict {
+  switch (committed.kind) {
     case "merge":
       return "retryable";
     case "overwrite": {
-      const keys = new Set(other.value.configUpsertValues.keys());
+      const keys = new Set(committed.value.configUpsertValues.keys());
       const setsMetadata =
         isChange(mine.tableMetadataUpdates) ||
         isChange(mine.schemaMetadataUpdates) ||
@@ -417,7 +420,7 @@ function checkUpdateConfig(mine: UpdateConfig, other: Operation): ConflictVerdic
       return incompatibleIf(setsMetadata || (keys.size > 0 && touchesKeys(mine.configUpdates, keys, mine)));
     }
     case "updateConfig":
-      return incompatibleIf(updateConfigsClash(mine, other.value));
+      return incompatibleIf(updateConfigsClash(mine, committed.value));
     default:
       return "ok";
   }
@@ -463,7 +466,7 @@ const MEM_WAL_NEUTRAL: ReadonlySet<string> = new Set([
   "dataReplacement",
 ]);
 
-function checkMemWal(mine: OperationKind, other: OperationKind): ConflictVerdict {
-  if (mine === other) return "retryable";
-  return incompatibleIf(!MEM_WAL_NEUTRAL.has(mine === "updateMemWalState" ? other : mine));
+function checkMemWal(mine: OperationKind, committed: OperationKind): ConflictVerdict {
+  if (mine === committed) return "retryable";
+  return incompatibleIf(!MEM_WAL_NEUTRAL.has(mine === "updateMemWalState" ? committed : mine));
 }

@@ -55,7 +55,7 @@ const OF_IDS: ReadonlyMap<string, number> = new Map([
  * Returns true if an index identifies its rows by fragments and offsets even on a table with stable row ids,
  * and so knows nothing about moved rows. Also true for an unknown type or version.
  */
-export function knowsPlaces({ indexDetails, indexVersion = 0 }: IndexMetadata): boolean {
+export function usesRowAddresses({ indexDetails, indexVersion = 0 }: IndexMetadata): boolean {
   const typeUrl = indexDetails?.typeUrl ?? "";
   const version = OF_IDS.get(typeUrl.slice(typeUrl.lastIndexOf(".") + 1));
   return version === undefined || indexVersion > version;

@@ -8,7 +8,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { CreateIndex, IndexMetadata, RewrittenIndex, Uuid } from "../../format/table.js";
 import { hasStableRowIds } from "../versions/flags.js";
 import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/versionContent.js";
-import { coverageOf, knowsPlaces, withCoverage } from "./indexCoverage.js";
+import { coverageOf, usesRowAddresses, withCoverage } from "./indexCoverage.js";
 import { withRelatedFields } from "./relatedFields.js";
 
 /**
@@ -82,7 +82,7 @@ export function coverMovedRows(
   const fields = withRelatedFields(content.manifest.fields, changed);
   const indices = indicesOf(content).map((index) => {
     const isOn = [...index.fields, ...index.coveringFields].some((id) => fields.has(id));
-    if (isOn || knowsPlaces(index)) return index;
+    if (isOn || usesRowAddresses(index)) return index;
     const covered = coverageOf(index);
     if (covered === null || !fromIds.every((id) => covered.has(id))) return index;
     for (const id of toIds) covered.add(id);
@@ -124,7 +124,7 @@ export function remapIndices(
         throw new InvalidInputError(`index ${index.name} covers a part of the fragments that are merged`);
       }
       for (const id of oldIds) covered.delete(id);
-      if (replacement === undefined && knowsPlaces(index)) continue;
+      if (replacement === undefined && usesRowAddresses(index)) continue;
       for (const id of newIds) covered.add(id);
     }
     return withCoverage(replacement === undefined ? index : replacedBy(index, replacement), covered);

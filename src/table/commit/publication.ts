@@ -62,8 +62,8 @@ export async function publishManifest(
   const verify = async () => {
     await requireTerms(table, terms);
     // Two manifests of one version, named by two schemes, would make the table unreadable.
-    const other = scheme === "V1" ? "V2" : "V1";
-    return latest !== null || (await versionStat(table, version, other)) === null;
+    const otherScheme = scheme === "V1" ? "V2" : "V1";
+    return latest !== null || (await versionStat(table, version, otherScheme)) === null;
   };
   if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
   const path = join(directory, name);

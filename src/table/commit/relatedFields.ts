@@ -7,13 +7,13 @@ import type { Field } from "../../format/file.js";
 
 /** Returns the ids with those of the fields' parents and children. Ids that the schema lacks stay. */
 export function withRelatedFields(schema: readonly Field[], ids: Iterable<number>): Set<number> {
-  const given = new Set(ids);
-  const related = new Set(given);
+  const startIds = new Set(ids);
+  const related = new Set(startIds);
   const byId = new Map(schema.map((field) => [field.id, field]));
   for (const { id } of schema) {
     const chain = chainTo(id, byId);
-    if (chain.some((each) => given.has(each))) related.add(id);
-    if (given.has(id)) for (const each of chain) related.add(each);
+    if (chain.some((each) => startIds.has(each))) related.add(id);
+    if (startIds.has(id)) for (const each of chain) related.add(each);
   }
   return related;
 }

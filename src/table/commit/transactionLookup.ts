@@ -40,13 +40,13 @@ export async function findTransaction(
   const branches = [null, ...(await listBranches(table))].map((branch) => branchAt(table, branch));
   for (const branch of branches) {
     const planned = await findPlanned(branch, id);
-    const found = planned && (await findVersionOf(branch, id, planned, options));
-    if (found !== null) return found;
+    const version = planned && (await findVersionOf(branch, id, planned, options));
+    if (version !== null) return version;
   }
   if (!options.thorough) return null;
   for (const branch of branches) {
-    const found = await findVersionOf(branch, id, null, options);
-    if (found !== null) return found;
+    const version2 = await findVersionOf(branch, id, null, options);
+    if (version2 !== null) return version2;
   }
   return null;
 }

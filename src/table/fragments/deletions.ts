@@ -56,9 +56,9 @@ export async function readKeptDeletions(
   const path = await resolveDeletionFile(table, manifest, fragment);
   if (path === null) return null;
   const stat = await table.disk.stat(path);
-  const known = kept.peek(path);
-  if (known !== undefined && known.identity === stat?.identity && isResolved(known.offsets, fragment)) {
-    return known.offsets;
+  const cached = kept.peek(path);
+  if (cached !== undefined && cached.identity === stat?.identity && fitsFragment(cached.offsets, fragment)) {
+    return cached.offsets;
   }
   const offsets = await readFrom(table, fragment, path);
   if (stat !== null) {
@@ -68,7 +68,7 @@ export async function readKeptDeletions(
 }
 
 /** Returns true if cached rows fit a fragment. If they do not, reading the file reports the reason. */
-function isResolved(offsets: Uint32Array, fragment: DataFragment): boolean {
+function fitsFragment(offsets: Uint32Array, fragment: DataFragment): boolean {
   const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
   return isAnnounced(offsets, fragment) && behindLast <= fragment.physicalRows;
 }

@@ -52,8 +52,8 @@ function ownPath(
   named: object,
   resolve: () => string | Promise<string>,
 ): string | Promise<string> {
-  const known = ownPaths.get(named);
-  if (known?.root === root) return known.path;
+  const cached = ownPaths.get(named);
+  if (cached?.root === root) return cached.path;
   const path = resolve();
   if (typeof path === "string") ownPaths.set(named, { root, path });
   return path;

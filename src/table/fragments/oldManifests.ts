@@ -75,7 +75,7 @@ function dataFormatOf(manifest: Manifest): DataFormat {
   const { dataFormat, fragments } = manifest;
   if (dataFormat !== undefined && dataFormat.version !== LEGACY_VERSION) return dataFormat;
   const versions = fragments.flatMap(({ files }) => files.map(versionOf));
-  const oldest = versions.reduce((one, other) => (other < one ? other : one), versions[0]);
+  const oldest = versions.reduce((one, candidate) => (candidate < one ? candidate : one), versions[0]);
   const version = oldest ?? (dataFormat === undefined && hasV2Flag(manifest) ? "2.0" : LEGACY_VERSION);
   return DataFormat.create({ fileFormat: DATA_FILE_FORMAT, version });
 }

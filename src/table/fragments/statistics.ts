@@ -67,15 +67,15 @@ export function tableStatistics(manifest: Manifest, indices: readonly IndexMetad
 function fragmentStatistics(lengths: readonly number[]): FragmentStatistics {
   const sorted = Float64Array.from(lengths).sort();
   const count = sorted.length;
-  const at = (index: number): number => (count === 0 ? 0 : sorted[index]);
-  const quantile = (percent: number): number => at(Math.floor((percent * count) / 100));
+  const valueAt = (index: number): number => (count === 0 ? 0 : sorted[index]);
+  const quantile = (percent: number): number => valueAt(Math.floor((percent * count) / 100));
   const sum = sorted.reduce((total, length) => total + length, 0);
   return {
     numFragments: count,
     numSmallFragments: sorted.filter((length) => length < SMALL_FRAGMENT_ROWS).length,
     lengths: {
-      min: at(0),
-      max: at(count - 1),
+      min: valueAt(0),
+      max: valueAt(count - 1),
       mean: count === 0 ? 0 : Math.floor(sum / count),
       p25: quantile(25),
       p50: quantile(50),

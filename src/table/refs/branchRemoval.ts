@@ -62,7 +62,7 @@ export function deleteBranch(
     // A disk that ignores case may find the ref of another branch.
     const doomed = branches.includes(branch) ? await readBranch(table, branch) : null;
     if (doomed === null) throw noBranch(branch);
-    const others = branches.filter((other) => other !== branch);
+    const others = branches.filter((name) => name !== branch);
     await refuseReferenced(table, branch, doomed, others);
     const staying = await asSpelledBy(table, branch, others);
     const directories = directoriesOfBranch(table.mainRoot, branch, staying);
@@ -125,8 +125,8 @@ async function refuseReferenced(
 ): Promise<void> {
   const children: string[] = [];
   for (const name of others) {
-    const other = await readBranch(table, name);
-    if (other !== null && descendsFrom(other, doomed, branch)) children.push(name);
+    const otherBranch = await readBranch(table, name);
+    if (otherBranch !== null && descendsFrom(otherBranch, doomed, branch)) children.push(name);
   }
   if (children.length > 0) {
     throw new InvalidInputError(`branch ${branch} is referred to by branches ${formatNames(children)}`);
@@ -157,18 +157,19 @@ export async function asSpelledBy(
   others: readonly string[],
 ): Promise<string[]> {
   const spelled: string[] = [];
-  for (const other of others) {
+  for (const otherName of others) {
     const isApart =
-      !foldTogether(branch, other) || (await areApart(table.disk, branchTree(table.mainRoot), branch, other));
-    spelled.push(isApart ? other : spelledBy(branch, other));
+      !foldTogether(branch, otherName) ||
+      (await areApart(table.disk, branchTree(table.mainRoot), branch, otherName));
+    spelled.push(isApart ? otherName : spelledBy(branch, otherName));
   }
   return spelled;
 }
 
 /** Spells the leading parts of `otherBranch` that fold together with those of `branch` like the latter. */
-function spelledBy(branch: string, other: string): string {
+function spelledBy(branch: string, otherBranch: string): string {
   const parts = branch.split("/");
-  const otherParts = other.split("/");
+  const otherParts = otherBranch.split("/");
   const common = otherParts.findIndex(
     (part, index) => index >= parts.length || foldName(part) !== foldName(parts[index]),
   );
@@ -182,7 +183,8 @@ function spelledBy(branch: string, other: string): string {
  */
 export function directoriesOfBranch(mainRoot: string, branch: string, others: readonly string[]): string[] {
   if (others.includes(branch)) return [];
-  const isShared = (path: string) => others.some((other) => other === path || other.startsWith(`${path}/`));
+  const isShared = (path: string) =>
+    others.some((otherName) => otherName === path || otherName.startsWith(`${path}/`));
   if (!isShared(branch) && nestsCleanly(branch)) {
     const parts = branch.split("/");
     const paths = parts.map((_, index) => parts.slice(0, index + 1).join("/"));

@@ -162,9 +162,9 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
     if (isDeviceName(part)) refuse(`Windows takes ${part} for a device`);
     if (foldName(part) === "") refuse(`some file systems take ${JSON.stringify(part)} for no name at all`);
   }
-  const inTheWay = others.find((other) => other.startsWith(`${branch}/`) && !nestsCleanly(other));
+  const inTheWay = others.find((name) => name.startsWith(`${branch}/`) && !nestsCleanly(name));
   if (inTheWay !== undefined) refuse(`branch ${inTheWay} lies where its files would`);
-  const twin = others.find((other) => foldTogether(branch, other));
+  const twin = others.find((name) => foldTogether(branch, name));
   if (twin !== undefined) refuse(`some file systems would take directories of branch ${twin} for its own`);
 }
 
@@ -195,9 +195,9 @@ export async function refuseTwinDirectories(table: RefsAt, branch: string): Prom
  * Returns true if some file system treats the directory of one branch, or a parent of it, as one of the other
  * branch's.
  */
-export function foldTogether(branch: string, other: string): boolean {
+export function foldTogether(branch: string, otherBranch: string): boolean {
   const parts = branch.split("/");
-  const otherParts = other.split("/");
+  const otherParts = otherBranch.split("/");
   const first = parts.findIndex((part, index) => part !== otherParts[index]);
   return first >= 0 && first < otherParts.length && foldName(parts[first]) === foldName(otherParts[first]);
 }
@@ -208,7 +208,7 @@ export function foldTogether(branch: string, other: string): boolean {
  */
 export function ownParts(branch: string, others: readonly string[]): string[] {
   const below = others
-    .filter((other) => other.startsWith(`${branch}/`))
-    .map((other) => foldName(other.slice(branch.length + 1).split("/", 1)[0]));
+    .filter((name) => name.startsWith(`${branch}/`))
+    .map((name) => foldName(name.slice(branch.length + 1).split("/", 1)[0]));
   return TABLE_PARTS.filter((part) => !below.includes(foldName(part)));
 }

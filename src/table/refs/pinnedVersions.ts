@@ -30,9 +30,9 @@ export async function readPinnedVersions(table: TableAt): Promise<PinnedVersions
 }
 
 function note(names: Map<number, string[]>, version: number, name: string): void {
-  const known = names.get(version);
-  if (known === undefined) names.set(version, [name]);
-  else known.push(name);
+  const pinning = names.get(version);
+  if (pinning === undefined) names.set(version, [name]);
+  else pinning.push(name);
 }
 
 export const isPinned = ({ tags, branches }: PinnedVersions, version: number): boolean =>

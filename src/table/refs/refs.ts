@@ -199,13 +199,13 @@ export interface RefTarget {
 }
 
 /** An existing version, and the size of its manifest in bytes. */
-export interface FoundTarget {
+export interface OpenTarget {
   readonly entry: VersionEntry;
   readonly manifestSize: number;
 }
 
 /** @throws TableBranchNotFoundError, TableVersionNotFoundError */
-export async function requireTarget(table: TableAt, { branch, version }: RefTarget): Promise<FoundTarget> {
+export async function requireTarget(table: TableAt, { branch, version }: RefTarget): Promise<OpenTarget> {
   if (branch !== null && !(await branchExists(table, branch))) {
     throw new TableBranchNotFoundError(`there is no branch ${branch}`);
   }

@@ -167,7 +167,7 @@ class ContentCheck {
   /**
    * Data files of the previous version, by name and base; determined when the first new fragment is checked.
    */
-  #knownFiles: ReadonlySet<string> | null = null;
+  #previousFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
   constructor(table: TableAt, file: ManifestFile, before: VersionContent | null) {
@@ -181,9 +181,9 @@ class ContentCheck {
 
   branch(expected: string | null): void {
     const { branch } = this.#manifest;
-    const own = isMainBranch(branch) ? null : branch;
-    if (own === expected) return;
-    refuse(`is of branch ${quoted(own ?? "main")}, not of ${quoted(expected ?? "main")}`);
+    const branchName = isMainBranch(branch) ? null : branch;
+    if (branchName === expected) return;
+    refuse(`is of branch ${quoted(branchName ?? "main")}, not of ${quoted(expected ?? "main")}`);
   }
 
   flags(): void {
@@ -257,12 +257,12 @@ class ContentCheck {
   }
 
   async bases(allow: AllowFirst | undefined): Promise<void> {
-    const known = this.#before?.manifest.basePaths ?? [];
+    const previousBases = this.#before?.manifest.basePaths ?? [];
     for (const base of this.#manifest.basePaths) {
       const { id, path } = base;
       if (this.#baseIds.has(id)) refuse(`has two base paths ${id}`);
       this.#baseIds.add(id);
-      if (known.some((each) => isSameBase(each, base))) continue;
+      if (previousBases.some((each) => isSameBase(each, base))) continue;
       const mayBeUsed = this.#before === null && (await this.#table.environment.mayUseBase?.(path)) === true;
       if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
       await allow?.base(path);
@@ -298,7 +298,7 @@ class ContentCheck {
     if (isExternal) refuse(`keeps what is known of the rows of fragment ${id} in other files`);
     for (const file of files) {
       this.#checkColumns(file);
-      if (this.#isKnown(file)) continue;
+      if (this.#isPreviousFile(file)) continue;
       if (!isFileName(file.path) || !file.path.endsWith(".lance")) {
         refuse(`calls a data file ${quoted(file.path)}`);
       }
@@ -318,10 +318,12 @@ class ContentCheck {
     await this.#requireFile(path, deletionFile.baseId, `the deletion file of fragment ${id}`);
   }
 
-  #isKnown(file: DataFile): boolean {
+  #isPreviousFile(file: DataFile): boolean {
     const keyOf = ({ path, baseId }: DataFile) => `${baseId ?? ""}/${path}`;
-    this.#knownFiles ??= new Set(this.#before?.manifest.fragments.flatMap(({ files }) => files.map(keyOf)));
-    return this.#knownFiles.has(keyOf(file));
+    this.#previousFiles ??= new Set(
+      this.#before?.manifest.fragments.flatMap(({ files }) => files.map(keyOf)),
+    );
+    return this.#previousFiles.has(keyOf(file));
   }
 
   #checkColumns({ path, fields, columnIndices }: DataFile): void {

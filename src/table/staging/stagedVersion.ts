@@ -20,7 +20,7 @@ import { writeGap } from "../versions/versionGap.js";
 import { type VersionRecord, writeVersionRecord } from "../versions/versionRecord.js";
 import { findVersion, type VersionEntry, type VersionsAt } from "../versions/versions.js";
 import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
-import { findStaged, removeStaged } from "./stagedPlace.js";
+import { findStaged, removeStaged } from "./stagedLocation.js";
 
 /** Maximum numbers that may be skipped at once, so that no version exhausts the numbers. */
 const MAX_VERSION_STEP = 2 ** 32;
@@ -51,7 +51,7 @@ export interface StagedManifest {
 /**
  * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest
  * by at most 2^32; a table's first version may have any number below 2^32.
- * @param table the table or branch; stagedPlace.ts defines where the staged file may lie
+ * @param table the table or branch; stagedLocation.ts defines where the staged file may lie
  * @param anchor the table as it was opened
  * @throws TableReplacedError if another table lies in the directory now
  * @throws ConcurrentModificationError if the number is not above the latest
@@ -197,9 +197,9 @@ async function readStaged(table: VersionsAt, staged: StagedVersion): Promise<Sta
   const refuse = (reason: string, cause?: unknown): never => {
     throw new InvalidInputError(`manifestPath: ${staged.stagedPath} ${reason}`, { cause });
   };
-  const found = await findStaged(table, staged.stagedPath);
-  if (typeof found === "string") return refuse(found);
-  const { path } = found;
+  const stagedFile = await findStaged(table, staged.stagedPath);
+  if (typeof stagedFile === "string") return refuse(stagedFile);
+  const { path } = stagedFile;
   const read = await readManifestBytes(table.disk, path).catch((error: unknown) => {
     if (error instanceof CorruptFileError) return refuse("is no regular file", error);
     throw error;

@@ -47,9 +47,9 @@ export async function isSeenDirectory(
   disk: Disk,
   path: string,
   seen: SeenDirectory,
-  known?: FileStat,
+  recentStat?: FileStat,
 ): Promise<boolean> {
-  const stat = known ?? (await disk.stat(path));
+  const stat = recentStat ?? (await disk.stat(path));
   if (stat === null || stat.inode !== seen.directory.inode) return false;
   if (isSameDirectory(stat, seen.directory)) return true;
   const file = seen.file && (await disk.stat(join(path, seen.file.path)));

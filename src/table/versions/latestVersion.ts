@@ -16,7 +16,7 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
-import { isRecovered, isUnchanged } from "../../io/disk/unchangedDirectories.js";
+import { isUnchanged, showsNextChange } from "../../io/disk/unchangedDirectories.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { hintPath, manifestPath, versionsDirectory } from "./paths.js";
 import { readGapFile, type VersionGap } from "./versionGap.js";
@@ -54,20 +54,20 @@ export async function findLatestVersion(table: VersionsAt): Promise<LatestVersio
 
 /** Like {@link findLatestVersion}, with the stat of the directory of versions. */
 async function findLatestIn(table: VersionsAt, directoryStat: FileStat): Promise<LatestVersion | null> {
-  const found = (await findByHint(table, directoryStat)) ?? (await listVersions(table)).at(-1);
-  return found === undefined ? null : { ...found, directory: directoryStat };
+  const latest = (await findByHint(table, directoryStat)) ?? (await listVersions(table)).at(-1);
+  return latest === undefined ? null : { ...latest, directory: directoryStat };
 }
 
 /** Maximum number of tables whose latest version is remembered. */
-const MAX_KNOWN = 16_384;
+const MAX_REMEMBERED = 16_384;
 
 /** Latest version of a table, from a search or a commit of this namespace. */
-interface KnownLatest {
+interface RememberedLatest {
   readonly entry: VersionEntry;
   /** Stat of the directory of versions before the search; null for a committed version. */
   readonly directoryStat: FileStat | null;
   /** True if the next change of the directory will change its times. */
-  readonly isRecovered: boolean;
+  readonly showsNextChange: boolean;
   /** Change time of the manifest when it got its name, which also changed the directory; null if unknown. */
   readonly changedNs: bigint | null;
   /** Path of the next version. */
@@ -84,7 +84,7 @@ interface KnownLatest {
 export class LatestVersions {
   readonly #disk: Disk;
   /** By the path of the directory. */
-  readonly #known = new LruCache<KnownLatest>(MAX_KNOWN);
+  readonly #remembered = new LruCache<RememberedLatest>(MAX_REMEMBERED);
 
   constructor(disk: Disk) {
     this.#disk = disk;
@@ -103,12 +103,13 @@ export class LatestVersions {
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
-    const known = this.#known.peek(directory);
-    if (known !== undefined && directoryStat !== null) {
-      if (isUntouched(known, directoryStat)) return { ...known.entry, directory: directoryStat };
-      if (isHint(known, directoryStat) && !isRecovered(directoryStat, ageClockMs())) {
-        const manifestStat = await this.#disk.stat(known.entry.path);
-        if (manifestStat?.kind === "file") return { ...known.entry, directory: directoryStat, manifestStat };
+    const remembered = this.#remembered.peek(directory);
+    if (remembered !== undefined && directoryStat !== null) {
+      if (isUntouched(remembered, directoryStat)) return { ...remembered.entry, directory: directoryStat };
+      if (isHint(remembered, directoryStat) && !showsNextChange(directoryStat, ageClockMs())) {
+        const manifestStat = await this.#disk.stat(remembered.entry.path);
+        if (manifestStat?.kind === "file")
+          return { ...remembered.entry, directory: directoryStat, manifestStat };
       }
     }
     return this.#findIn(tableRoot, directory, directoryStat);
@@ -126,13 +127,18 @@ export class LatestVersions {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     if (directoryStat === null) return null;
-    const known = this.#known.peek(directory);
-    const isSame = known !== undefined && isUntouched(known, directoryStat);
-    if (known !== undefined && known.entry.version >= least && (isSame || isHint(known, directoryStat))) {
-      const { entry, nextPath } = known;
+    const remembered = this.#remembered.peek(directory);
+    const isSame = remembered !== undefined && isUntouched(remembered, directoryStat);
+    if (
+      remembered !== undefined &&
+      remembered.entry.version >= least &&
+      (isSame || isHint(remembered, directoryStat))
+    ) {
+      const { entry, nextPath } = remembered;
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const isAhead = gap === null || (gap !== "garbage" && entry.version >= gap.to);
-      const isLast = isAhead && ((isSame && known.isRecovered) || (await this.#disk.stat(nextPath)) === null);
+      const isLast =
+        isAhead && ((isSame && remembered.showsNextChange) || (await this.#disk.stat(nextPath)) === null);
       if (isLast) return { ...entry, directory: directoryStat };
     }
     return findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
@@ -151,27 +157,30 @@ export class LatestVersions {
     directory: string,
     directoryStat: FileStat | null,
   ): Promise<LatestVersion | null> {
-    const known = this.#known.peek(directory);
+    const remembered = this.#remembered.peek(directory);
     if (directoryStat === null) {
-      this.#known.delete(directory);
+      this.#remembered.delete(directory);
       return null;
     }
-    const isRecoveredNow = isRecovered(directoryStat, ageClockMs());
-    const isSame = known !== undefined && isUntouched(known, directoryStat);
-    if (isSame && known.isRecovered) {
-      const hasNext = (await this.#disk.stat(known.nextPath)) !== null;
-      if (!hasNext) return { ...known.entry, directory: directoryStat };
-    } else if (known !== undefined && ((isSame && !isRecoveredNow) || isHint(known, directoryStat))) {
+    const showsNextChangeNow = showsNextChange(directoryStat, ageClockMs());
+    const isSame = remembered !== undefined && isUntouched(remembered, directoryStat);
+    if (isSame && remembered.showsNextChange) {
+      const hasNext = (await this.#disk.stat(remembered.nextPath)) !== null;
+      if (!hasNext) return { ...remembered.entry, directory: directoryStat };
+    } else if (
+      remembered !== undefined &&
+      ((isSame && !showsNextChangeNow) || isHint(remembered, directoryStat))
+    ) {
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
-      const proven = await this.#proveKnown(tableRoot, known, gap);
+      const proven = await this.#proveRemembered(tableRoot, remembered, gap);
       if (proven !== null) {
-        this.#remember(tableRoot, proven, directoryStat, isRecoveredNow);
+        this.#remember(tableRoot, proven, directoryStat, showsNextChangeNow);
         return { ...proven, directory: directoryStat };
       }
     }
     const entry = await findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
-    if (entry === null) this.#known.delete(directory);
-    else this.#remember(tableRoot, entry, directoryStat, isRecoveredNow);
+    if (entry === null) this.#remembered.delete(directory);
+    else this.#remember(tableRoot, entry, directoryStat, showsNextChangeNow);
     return entry;
   }
 
@@ -179,9 +188,9 @@ export class LatestVersions {
    * Returns the remembered version if it exists, has no successor, and is not below a gap. Does not look for
    * manifests of the other scheme, which could only have come since this version was found or committed.
    */
-  async #proveKnown(
+  async #proveRemembered(
     tableRoot: string,
-    { entry, nextPath }: KnownLatest,
+    { entry, nextPath }: RememberedLatest,
     gap: VersionGap | null | "garbage",
   ): Promise<Omit<LatestVersion, "directory"> | null> {
     if (gap !== null) return proveLatest({ disk: this.#disk, root: tableRoot }, entry.version, gap);
@@ -193,16 +202,16 @@ export class LatestVersions {
     tableRoot: string,
     { version, scheme, path, manifestStat }: Omit<LatestVersion, "directory">,
     directoryStat: FileStat | null,
-    isRecovered: boolean,
+    showsNextChange: boolean,
   ): void {
-    const known = {
+    const remembered = {
       entry: { version, scheme, path },
       directoryStat,
-      isRecovered,
+      showsNextChange,
       changedNs: manifestStat?.changedNs ?? null,
       nextPath: manifestPath(tableRoot, version + 1, scheme),
     };
-    this.#known.set(versionsDirectory(tableRoot), known, 1);
+    this.#remembered.set(versionsDirectory(tableRoot), remembered, 1);
   }
 }
 
@@ -210,14 +219,14 @@ export class LatestVersions {
  * Returns true if the directory of versions has not changed since a version was found, as far as its times
  * tell.
  */
-const isUntouched = ({ directoryStat }: KnownLatest, now: FileStat): boolean =>
+const isUntouched = ({ directoryStat }: RememberedLatest, now: FileStat): boolean =>
   directoryStat !== null && isUnchanged(directoryStat, now);
 
 /**
  * Returns true if a version can serve as a hint: the directory has not changed since the version got its
  * name.
  */
-const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
+const isHint = ({ changedNs }: RememberedLatest, now: FileStat): boolean =>
   changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 
 /** Finds the latest version by the hint; null if the hint proves nothing. */

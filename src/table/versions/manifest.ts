@@ -105,7 +105,7 @@ export class ManifestFile implements SeenFiles {
    * Forgets the recorded looks: another file replaced the manifest, with the same content, and may name other
    * files.
    */
-  foundAnew(): void {
+  forgetSeen(): void {
     this.#seen = new WeakMap();
   }
 
@@ -115,8 +115,8 @@ export class ManifestFile implements SeenFiles {
   }
 
   /** Returns true if both files have the same bytes, and so are one version of one table. */
-  isCopyOf(other: ManifestFile): boolean {
-    return this === other || isSameContent(this.#content, other.#content);
+  isCopyOf(otherFile: ManifestFile): boolean {
+    return this === otherFile || isSameContent(this.#content, otherFile.#content);
   }
 
   /** Returns true if the file consists of these bytes. */
@@ -252,15 +252,15 @@ export interface EncodedManifestFile {
 export function encodeManifestFile(content: ManifestFileContent): EncodedManifestFile {
   const front: Uint8Array[] = [];
   let position = 0;
-  const place = (bytes: Uint8Array | null): number | undefined => {
+  const reserve = (bytes: Uint8Array | null): number | undefined => {
     if (bytes === null) return undefined;
     const start = position;
     front.push(lengthPrefix(bytes.length), bytes);
     position += PREFIX_BYTES + bytes.length;
     return start;
   };
-  const indexSection = place(content.indexSectionBytes);
-  const transactionSection = place(content.transactionBytes);
+  const indexSection = reserve(content.indexSectionBytes);
+  const transactionSection = reserve(content.transactionBytes);
   const manifest: Manifest = {
     ...content.manifest,
     ...{ indexSection, transactionSection, transactionSection14: undefined },

@@ -108,9 +108,9 @@ export class ManifestCache {
   async #readNow(disk: Disk, path: string): Promise<CachedManifest | null> {
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
-    const known = this.#files.peek(path)?.file;
-    const file = known?.hasContent(read.bytes) ? known : await this.#decode(disk, path, read.bytes);
-    file.foundAnew();
+    const cached = this.#files.peek(path)?.file;
+    const file = cached?.hasContent(read.bytes) ? cached : await this.#decode(disk, path, read.bytes);
+    file.forgetSeen();
     this.#set(path, read.identity, file);
     return { identity: read.identity, file };
   }

@@ -72,16 +72,16 @@ export class ManifestImage {
   }
 
   /**
-   * Yields the indexes of the fragments that `other` lacks; of all fragments without `other`. May yield some
+   * Yields the indexes of the fragments that `otherImage` lacks; of all fragments without it. May yield some
    * that it has: between the common beginning and the common end, a fragment is compared only with nearby
    * ones.
    */
-  *unsharedWith(other: ManifestImage | null): Generator<number, void, undefined> {
+  *unsharedWith(otherImage: ManifestImage | null): Generator<number, void, undefined> {
     const mine = this.#fragments;
-    const [start, end] = other === null ? [0, mine.count] : this.#differenceFrom(other);
+    const [start, end] = otherImage === null ? [0, mine.count] : this.#differenceFrom(otherImage);
     let next = start;
     for (let index = start; index < end; index++) {
-      const twin = other === null ? -1 : this.#twinOf(index, other, next);
+      const twin = otherImage === null ? -1 : this.#twinOf(index, otherImage, next);
       if (twin < 0) yield index;
       else next = twin;
       next++;
@@ -89,11 +89,11 @@ export class ManifestImage {
   }
 
   /** Returns the index of the same fragment in another manifest, from `from` on; -1 if it is not nearby. */
-  #twinOf(index: number, other: ManifestImage, from: number): number {
+  #twinOf(index: number, otherImage: ManifestImage, from: number): number {
     const bytes = this.#encodedFragment(index);
-    const last = Math.min(from + LOOK_AHEAD, other.#fragments.count);
+    const last = Math.min(from + LOOK_AHEAD, otherImage.#fragments.count);
     for (let candidate = from; candidate < last; candidate++) {
-      if (isSameBytes(bytes, other.#encodedFragment(candidate))) return candidate;
+      if (isSameBytes(bytes, otherImage.#encodedFragment(candidate))) return candidate;
     }
     return -1;
   }
@@ -102,13 +102,13 @@ export class ManifestImage {
    * Returns the range of fragments between the common beginning and the common end.
    * @returns index of the first of them, and one past the last
    */
-  #differenceFrom(other: ManifestImage): readonly [start: number, end: number] {
+  #differenceFrom(otherImage: ManifestImage): readonly [start: number, end: number] {
     const mine = this.#fragments;
-    const others = other.#fragments;
+    const others = otherImage.#fragments;
     if (mine.count === 0 || others.count === 0) return [0, mine.count];
     const last = mine.count - 1;
     const bytes = this.#fragmentBytes();
-    const otherBytes = other.#fragmentBytes();
+    const otherBytes = otherImage.#fragmentBytes();
     const prefixEnd = mine.tagAt(0) + sharedPrefix(bytes, otherBytes);
     const start = firstIndex(0, mine.count, (index) => mine.endAt(index) > prefixEnd);
     const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);

@@ -39,8 +39,8 @@ export const readManifestAnew = async (
 
 function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
   if (file !== null && file.head.version !== entry.version) {
-    const found = file.head.version;
-    throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
+    const storedVersion = file.head.version;
+    throw new CorruptFileError(entry.path, 0, `it holds version ${storedVersion}, not ${entry.version}`);
   }
   return file;
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column, FixedColumn, VariableColumn } from "../../../src/arrow/columns/column.js";
 import { parseType } from "../../../src/arrow/types/type.js";
-import { newLocation, rootTableAt } from "../../../src/catalog/places/locations.js";
+import { newLocation, rootTableAt } from "../../../src/catalog/locations/locations.js";
 import { Catalog, type CatalogRow, compareNames } from "../../../src/catalog/rows/catalogRows.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { assignFieldIds } from "../../../src/schema/schema.js";

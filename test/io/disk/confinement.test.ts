@@ -8,11 +8,11 @@ import { link, mkdir, readdir, readFile, rename, symlink, writeFile } from "node
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PermissionDeniedError } from "../../../src/errors.js";
+import { HostDirectories } from "../../../src/io/disk/admittedDirectories.js";
 import { lockCalls, shortCalls } from "../../../src/io/disk/callRoute.js";
 import { type Confinement, confinedTo, confirmDirectory } from "../../../src/io/disk/confinement.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { Places } from "../../../src/io/disk/places.js";
 import { releaseKeptLocks } from "../../../src/io/lock/keptLocks.js";
 import { withLock } from "../../../src/io/lock/lock.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
@@ -104,7 +104,7 @@ describe.each([
   ["on the pool", true],
 ])("%s", (_, isPooled) => {
   describe.each(["descriptors", "looks"] as const)("by %s", (means) => {
-    const confinement = () => confinedTo(new Places(root), means === "looks" ? "looks" : undefined);
+    const confinement = () => confinedTo(new HostDirectories(root), means === "looks" ? "looks" : undefined);
 
     test.each(STEPS)("%s in a directory that is a link out of the root is denied", async (_name, step) => {
       const disk = diskOf(confinement());
@@ -183,7 +183,7 @@ describe.each([
       pool(isPooled);
       const disk = diskOf(
         confinedTo(
-          new Places(path.join(alias, "new", "root"), [outside]),
+          new HostDirectories(path.join(alias, "new", "root"), [outside]),
           means === "looks" ? "looks" : undefined,
         ),
       );
@@ -278,7 +278,7 @@ describe.each([
   });
 
   test.each(STEPS)("%s is made in the directory that was looked at, by descriptors", async (_name, step) => {
-    const hooked = hookedConfinement(confinedTo(new Places(root)), { between: () => swap() });
+    const hooked = hookedConfinement(confinedTo(new HostDirectories(root)), { between: () => swap() });
     pool(isPooled);
     // Steps after the first find the link.
     await step(diskOf(hooked)).catch((error) => expect(error).toBeInstanceOf(PermissionDeniedError));
@@ -288,7 +288,7 @@ describe.each([
   test("what was opened elsewhere is not read, and what was made is not written, by looks", async () => {
     const swapping = () => {
       let isDue = true;
-      return hookedConfinement(confinedTo(new Places(root), "looks"), {
+      return hookedConfinement(confinedTo(new HostDirectories(root), "looks"), {
         between: () => {
           if (isDue) swap();
           isDue = false;

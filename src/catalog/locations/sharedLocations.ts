@@ -29,13 +29,15 @@ export async function isNamed(
   location: string,
   rows: readonly CatalogRow[],
 ): Promise<boolean> {
-  for (const other of overlapping(location, rows)) {
-    if (!(await areApart(disk, root, location, other))) return true;
+  for (const otherLocation of overlapping(location, rows)) {
+    if (!(await areApart(disk, root, location, otherLocation))) return true;
   }
   return false;
 }
 
 const overlapping = (location: string, rows: readonly CatalogRow[]): string[] =>
-  rows.flatMap(({ objectType, location: other }) =>
-    objectType === "table" && other !== null && mayOverlap(location, other) ? [other] : [],
+  rows.flatMap(({ objectType, location: otherLocation }) =>
+    objectType === "table" && otherLocation !== null && mayOverlap(location, otherLocation)
+      ? [otherLocation]
+      : [],
   );

@@ -47,10 +47,10 @@ export async function findTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   wanted: WantedVersion = "latest",
-  known?: Catalog,
+  recentCatalog?: Catalog,
 ): Promise<TableEntry | null> {
   if (id.length === 1) return findRootTable(environment, id, wanted);
-  const catalog = known ?? (await readCatalog(environment));
+  const catalog = recentCatalog ?? (await readCatalog(environment));
   const row = tableRow(catalog, id);
   if (row !== null) return findAt(environment, locationOf(environment, id, row), row, wanted);
   checkObjectName(id[id.length - 1]);
@@ -77,15 +77,16 @@ export async function requireTable(
  * Checks that an entry's directory still belongs to a table, possibly under another id.
  * @throws TableNotFoundError
  */
-export async function requireKnown(environment: CatalogEnvironment, entry: TableEntry): Promise<void> {
+export async function requireStillTable(environment: CatalogEnvironment, entry: TableEntry): Promise<void> {
   const { id, location, directory } = entry;
-  const isKnown =
+  const isStillTable =
     id.length === 1
       ? !(await isDeregistered(environment.disk, directory))
       : (await readCatalog(environment)).rows.some(
           (row) => row.objectType === "table" && row.location === location,
         );
-  if (!isKnown) throw new TableNotFoundError(`table ${formatIdentifier(id)} was dropped by another writer`);
+  if (!isStillTable)
+    throw new TableNotFoundError(`table ${formatIdentifier(id)} was dropped by another writer`);
 }
 
 async function findRootTable(
@@ -94,7 +95,7 @@ async function findRootTable(
   wanted: WantedVersion,
 ): Promise<TableEntry | null> {
   const { disk } = environment;
-  const location = rootPlace(environment, id);
+  const location = rootTableLocation(environment, id);
   const [latest, hidden] = await Promise.all([
     findWanted(environment, location.directory, wanted),
     isDeregistered(disk, location.directory),
@@ -148,7 +149,7 @@ export function locationOf(
   return { id, location: row.location ?? "", directory };
 }
 
-export function rootPlace(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
+export function rootTableLocation(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
   const [name] = id;
   checkRootTableName(name);
   const location = rootLocation(name);
@@ -180,8 +181,8 @@ const isDirectory = async ({ disk }: CatalogEnvironment, path: string): Promise<
  */
 export async function readTableProperties(
   environment: CatalogEnvironment,
-  { id, location, row: known }: TableEntry,
+  { id, location, row: entryRow }: TableEntry,
 ): Promise<Record<string, string>> {
-  const row = known ?? tableRow(await readCatalog(environment), id);
+  const row = entryRow ?? tableRow(await readCatalog(environment), id);
   return row === null || row.location !== location ? {} : decodeProperties(row);
 }

@@ -20,7 +20,7 @@ import { InvalidInputError } from "../../../src/errors.js";
 import { Manifest } from "../../../src/format/table.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { whyNotStaged } from "../../../src/table/staging/stagedPlace.js";
+import { whyNotStaged } from "../../../src/table/staging/stagedLocation.js";
 import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import { manifestName, manifestPath } from "../../../src/table/versions/paths.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";

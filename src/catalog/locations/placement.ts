@@ -19,13 +19,13 @@ import { objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
 import { removeDropped } from "./droppedRecords.js";
 import { checkNewRootTableName, newLocation, rootTableAt } from "./locations.js";
 import { isDeregistered, isDropped, isReserved } from "./markers.js";
-import { clearPlace } from "./orphans.js";
+import { clearLocation } from "./orphans.js";
 import { sweepDropped } from "./removal.js";
-import { isInUse } from "./sharedPlaces.js";
-import { locationOf, refuseOtherObject, rootPlace, type TableLocation, tableRow } from "./tables.js";
+import { isInUse } from "./sharedLocations.js";
+import { locationOf, refuseOtherObject, rootTableLocation, type TableLocation, tableRow } from "./tables.js";
 
 /** A location for a new table. */
-export interface PlannedPlace extends TableLocation {
+export interface PlannedLocation extends TableLocation {
   /** True if the location was generated just now, so that nobody else knows it. */
   readonly unshared: boolean;
 }
@@ -39,30 +39,30 @@ export interface PlannedPlace extends TableLocation {
  * @throws TableAlreadyExistsError if another object has the id, or a deregistered table or a file has the
  *   location
  */
-export async function planPlace(
+export async function planLocation(
   environment: CatalogEnvironment,
   id: readonly string[],
   moved?: TableLocation,
-  known?: Catalog,
-): Promise<PlannedPlace> {
+  recentCatalog?: Catalog,
+): Promise<PlannedLocation> {
   const isRoot = id.length === 1;
   if (isRoot) checkNewRootTableName(id[0]);
   else checkObjectName(id[id.length - 1]);
-  const catalog = known ?? (await readCatalog(environment));
+  const catalog = recentCatalog ?? (await readCatalog(environment));
   requireNamespace(catalog, parentOf(id));
   refuseOtherObject(catalog, id);
   if (isRoot) {
-    const tableLocation = rootPlace(environment, id);
+    const tableLocation = rootTableLocation(environment, id);
     if (await freeOfNeighbours(environment, catalog, tableLocation, moved))
-      await refuseKeptPlace(environment, tableLocation);
+      await refuseUsedLocation(environment, tableLocation);
     return { ...tableLocation, unshared: false };
   }
   // A row that a crash or a running creation left in the catalog keeps its location.
   const row = tableRow(catalog, id);
   if (row !== null) {
-    const place = locationOf(environment, id, row);
+    const rowLocation = locationOf(environment, id, row);
     const others = catalog.rows.filter((each) => each !== row);
-    if (!isInUse(place.location, others)) return { ...place, unshared: false };
+    if (!isInUse(rowLocation.location, others)) return { ...rowLocation, unshared: false };
   }
   const location = newLocation(objectIdOf(id));
   return { id, location, directory: join(environment.root, location), unshared: true };
@@ -73,7 +73,7 @@ export async function planPlace(
  * hidden, or an entry that is not a directory. Removes the orphans of a dropped table.
  * @throws TableAlreadyExistsError; ServiceUnavailableError if a dropped table cannot be removed yet
  */
-async function refuseKeptPlace(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
+async function refuseUsedLocation(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
   const { disk } = environment;
   const stat = await disk.stat(location.directory);
   if (stat === null) return;
@@ -116,7 +116,10 @@ const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlr
  * @throws InvalidInputError if the disk treats another entry as the same, TableAlreadyExistsError if it is a
  *   file
  */
-export async function claimPlace(environment: CatalogEnvironment, location: TableLocation): Promise<boolean> {
+export async function claimLocation(
+  environment: CatalogEnvironment,
+  location: TableLocation,
+): Promise<boolean> {
   try {
     if (await environment.disk.makeDirectory(location.directory)) {
       environment.rootNames.made(location.location);
@@ -143,10 +146,10 @@ export async function refuseNeighbours(
   location: TableLocation,
 ): Promise<void> {
   const { isThere, others } = await environment.rootNames.neighbours(location.location, catalog, true);
-  for (const other of others) {
-    const holder = await holderOf(environment, catalog, other);
+  for (const neighbour of others) {
+    const holder = await holderOf(environment, catalog, neighbour);
     // If the spelling differs, the existing directory is the other entry.
-    if (holder !== null || !isThere) throw foldsTogether(location, holder ?? other.name);
+    if (holder !== null || !isThere) throw foldsTogether(location, holder ?? neighbour.name);
   }
 }
 
@@ -161,9 +164,9 @@ export async function refuseHolders(
   moved: TableLocation,
 ): Promise<void> {
   const { others } = await environment.rootNames.neighbours(location.location, catalog, false);
-  for (const other of others) {
-    if (other.name === moved.location) continue;
-    const holder = await holderOf(environment, catalog, other);
+  for (const neighbour of others) {
+    if (neighbour.name === moved.location) continue;
+    const holder = await holderOf(environment, catalog, neighbour);
     if (holder !== null) throw foldsTogether(location, holder);
   }
 }
@@ -179,13 +182,13 @@ async function freeOfNeighbours(
   moved: TableLocation | undefined,
 ): Promise<boolean> {
   const { isThere, others } = await environment.rootNames.neighbours(location.location, catalog, false);
-  for (const other of others) {
-    if (other.name === moved?.location) continue;
-    const holder = await holderOf(environment, catalog, other);
+  for (const neighbour of others) {
+    if (neighbour.name === moved?.location) continue;
+    const holder = await holderOf(environment, catalog, neighbour);
     const isInTheWay =
       holder !== null || (!isThere && (await environment.disk.stat(location.directory)) !== null);
-    if (isInTheWay && !(await clearDead(environment, other)))
-      throw foldsTogether(location, holder ?? other.name);
+    if (isInTheWay && !(await clearDead(environment, neighbour)))
+      throw foldsTogether(location, holder ?? neighbour.name);
   }
   return isThere || others.length > 0;
 }
@@ -198,9 +201,9 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   const tableName = rootTableAt(name);
   if (tableName === null) return false;
   try {
-    const location = rootPlace(environment, [tableName]);
+    const location = rootTableLocation(environment, [tableName]);
     if (await isDropped(environment.disk, location.directory)) await freeDropped(environment, location);
-    await clearPlace(environment, location);
+    await clearLocation(environment, location);
     return true;
   } catch (error) {
     if (error instanceof TableAlreadyExistsError) return false;
@@ -228,7 +231,7 @@ async function holderOf(
   return isClaimed ? `table ${tableName}, which is being made` : null;
 }
 
-const foldsTogether = ({ id }: TableLocation, other: string): InvalidInputError =>
+const foldsTogether = ({ id }: TableLocation, otherTable: string): InvalidInputError =>
   new InvalidInputError(
-    `table ${formatIdentifier(id)}: some file systems would take its directory for that of ${other}`,
+    `table ${formatIdentifier(id)}: some file systems would take its directory for that of ${otherTable}`,
   );

@@ -12,7 +12,7 @@ import { PermissionDeniedError } from "../../errors.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 
 /** Directories where the engine may work. */
-export interface AdmittedPlaces {
+export interface AdmittedDirectories {
   /** Returns the host's directory that contains a path, by its text; null if none does. */
   homeOf(entryPath: string): string | null;
   /**
@@ -23,21 +23,21 @@ export interface AdmittedPlaces {
   /** Like {@link admits}, synchronously. */
   admitsNow(realPath: string): boolean;
   /** Returns true if the text of a path lies below the root, or on the way there. */
-  isOwn(entryPath: string): boolean;
+  isOnRootPath(entryPath: string): boolean;
   /** Returns true if the text of a path is the root, or on the way there. */
-  isOnTheWay(entryPath: string): boolean;
+  isRootOrAbove(entryPath: string): boolean;
 }
 
 /** Admits everything. */
-export const ANYWHERE: AdmittedPlaces = {
+export const ANYWHERE: AdmittedDirectories = {
   homeOf: (entryPath) => path.parse(entryPath).root,
   admits: async () => true,
   admitsNow: () => true,
-  isOwn: () => true,
-  isOnTheWay: () => false,
+  isOnRootPath: () => true,
+  isRootOrAbove: () => false,
 };
 
-export class Places implements AdmittedPlaces {
+export class HostDirectories implements AdmittedDirectories {
   readonly #root: string;
   readonly #bases: readonly string[];
   /** Paths without links of the root and the bases that existed at the last check. */
@@ -70,11 +70,11 @@ export class Places implements AdmittedPlaces {
     return this.#isInHome(realPath);
   }
 
-  isOwn(entryPath: string): boolean {
-    return isBelow(entryPath, this.#root) || this.isOnTheWay(entryPath);
+  isOnRootPath(entryPath: string): boolean {
+    return isBelow(entryPath, this.#root) || this.isRootOrAbove(entryPath);
   }
 
-  isOnTheWay(entryPath: string): boolean {
+  isRootOrAbove(entryPath: string): boolean {
     return isBelow(this.#root, entryPath);
   }
 

@@ -32,7 +32,7 @@ const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
  * as long as a lock takes to go stale counts as dead. If it continues, it finds its files gone, and fails.
  * @throws TableAlreadyExistsError if something else lies there, or something that may still become a table
  */
-export async function clearPlace(
+export async function clearLocation(
   environment: CatalogEnvironment,
   location: TableLocation,
   signal?: AbortSignal,

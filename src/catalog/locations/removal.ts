@@ -150,8 +150,8 @@ export async function sweepDropped(environment: RemovalEnvironment): Promise<voi
 async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
   const stat = await disk.stat(directory).catch(() => null);
   if (stat === null) return false;
-  const own = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
-  if (signature !== undefined && !own.includes(signature)) return false;
+  const signatures = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
+  if (signature !== undefined && !signatures.includes(signature)) return false;
   // Renaming sets the directory's change time.
   return ageOfChangeMs(stat.changedNs) > ABANDONED_MS;
 }

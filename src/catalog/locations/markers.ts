@@ -99,19 +99,19 @@ export async function reserveAs(disk: Disk, directory: string, mark: string): Pr
 /** Reservations of a directory, from the view of one declaration. */
 export interface Reservations {
   /** Paths of its own markers. */
-  readonly own: readonly string[];
+  readonly ownPaths: readonly string[];
   /** True if other declarations have markers. */
   readonly hasOthers: boolean;
 }
 
 export async function readReservations(disk: Disk, directory: string, mark: string): Promise<Reservations> {
-  const own: string[] = [];
+  const ownPaths: string[] = [];
   let hasOthers = false;
   for (const path of RESERVED_MARKERS.map((name) => join(directory, name))) {
-    if (await isMarkedAs(disk, path, mark)) own.push(path);
+    if (await isMarkedAs(disk, path, mark)) ownPaths.push(path);
     else if ((await disk.stat(path)) !== null) hasOthers = true;
   }
-  return { own, hasOthers };
+  return { ownPaths, hasOthers };
 }
 
 const contentOf = (mark: string): Uint8Array => new TextEncoder().encode(`reserved ${mark}`);

@@ -56,7 +56,7 @@ export async function formerIdsOf(
   const segments = location.split("/");
   for (const [index, name] of segments.entries()) {
     const directory = join(root, ...segments.slice(0, index + 1));
-    const id = (await readNote(disk, directory)) ?? idInPlace(name);
+    const id = (await readNote(disk, directory)) ?? idInLocation(name);
     if (id !== null) ids.push(id);
   }
   return ids;
@@ -88,7 +88,7 @@ const isId = (value: unknown): value is readonly string[] =>
  * Returns the id that a location was made from; the root if the location does not show all of it, null if it
  * was not made from one.
  */
-function idInPlace(name: string): readonly string[] | null {
+function idInLocation(name: string): readonly string[] | null {
   const shown = idShownIn(name);
   if (shown === undefined) return null;
   const id = shown === null ? ROOT : pathOf(shown);

@@ -59,9 +59,9 @@ export function isInRootTable(location: string): boolean {
 }
 
 /** Returns true if some file system treats two locations as equal or nested. */
-export function mayOverlap(location: string, other: string): boolean {
-  if (differEarly(location, other)) return false;
-  const [a, b] = [foldPath(location), foldPath(other)];
+export function mayOverlap(location: string, otherLocation: string): boolean {
+  if (differEarly(location, otherLocation)) return false;
+  const [a, b] = [foldPath(location), foldPath(otherLocation)];
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 

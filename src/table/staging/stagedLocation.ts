@@ -51,7 +51,7 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
     const path = await table.disk.realPath(candidate);
     if (path === null || !path.startsWith(realRoot + sep)) continue;
     const names = path.slice(realRoot.length + 1).split(sep);
-    const reason = whyNotStaged(names) ?? (await whyAnothers(table.disk, realRoot, names));
+    const reason = whyNotStaged(names) ?? (await whyOfAnotherBranch(table.disk, realRoot, names));
     if (reason !== null) return reason;
     return (await table.disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
   }
@@ -75,7 +75,11 @@ export function whyNotStaged(names: readonly string[]): string | null {
 }
 
 /** Returns the reason if the file is another branch's, whose directory may lie in this one's; else null. */
-async function whyAnothers(disk: Disk, realRoot: string, names: readonly string[]): Promise<string | null> {
+async function whyOfAnotherBranch(
+  disk: Disk,
+  realRoot: string,
+  names: readonly string[],
+): Promise<string | null> {
   for (let depth = 1; depth < names.length; depth++) {
     if (names[depth - 1] === VERSIONS) continue;
     const directory = join(realRoot, ...names.slice(0, depth));
@@ -112,8 +116,8 @@ export async function removeStaged(
   { path, identity }: StagedFile & { readonly identity: string },
 ): Promise<void> {
   try {
-    const found = await findStaged(table, path);
-    if (typeof found === "string" || found.path !== path) return;
+    const staged = await findStaged(table, path);
+    if (typeof staged === "string" || staged.path !== path) return;
     if ((await table.disk.stat(path))?.identity === identity) await table.disk.remove(path);
   } catch {
     // A cleanup removes the file later.
