@@ -88,7 +88,7 @@ export async function attachTable(
       const others = catalog.rows.filter((each) => each !== present);
       // A link, or a short name of Windows, may lead to another table's location.
       if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
-        throw new InvalidInputError(`location: ${location} is the place of another table`);
+        throw new InvalidInputError(`location: ${location} is the location of another table`);
       }
       if (!isRoot && !(await isTable(tableLocation.directory))) throw noTable(tableLocation);
       await allowFormer();

@@ -71,7 +71,7 @@ const taken = (id: readonly string[]): TableAlreadyExistsError =>
 
 const immovable = (id: readonly string[], cause: unknown): UnsupportedError =>
   new UnsupportedError(
-    `table ${formatIdentifier(id)} cannot be renamed: its directory would have to move, which the file system refuses (EXDEV), as overlayfs does for directories of an image`,
+    `table ${formatIdentifier(id)} cannot be renamed: the file system refuses to move its directory (EXDEV), as overlayfs does for directories of an image`,
     { cause },
   );
 
@@ -110,7 +110,7 @@ async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: T
   );
   if (branches.length === 0) return;
   throw new UnsupportedError(
-    `table ${formatIdentifier(id)} has branches: they would lose the table, whose directory has to move`,
+    `table ${formatIdentifier(id)} cannot be renamed: its directory would move, and its branches would lose the files that they inherit`,
   );
 }
 
@@ -255,7 +255,7 @@ class Move {
     if (isRoot) await refuseHolders(this.#environment, catalog, this.#location, this.#table);
     else if (tableRow(catalog, id)?.location !== location) {
       throw new ConcurrentModificationError(
-        `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
+        `another writer removed the new location of table ${formatIdentifier(id)}; please retry`,
       );
     }
     // A writer that is about to make a table there has made its directory, which would give way while it
@@ -274,7 +274,7 @@ class Move {
     const others = catalog.rows.filter(({ objectId }) => !objectIds.includes(objectId));
     if (!(await isNamed(this.#environment, location, others))) return;
     throw new UnsupportedError(
-      `table ${formatIdentifier(id)} shares its directory with another, which would lose it`,
+      `table ${formatIdentifier(id)} shares its directory with another table, which would lose it`,
     );
   }
 
@@ -283,7 +283,7 @@ class Move {
     await this.#lease.confirm().catch((cause: unknown) => {
       // The change of the catalog cannot be retried with a lost lock.
       throw new ConcurrentModificationError(
-        `table ${formatIdentifier(this.#table.id)}: its lock was lost, and it was not moved; please retry`,
+        `table ${formatIdentifier(this.#table.id)}: its lock was lost, so it was not moved; please retry`,
         { cause },
       );
     });
@@ -306,14 +306,14 @@ class Move {
         !(await rootNames.all()).has(tableLocation.location)
       ) {
         throw new UnsupportedError(
-          `the file system does not change ${location} to ${tableLocation.location}; please rename by a third name`,
+          `the file system does not rename ${location} to ${tableLocation.location}; please rename to a third name first`,
         );
       }
       // If the table's own lock was lost, the move stands, because others may have changed the table in
       // its new location. But a table on which a batch has begun in the old location must stay there.
       if (await this.#environment.batches?.present(this.#table.directory)) {
         throw new ConcurrentModificationError(
-          `table ${formatIdentifier(id)}: a batch of changes came in between, and it was not moved; please retry`,
+          `table ${formatIdentifier(id)}: a batch came in between, so it was not moved; please retry`,
         );
       }
       await catalogLease.confirm();

@@ -47,7 +47,7 @@ describe("a batch that is undone", () => {
       () => meanwhile(["insertIntoTable", { id: ["a"] }, ipcOf(42)]),
     );
     const victim = open(paused);
-    await expect(victim.batchCreateTableVersions({ entries })).rejects.toThrow(/undone by another process/);
+    await expect(victim.batchCreateTableVersions({ entries })).rejects.toThrow(/undid it/);
     expect(raced.interrupted).toBe(true);
     expect(paused.interrupted).toBe(true);
     await victim.close();

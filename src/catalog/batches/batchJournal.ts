@@ -101,7 +101,9 @@ export async function decideBatch(
   }
   const decoded = decodeJournal(journal);
   if (decoded.kind === "damaged") {
-    throw new InvalidInputError("the batch holds what its journal can't", { cause: decoded.cause });
+    throw new InvalidInputError("the batch contains a value that its journal cannot store", {
+      cause: decoded.cause,
+    });
   }
   await createExclusive(disk, directory, JOURNAL_NAME, [journal], options);
 }

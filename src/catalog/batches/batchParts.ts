@@ -167,7 +167,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const present = await findVersion(table, step.version);
   if (present !== null) {
     if (!work.isDecidedHere && (await hasBytes(disk, present.path, bytes))) return;
-    throw new BatchConflict("the number was taken by another writer meanwhile");
+    throw new BatchConflict("another writer took the number meanwhile");
   }
   const lease = requireLease(locks, table.root);
   const file = decodeManifestFile(bytes, join(work.batch.directory, step.manifest));
@@ -189,7 +189,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
 /** @throws BatchConflict if the table or branch is not the one the step was planned on */
 async function requireSame({ environment }: BatchWork, step: CreateVersionStep): Promise<void> {
   if (await isPlannedOn(environment, step)) return;
-  throw new BatchConflict("the table or branch was dropped, or another put in its place, meanwhile");
+  throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
 }
 
 async function isPlannedOn(
@@ -207,7 +207,7 @@ function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): Lock
   if (lease !== undefined) return lease;
   const cause = refusals.get(tableRoot);
   if (cause === undefined) throw new BatchConflict("the table or branch was dropped meanwhile");
-  throw new BatchConflict(`the lock can't be taken: ${tellFailure(cause)}`, { cause });
+  throw new BatchConflict(`the lock cannot be taken: ${tellFailure(cause)}`, { cause });
 }
 
 /** @throws BatchConflict if the manifest is gone */
@@ -217,7 +217,7 @@ async function readStoredManifest(
 ): Promise<Uint8Array> {
   const path = join(batch.directory, manifest);
   const read = await readManifestBytes(environment.disk, path);
-  if (read === null) throw new BatchConflict(`${path} is gone`);
+  if (read === null) throw new BatchConflict(`${path} no longer exists`);
   return read.bytes;
 }
 
@@ -297,9 +297,7 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   });
   // Either all versions are deleted, or none.
   if (stayed.length > 0) {
-    throw new BatchConflict(
-      `version ${stayed[0]} has got a tag, or a branch that is made from it, meanwhile`,
-    );
+    throw new BatchConflict(`version ${stayed[0]} got a tag or became the source of a branch meanwhile`);
   }
 }
 

@@ -95,7 +95,7 @@ export async function recoverBatches(
     if (tolerate === "unwritable" && isUnwritable(error)) return;
     if (error instanceof NamespaceError || isLasting(error)) throw error;
     throw new ServiceUnavailableError(
-      `a batch of changes to several tables, this one among them, can't be finished now: ${tellFailure(error)}`,
+      `a batch that changes this and other tables can't be finished now: ${tellFailure(error)}`,
       { cause: error },
     );
   };
@@ -161,7 +161,7 @@ async function concerns(
       throw new CorruptFileError(
         path,
         0,
-        "it is no journal of a batch; its tables may be half changed. Remove its directory to use them as they are",
+        "it is not a valid journal of a batch, so its tables may be half changed. To use them as they are, remove its directory",
         { cause: journal.cause },
       );
   }
@@ -231,7 +231,7 @@ export async function recoverBatch(
     }
     if (work !== null) await retractIfUndone(work);
   }
-  throw new ServiceUnavailableError("others keep taking over the locks of a batch; try again later");
+  throw new ServiceUnavailableError("other processes keep taking over the locks of a batch; try again later");
 }
 
 async function recoverUnderLocks(work: BatchWork): Promise<void> {

@@ -102,7 +102,7 @@ export async function commitBatch(
     if (attempt.kind === "undecided") stops++;
     else return attempt.kind === "ended" ? requireDone(attempt.ending) : requireLearned(attempt.work);
   }
-  throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
+  throw new ConcurrentModificationError("other processes kept taking over the locks of the batch");
 }
 
 /** @throws TableGoneError if a table was dropped; the reason why a lock cannot be taken */
@@ -210,7 +210,7 @@ async function requireLearned(work: BatchWork): Promise<void> {
   if ((await learnOutcome(work)) === "done") return returnForeign(work);
   await removeResurrected(work);
   throw new ConcurrentModificationError(
-    "the batch was undone by another process, which took it over while this one stood still and found that a part can't be done",
+    "another process took the batch over while this one was suspended, and undid it because a part can't be done",
   );
 }
 
@@ -230,7 +230,7 @@ async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promi
     }
     if (attempt > 1) {
       throw new InternalError(
-        "it is not known whether the batch was done or undone: the process that took it over has left no word",
+        "the outcome of the batch is unknown: the process that took it over did not record it",
       );
     }
   }

@@ -158,7 +158,7 @@ const formatTable = ({ location, branch }: CreateVersionStep | DeleteVersionsSte
 
 /** Checks a step. Everything that a journal names must lie within reach of a batch. */
 function checkStep(step: unknown): BatchStep {
-  if (!isJsonObject(step)) throw new TypeError("a step that is no object");
+  if (!isJsonObject(step)) throw new TypeError("a step that is not an object");
   const require = (isRight: boolean, member: string): void => {
     if (!isRight) throw new TypeError(`${member} of ${String(step.kind).slice(0, 40)}`);
   };

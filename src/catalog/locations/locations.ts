@@ -154,12 +154,12 @@ function whyNotALocation(location: string): string | null {
   if (location === "") return "it is empty";
   if (location.includes("://") || /^[A-Za-z]:/.test(location)) return "it must be relative to the root";
   if (location.startsWith("/")) return "it must be relative to the root";
-  if (/[\0\\]/.test(location)) return "it holds a character that no place has";
+  if (/[\0\\]/.test(location)) return "it contains a character that locations cannot have";
   const segments = location.split("/");
   if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
-    return "it holds an empty part, '.' or '..'";
+    return "it contains an empty part, '.' or '..'";
   }
-  if (isOwnName(segments[0])) return "it is no table's";
+  if (isOwnName(segments[0])) return "it cannot be a table's";
   return null;
 }
 

@@ -88,7 +88,7 @@ async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: C
 
 const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
   new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
+    `the location of table ${formatIdentifier(id)}, ${location}, contains something that is not a table, or not yet`,
   );
 
 /** Returns true if a directory contains only files of a creation, and none younger than `ageMs`. */

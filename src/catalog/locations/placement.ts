@@ -84,7 +84,7 @@ async function refuseUsedLocation(environment: CatalogEnvironment, location: Tab
     return;
   }
   throw new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(location.id)} is kept by a deregistered table of that name`,
+    `a deregistered table of that name has the location of table ${formatIdentifier(location.id)}`,
   );
 }
 
@@ -97,7 +97,7 @@ async function freeDropped(environment: CatalogEnvironment, { id, directory }: T
   const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
   if (await isDropped(environment.disk, directory)) {
     throw new ServiceUnavailableError(
-      `table ${formatIdentifier(id)} was dropped, and its files are still to be removed; try again later`,
+      `table ${formatIdentifier(id)} was dropped, but its files are not removed yet; try again later`,
       { cause },
     );
   }
@@ -106,7 +106,7 @@ async function freeDropped(environment: CatalogEnvironment, { id, directory }: T
 
 const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlreadyExistsError =>
   new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no directory`,
+    `the location of table ${formatIdentifier(id)}, ${location}, is not a directory`,
     { cause },
   );
 
@@ -221,7 +221,7 @@ async function holderOf(
   { name, kind }: DirectoryEntry,
 ): Promise<string | null> {
   const tableName = rootTableAt(name);
-  if (tableName === null || kind !== "directory") return `${name}, which is no table`;
+  if (tableName === null || kind !== "directory") return `${name}, which is not a table`;
   const directory = join(root, name);
   if (await isDeregistered(disk, directory)) return `table ${tableName}, which is deregistered`;
   const isTable = (await latestVersions.find(directory)) !== null || (await isReserved(disk, directory));

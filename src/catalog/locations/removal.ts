@@ -121,7 +121,7 @@ export async function discardDirectory(
   if ((await disk.stat(directory)) === null || (await isDropped(disk, directory))) return;
   if (!(await isDoomed(directory))) return;
   if ((await disk.removeEmptyDirectory(directory)) || (await isEmptied(disk, directory))) return;
-  const reason = cause === null ? "it is hidden as that of a deregistered table" : tellFailure(cause);
+  const reason = cause === null ? "it is hidden as a deregistered table's" : tellFailure(cause);
   throw new InternalError(`${directory} cannot be removed: ${reason}`, { cause });
 }
 

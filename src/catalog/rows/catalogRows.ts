@@ -195,7 +195,7 @@ export class Catalog {
       if (values !== null) return selectRows(this.columns[index], encodeStrings(values), sources);
       if (!field.nullable && add.length > 0) {
         throw new UnsupportedError(
-          `the catalog has a column ${field.name} that takes no nulls: rows can't be added`,
+          `the catalog has a column ${field.name} that accepts no nulls, so rows can't be added`,
         );
       }
       const layout = layoutOf(arrowFieldFromLogical(field, field.name).type, field.name);

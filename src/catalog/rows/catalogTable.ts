@@ -258,7 +258,7 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
   const word = manifest.tableMetadata.get(key);
   if (word === undefined) return;
   if (!/^\d{1,20}$/.test(word))
-    throw new CorruptFileError(path, 0, `${key} is no number: ${word.slice(0, 40)}`);
+    throw new CorruptFileError(path, 0, `${key} is not a number: ${word.slice(0, 40)}`);
   const foreign = BigInt(word) & ~KNOWN_FLAGS;
   if (foreign === 0n) return;
   const bit = foreign.toString(2).length - 1;

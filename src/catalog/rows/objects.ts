@@ -18,7 +18,7 @@ export function objectIdOf(path: readonly string[]): string {
   for (const part of path) {
     if (part === "" || part.includes(DEFAULT_DELIMITER)) {
       throw new InvalidInputError(
-        `id: invalid name ${JSON.stringify(part.slice(0, 300))}: it is empty or holds '${DEFAULT_DELIMITER}'`,
+        `id: invalid name ${JSON.stringify(part.slice(0, 300))}: it is empty or contains '${DEFAULT_DELIMITER}'`,
       );
     }
   }
@@ -70,7 +70,7 @@ export function decodeProperties({ objectId, metadata }: CatalogRow): Record<str
   if (metadata === null || metadata === "") return {};
   const refuse = (cause?: unknown): never => {
     const options = { cause };
-    throw new CorruptFileError("__manifest", 0, `metadata of ${objectId} is no map of strings`, options);
+    throw new CorruptFileError("__manifest", 0, `metadata of ${objectId} is not a map of strings`, options);
   };
   let value: unknown;
   try {

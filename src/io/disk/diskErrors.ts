@@ -28,7 +28,7 @@ const LASTING: ReadonlyMap<string, string> = new Map([
   ["EISDIR", "a directory lies where a file belongs"],
   ["ELOOP", "the path contains a symbolic link"],
   ["ENAMETOOLONG", "a name or path is too long"],
-  ["EFBIG", "a file would be larger than it may be"],
+  ["EFBIG", "a file would exceed its maximum size"],
   ["EMLINK", "a file would have too many hard links"],
 ]);
 

@@ -100,7 +100,7 @@ export class HandlePool implements IdleFiles {
 
   async #open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle> {
     const handle = await this.#disk.open(path, tailBytes, allocate);
-    if (handle === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
+    if (handle === null) throw new CorruptFileError(path, 0, "the manifest names it, but it does not exist");
     return handle;
   }
 

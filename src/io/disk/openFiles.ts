@@ -305,13 +305,13 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
 }
 
 export const notRegular = (filePath: string, cause?: unknown): CorruptFileError =>
-  new CorruptFileError(filePath, 0, "it is no regular file", cause === undefined ? undefined : { cause });
+  new CorruptFileError(filePath, 0, "it is not a regular file", cause === undefined ? undefined : { cause });
 
 const endsEarly = (filePath: string, byteOffset: number, length: number, fileEnd: number): CorruptFileError =>
   new CorruptFileError(
     filePath,
     byteOffset,
-    `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
+    `the read needs ${length} bytes from here, but the file ends at ${fileEnd}`,
   );
 
 function isRange(start: number, length: number): boolean {

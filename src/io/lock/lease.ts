@@ -28,7 +28,7 @@ export interface LockLease {
 /** Thrown when another process took the lock over, or the lock was removed along with its directory. */
 export class LeaseLostError extends ConcurrentModificationError {
   constructor(directory: string) {
-    super(`the lock of ${directory} was lost while it was held, and nothing was changed since; please retry`);
+    super(`another process took over the lock of ${directory}, and nothing was changed since; please retry`);
   }
 }
 

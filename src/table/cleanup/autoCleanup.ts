@@ -83,7 +83,7 @@ export function checkAutoCleanup(
 function parseCount(text: string, key: string): number {
   const count = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count;
-  throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is no count`);
+  throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is not a count`);
 }
 
 const SECOND = 1000;
@@ -108,7 +108,7 @@ const UNITS: Readonly<Record<string, number>> = {
  */
 export function parseDurationMs(text: string, key: string): number {
   const refuse = (): never => {
-    throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is no span of time`);
+    throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is not a duration`);
   };
   if (text.trim() === "0") return 0;
   if (!/^(\s*\d+(\.\d+)?\s*[A-Za-z]+)+\s*$/.test(text)) refuse();

@@ -39,7 +39,7 @@ export async function planVersionRemoval(
     const tags = pinned.tags.get(version);
     if (tags !== undefined) needs.push(`has the tag ${tags[0]}`);
     const branches = pinned.branches.get(version);
-    if (branches !== undefined) needs.push(`is what branch ${branches[0]} was made from`);
+    if (branches !== undefined) needs.push(`is the source of branch ${branches[0]}`);
     if (needs.length === 0) continue;
     throw new InvalidInputError(
       `ranges: version ${version} of ${formatBranch(table.branch)} ${needs.join(", ")}`,

@@ -219,7 +219,7 @@ function requireFragments(manifest: Manifest, ids: readonly number[]): void {
   if (missing === undefined) return;
   throw new TransactionConflictError(
     "retryable",
-    `version ${manifest.version} has no fragment ${missing} any more`,
+    `version ${manifest.version} no longer has fragment ${missing}`,
   );
 }
 
@@ -282,7 +282,7 @@ function requireFreeIds(
   if (twice === undefined) return;
   throw new TransactionConflictError(
     "retryable",
-    `version ${manifest.version} has given the id ${twice.id}, which was reserved, to another fragment`,
+    `version ${manifest.version} gave the reserved id ${twice.id} to another fragment`,
   );
 }
 

@@ -44,7 +44,7 @@ export function projectSchema(base: VersionContent, { schema }: Project): Versio
   if (bare !== undefined) {
     throw new TransactionConflictError(
       "retryable",
-      `fragment ${bare.id} of version ${base.manifest.version} holds no values of the columns that are left`,
+      `fragment ${bare.id} of version ${base.manifest.version} has no values of the remaining columns`,
     );
   }
   return retainIndices({ ...base, manifest: { ...base.manifest, fields: schema, fragments } });
@@ -76,10 +76,7 @@ export function changeMetadata(base: VersionContent, update: UpdateConfig): Vers
   const present = new Set(manifest.fields.map((field) => field.id));
   for (const id of perField.keys()) {
     if (present.has(id)) continue;
-    throw new TransactionConflictError(
-      "retryable",
-      `version ${manifest.version} has no field ${id} any more`,
-    );
+    throw new TransactionConflictError("retryable", `version ${manifest.version} no longer has field ${id}`);
   }
   manifest.fields = manifest.fields.map((field) =>
     perField.has(field.id)

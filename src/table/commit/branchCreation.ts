@@ -158,7 +158,7 @@ async function clearOrphans(
     const stat = await disk.stat(path);
     if (stat === null || !isYoung(path, stat) || (await isOurs(disk, path))) continue;
     throw new ConcurrentModificationError(
-      "another engine seems to be making this branch, or has given it up just now; please retry in a few seconds",
+      "another engine seems to be making this branch, or failed to make it just now; please retry in a few seconds",
     );
   }
   const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
@@ -198,7 +198,7 @@ async function openSource(table: TableAt, { branch, version }: BranchSource): Pr
   const lineage = parent === null ? [] : parent.lineage;
   if (lineage === null) {
     throw new UnsupportedError(
-      `branch ${branch} was made by an old release and has no identifier: branches can't be made from it`,
+      `branch ${branch} was made by an old release and has no identifier, so it cannot be the source of a branch`,
     );
   }
   const tableDirectory = branchAt(table, branch);
@@ -244,7 +244,7 @@ async function writeFirstVersion(
   const publication = { version: source.version, scheme: source.scheme, chunks, fileAt };
   const terms = { lease, anchor: ABSENT, latest: null };
   if ((await publishManifest(table, publication, terms)) === null) {
-    throw new ConcurrentModificationError("the branch is being made by another writer");
+    throw new ConcurrentModificationError("another writer is making the branch");
   }
 }
 

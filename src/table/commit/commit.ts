@@ -177,7 +177,7 @@ async function readLatest<Environment extends TableEnvironment>({
     }
     // The version was superseded and cleaned up meanwhile, or the table was dropped.
     if (attempt === MAX_ATTEMPTS)
-      throw new ConcurrentModificationError(`${table.root}: versions come and go`);
+      throw new ConcurrentModificationError(`${table.root}: versions disappear while they are opened`);
     await backOff(attempt);
   }
 }

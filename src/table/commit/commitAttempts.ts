@@ -148,7 +148,7 @@ export class CommitAttempts {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
       throw new ConcurrentModificationError(
-        `${this.table.root}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
+        `${this.table.root}: version ${this.#checkedUpTo}, on which the change is based, no longer exists`,
       );
     }
     const schema = () => base.manifest.fields;
@@ -166,7 +166,7 @@ export class CommitAttempts {
         continue;
       }
       const mine = operationOf(this.#transaction).kind;
-      const theirs = committed === null ? "a change without a record" : operationOf(committed).kind;
+      const theirs = committed === null ? "a change without a transaction" : operationOf(committed).kind;
       throw new TransactionConflictError(
         verdict,
         verdict === "retryable"
@@ -189,7 +189,7 @@ export class CommitAttempts {
       else if (this.#droppedFields.has(id)) {
         throw new TransactionConflictError(
           "retryable",
-          `${this.table.root}: since version ${version}, field ${id} is another than the one meant; please retry`,
+          `${this.table.root}: version ${version} gave the id ${id} of a dropped field to another field; please retry`,
         );
       }
     }
@@ -217,7 +217,7 @@ export class CommitAttempts {
     if (missing <= Math.max(skipped, 0)) return;
     throw new TransactionConflictError(
       "retryable",
-      `${this.table.root}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+      `${this.table.root}: versions since ${this.#checkedUpTo} no longer exist, so their changes are unknown`,
     );
   }
 

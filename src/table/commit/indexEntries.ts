@@ -112,16 +112,16 @@ export function remapIndices(
     const replacement = replacements.get(keyOf(index.uuid));
     if (touched.length === 0 && replacement === undefined) return index;
     if (covered === null) {
-      throw new InvalidInputError(`index ${index.name} does not tell which fragments it covers`);
+      throw new InvalidInputError(`index ${index.name} does not state which fragments it covers`);
     }
     if (replacement === undefined && !stable) {
       throw new InvalidInputError(
-        `index ${index.name} covers fragments that are replaced, and is not brought along`,
+        `index ${index.name} covers replaced fragments, but the change does not rewrite it`,
       );
     }
     for (const { oldIds, newIds } of touched) {
       if (!oldIds.every((id) => covered.has(id))) {
-        throw new InvalidInputError(`index ${index.name} covers a part of the fragments that are merged`);
+        throw new InvalidInputError(`index ${index.name} covers only some of the merged fragments`);
       }
       for (const id of oldIds) covered.delete(id);
       if (replacement === undefined && usesRowAddresses(index)) continue;

@@ -55,7 +55,7 @@ export async function publishManifest(
   terms: PublicationTerms,
 ): Promise<OpenVersion | null> {
   const { disk } = table;
-  if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
+  if (!Number.isSafeInteger(version)) throw new UnsupportedError("the highest version number is 2^53 - 1");
   const directory = versionsDirectory(table.root);
   const name = manifestName(version, scheme);
   const { lease, latest } = terms;

@@ -82,7 +82,7 @@ export async function readTransaction(table: VersionsAt, file: ManifestFile): Pr
   if (name === "") return null;
   if (!isFileName(name)) {
     const shown = JSON.stringify(name.slice(0, 200));
-    throw new CorruptFileError(file.path, 0, `${shown} is no name of a transaction's file`);
+    throw new CorruptFileError(file.path, 0, `${shown} is not the name of a transaction's file`);
   }
   const path = join(transactionsDirectory(table.root), name);
   const bytes = await table.disk.readFile(path, MAX_TRANSACTION_BYTES);

@@ -94,7 +94,7 @@ export async function readDeletions(
 
 async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: string): Promise<Uint32Array> {
   const { deletionFile, physicalRows } = fragment;
-  if (deletionFile === undefined) throw new InternalError(`${path}: of a fragment without a deletion file`);
+  if (deletionFile === undefined) throw new InternalError(`${path}: its fragment has no deletion file`);
   const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
   if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
   const content = withoutCheckBlock(bytes, deletionFile.fileType, path);

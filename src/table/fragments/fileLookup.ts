@@ -125,7 +125,7 @@ function resolveFile(
     throw new CorruptFileError(table.root, 0, `version ${manifest.version}: ${reason}`);
   };
   // Anybody may have written the manifest; its names must not lead out of the directory.
-  if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
+  if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is not a file name`);
   if (baseId === undefined) return join(directoryOf(table.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);

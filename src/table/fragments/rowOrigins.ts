@@ -26,7 +26,7 @@ export function stableIdsOf(fragment: DataFragment, path: string): ValueRuns {
     );
   }
   if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
-  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, but the table has stable row ids`);
 }
 
 function createdVersionsOf(fragment: DataFragment): ValueRuns {
@@ -70,9 +70,7 @@ export class RowOrigins {
       for (let id = ids.values[run]; id < end; ) {
         const span = spans[lastNotAfter(spans, id)];
         if (span === undefined || id >= span.endId) {
-          throw new InvalidInputError(
-            `no row with the id ${id} is in the fragments that rows are moved from`,
-          );
+          throw new InvalidInputError(`the fragments of the moved rows have no row with the id ${id}`);
         }
         const count = Math.min(end, span.endId) - id;
         values.push(span.version);

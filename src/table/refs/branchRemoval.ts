@@ -85,9 +85,12 @@ export function deleteBranch(
         // orphans.
         const [cause] = failures.filter((error) => !isOverruled(error));
         if (cause === undefined) return;
-        throw new InternalError(`branch ${branch} was deleted, but its files stay: ${tellFailure(cause)}`, {
-          cause,
-        });
+        throw new InternalError(
+          `branch ${branch} was deleted, but some of its files remain: ${tellFailure(cause)}`,
+          {
+            cause,
+          },
+        );
       } finally {
         await removal.finish();
       }
@@ -129,7 +132,7 @@ async function refuseReferenced(
     if (otherBranch !== null && descendsFrom(otherBranch, doomed, branch)) children.push(name);
   }
   if (children.length > 0) {
-    throw new InvalidInputError(`branch ${branch} is referred to by branches ${formatNames(children)}`);
+    throw new InvalidInputError(`branch ${branch} is needed by branches ${formatNames(children)}`);
   }
   const tags: string[] = [];
   for (const name of await listTags(table)) {
@@ -137,7 +140,7 @@ async function refuseReferenced(
     if (tag?.branch === branch) tags.push(name);
   }
   if (tags.length > 0) {
-    throw new InvalidInputError(`branch ${branch} is referred to by tags ${formatNames(tags)}`);
+    throw new InvalidInputError(`branch ${branch} is needed by tags ${formatNames(tags)}`);
   }
 }
 

@@ -65,15 +65,15 @@ function parseBranch(content: RefContent, path: string): Branch {
   if (!isCount(parentVersion)) return refuse("without the version of its parent");
   if (!isCount(createAt)) return refuse("without the time it was made");
   if (!isCount(manifestSize)) return refuse("whose parent's manifest has no size");
-  if (parentBranch !== null && typeof parentBranch !== "string") return refuse("whose parent is no name");
+  if (parentBranch !== null && typeof parentBranch !== "string") return refuse("whose parent is not a name");
   const parent = parentBranch === null || isMainBranch(parentBranch) ? null : parentBranch;
   try {
     if (parent !== null) checkBranchName(parent);
   } catch (cause) {
-    throw new CorruptFileError(path, 0, "a branch whose parent is no name", { cause });
+    throw new CorruptFileError(path, 0, "a branch whose parent is not a name", { cause });
   }
   const lineage = parseLineage(identifier);
-  if (lineage === undefined) return refuse("whose identifier is none");
+  if (lineage === undefined) return refuse("whose identifier is invalid");
   return {
     parentBranch: parent,
     parentVersion,
@@ -155,15 +155,15 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
   };
   if (!nestsCleanly(branch)) {
     refuse(
-      `behind a slash, 'data', 'tree' and names that begin with '_', '.tiltyard', '.lance-' … are taken`,
+      `after a slash, 'data', 'tree' and names that begin with '_', '.tiltyard', '.lance-' … are reserved`,
     );
   }
   for (const part of branch.split("/")) {
     if (isDeviceName(part)) refuse(`Windows takes ${part} for a device`);
-    if (foldName(part) === "") refuse(`some file systems take ${JSON.stringify(part)} for no name at all`);
+    if (foldName(part) === "") refuse(`some file systems do not accept ${JSON.stringify(part)} as a name`);
   }
   const inTheWay = others.find((name) => name.startsWith(`${branch}/`) && !nestsCleanly(name));
-  if (inTheWay !== undefined) refuse(`branch ${inTheWay} lies where its files would`);
+  if (inTheWay !== undefined) refuse(`branch ${inTheWay} lies where its files would be`);
   const twin = others.find((name) => foldTogether(branch, name));
   if (twin !== undefined) refuse(`some file systems would take directories of branch ${twin} for its own`);
 }

@@ -57,7 +57,7 @@ export function checkBranchName(branch: string): void {
   if (branch === "") refuse("the name is empty");
   if (branch.startsWith("/") || branch.endsWith("/")) refuse("the name begins or ends with a slash");
   if (branch.includes("//")) refuse("the name has two slashes in a row");
-  if (branch.includes("..") || branch.includes("\\")) refuse("the name holds .. or a backslash");
+  if (branch.includes("..") || branch.includes("\\")) refuse("the name contains .. or a backslash");
   for (const segment of branch.split("/")) {
     if (!segmentPattern().test(segment)) refuse("only letters, digits, '.', '-', '_' and '/' are allowed");
     if (segment === ".") refuse("a part of the name is a single dot");
@@ -86,7 +86,7 @@ export function checkTagName(tag: string): void {
   if (tag === "") refuse("the name is empty");
   if (!segmentPattern().test(tag)) refuse("only letters, digits, '.', '-' and '_' are allowed");
   if (tag.startsWith(".") || tag.endsWith(".")) refuse("the name begins or ends with a dot");
-  if (tag.endsWith(".lock") || tag.includes("..")) refuse("the name ends in .lock or holds ..");
+  if (tag.endsWith(".lock") || tag.includes("..")) refuse("the name ends in .lock or contains ..");
   if (isTooLong(tag)) refuse("the name is too long");
 }
 
@@ -174,7 +174,7 @@ export async function listRefNames(
       names.push(name);
     } catch (cause) {
       if (!(cause instanceof InvalidInputError)) throw cause;
-      throw new CorruptFileError(`${directory}/${entry.name}`, 0, "no ref is named so", { cause });
+      throw new CorruptFileError(`${directory}/${entry.name}`, 0, "a ref cannot have this name", { cause });
     }
   }
   return names;

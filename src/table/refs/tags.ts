@@ -61,7 +61,7 @@ function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: strin
   if (!isCount(version)) throw new CorruptFileError(path, 0, "a tag without a version");
   if (!isCount(manifestSize)) throw new CorruptFileError(path, 0, "a tag whose manifest has no size");
   if (branch === undefined || branch === null) return { branch: null, version, manifestSize };
-  if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is no name");
+  if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is not a name");
   if (isMainBranch(branch)) return { branch: null, version, manifestSize };
   try {
     checkBranchName(branch);
@@ -221,7 +221,7 @@ async function removeTag(table: RefsAt, tag: string, lease: LockLease): Promise<
   try {
     if (!(await removal.takeOut(tagPath(table.mainRoot, tag)))) return false;
     await table.disk.syncDirectory(tagsDirectory(table.mainRoot)).catch((cause: unknown) => {
-      throw new InternalError(`tag ${tag} was deleted, but may be back after a power cut`, { cause });
+      throw new InternalError(`tag ${tag} was deleted, but may exist again after a power cut`, { cause });
     });
     return true;
   } finally {

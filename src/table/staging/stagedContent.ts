@@ -203,7 +203,9 @@ class ContentCheck {
     const before = this.#before?.manifest;
     const highest = before === undefined ? -1 : highestFragmentId(before);
     if (maxFragmentId !== undefined && maxFragmentId > highest + MAX_ID_STEP) {
-      refuse(`skips fragment ids: its highest is ${maxFragmentId}, that of the version before ${highest}`);
+      refuse(
+        `skips fragment ids: its highest is ${maxFragmentId}, that of the previous version is ${highest}`,
+      );
     }
     const ids = new Set<number>();
     for (const { id } of fragments) {
@@ -215,25 +217,25 @@ class ContentCheck {
     }
     const firstRowId = before?.nextRowId ?? 0;
     if (nextRowId > firstRowId + MAX_ROW_ID_STEP) {
-      refuse(`skips row ids: its next is ${nextRowId}, that of the version before ${firstRowId}`);
+      refuse(`skips row ids: its next is ${nextRowId}, that of the previous version is ${firstRowId}`);
     }
     if (hasStableRowIds(this.#manifest) && nextRowId < firstRowId) {
-      refuse(`gives row ids out again from ${nextRowId} on: the next is ${firstRowId}`);
+      refuse(`assigns row ids again from ${nextRowId} on: the next is ${firstRowId}`);
     }
     const { seconds, nanos } = timestamp ?? { seconds: 0, nanos: 0 };
     if (seconds < 0 || seconds > MAX_SECONDS || nanos < 0 || nanos >= NS_PER_SECOND) {
-      refuse(`was made at no time that a calendar has: ${seconds} s and ${nanos} ns`);
+      refuse(`has an invalid time: ${seconds} s and ${nanos} ns`);
     }
     const format = dataFormat?.version;
     if (format !== before?.dataFormat?.version && !isReadableVersion(format ?? "")) {
-      refuse(`has data files of version ${quoted(format ?? "")}, which is not known`);
+      refuse(`has data files of version ${quoted(format ?? "")}, which is unknown`);
     }
   }
 
   names(): void {
     const { transactionFile } = this.#manifest;
     if (transactionFile !== "" && !isFileName(transactionFile)) {
-      refuse(`calls the file of its transaction ${quoted(transactionFile)}, which is no file's name`);
+      refuse(`calls the file of its transaction ${quoted(transactionFile)}, which is not a file name`);
     }
   }
 
@@ -264,7 +266,7 @@ class ContentCheck {
       this.#baseIds.add(id);
       if (previousBases.some((each) => isSameBase(each, base))) continue;
       const mayBeUsed = this.#before === null && (await this.#table.environment.mayUseBase?.(path)) === true;
-      if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
+      if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the previous version does not have`);
       await allow?.base(path);
     }
   }
@@ -284,7 +286,8 @@ class ContentCheck {
 
   #checkBaseIds({ id, files, deletionFile }: DataFragment): void {
     for (const { baseId } of [...files, ...(deletionFile === undefined ? [] : [deletionFile])]) {
-      if (!this.#baseIds.has(baseId)) refuse(`names base path ${baseId} in fragment ${id}, and has none`);
+      if (!this.#baseIds.has(baseId))
+        refuse(`names base path ${baseId} in fragment ${id}, but does not have it`);
     }
   }
 
@@ -295,7 +298,7 @@ class ContentCheck {
       fragment.externalRowIds !== undefined ||
       fragment.externalCreatedAtVersions !== undefined ||
       fragment.externalLastUpdatedAtVersions !== undefined;
-    if (isExternal) refuse(`keeps what is known of the rows of fragment ${id} in other files`);
+    if (isExternal) refuse(`stores ids or versions of the rows of fragment ${id} in other files`);
     for (const file of files) {
       this.#checkColumns(file);
       if (this.#isPreviousFile(file)) continue;
@@ -331,7 +334,7 @@ class ContentCheck {
     for (const field of fields) {
       if (field === DROPPED_FIELD) continue;
       if (field < 0 || field > this.#highestField || seen.has(field)) {
-        refuse(`names field ${field} in data file ${quoted(path)}, which it can't have`);
+        refuse(`names field ${field} in data file ${quoted(path)}, which is not a valid field of that file`);
       }
       seen.add(field);
     }
@@ -345,7 +348,7 @@ class ContentCheck {
   async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
     const { disk } = this.#table;
     const isThere = (await disk.stat(path))?.kind === "file";
-    if (!isThere) refuse(`names ${quoted(name)}, which is no file of the table`);
+    if (!isThere) refuse(`names ${quoted(name)}, which is not a file of the table`);
     if (baseId !== undefined) return;
     this.#realRoot ??= await disk.realPath(this.#table.root);
     const real = await disk.realPath(path);
@@ -373,7 +376,7 @@ class ContentCheck {
       if (!path.split("/").every(isFileName)) refuse(`calls a file of index ${quoted(name)} ${quoted(path)}`);
     }
     if (fields.some((field) => field < 0 || field > this.#highestField)) {
-      refuse(`has an index ${quoted(name)} of a field that it can't have`);
+      refuse(`has an index ${quoted(name)} on an invalid field`);
     }
     return toHex(uuid.uuid);
   }

@@ -42,7 +42,7 @@ const DETACHED = /^d\d+\.manifest$/;
  * @throws InvalidTableStateError if the table has no directory
  */
 export async function findStaged(table: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
-  const outside = "is no file inside the table";
+  const outside = "is not a file inside the table";
   if (stagedPath === "" || stagedPath.includes("\0")) return outside;
   const realRoot = await table.disk.realPath(table.root);
   if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${table.root}`);
@@ -53,7 +53,7 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
     const names = path.slice(realRoot.length + 1).split(sep);
     const reason = whyNotStaged(names) ?? (await whyOfAnotherBranch(table.disk, realRoot, names));
     if (reason !== null) return reason;
-    return (await table.disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
+    return (await table.disk.stat(path))?.kind === "file" ? { path } : "is not a regular file";
   }
   return outside;
 }
@@ -65,13 +65,13 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
 export function whyNotStaged(names: readonly string[]): string | null {
   const directories = names.slice(0, -1);
   const name = names[names.length - 1];
-  if (isEngineName(name)) return "is a file that an engine is writing, or keeps for itself";
+  if (isEngineName(name)) return "is a file that an engine is writing or using";
   if (directories.length === 1 && directories[0] === VERSIONS) {
     return isVersionName(name) ? "is a published manifest, not a staged one" : null;
   }
   if (directories.length === 0 && isTablePart(name)) return "is a part of the table";
   const part = directories.find((directory) => isTablePart(directory) || isEngineName(directory));
-  return part === undefined ? null : `lies in ${part}, where only what is published lies`;
+  return part === undefined ? null : `lies in ${part}, which is only for published files`;
 }
 
 /** Returns the reason if the file is another branch's, whose directory may lie in this one's; else null. */

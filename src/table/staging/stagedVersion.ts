@@ -119,7 +119,7 @@ export async function planPublication(
   const scheme = staged.scheme ?? latest?.scheme ?? "V2";
   if (latest !== null && scheme !== latest.scheme) {
     throw new InvalidInputError(
-      `namingScheme: the table's manifests are named by ${latest.scheme}, one of ${scheme} would make it unreadable`,
+      `namingScheme: the table's manifests use scheme ${latest.scheme}; one of ${scheme} would make it unreadable`,
     );
   }
   return { latest, scheme };
@@ -174,7 +174,7 @@ async function refuseTooHigh(table: TableAt, version: number, latest: VersionEnt
   if (version <= highest) return;
   throw new InvalidInputError(
     before === null
-      ? `version: the first version of a table is below ${MAX_VERSION_STEP}, not ${version}`
+      ? `version: the first version of a table must be below ${MAX_VERSION_STEP}, not ${version}`
       : `version: ${version} is more than ${MAX_VERSION_STEP} above ${before.version}, the latest`,
   );
 }
@@ -188,7 +188,7 @@ async function refuseTaken(table: VersionsAt, version: number): Promise<void> {
 function taken(tableRoot: string, version: number, latest: number): ConcurrentModificationError {
   return new ConcurrentModificationError(
     latest === version
-      ? `${tableRoot}: version ${version} exists already`
+      ? `${tableRoot}: version ${version} already exists`
       : `${tableRoot}: version ${version} is below the latest, ${latest}`,
   );
 }
@@ -201,10 +201,10 @@ async function readStaged(table: VersionsAt, staged: StagedVersion): Promise<Sta
   if (typeof stagedFile === "string") return refuse(stagedFile);
   const { path } = stagedFile;
   const read = await readManifestBytes(table.disk, path).catch((error: unknown) => {
-    if (error instanceof CorruptFileError) return refuse("is no regular file", error);
+    if (error instanceof CorruptFileError) return refuse("is not a regular file", error);
     throw error;
   });
-  if (read === null) return refuse("is no file inside the table");
+  if (read === null) return refuse("is not a file inside the table");
   const { bytes, identity } = read;
   const size = bytes.length;
   if (staged.manifestSize !== undefined && staged.manifestSize !== size) {
@@ -234,7 +234,7 @@ function decodeStaged(
     checkReaderFlags(file.manifest, path);
     return file;
   } catch (error) {
-    if (error instanceof CorruptFileError) return refuse(`is no manifest: ${error.message}`, error);
+    if (error instanceof CorruptFileError) return refuse(`is not a manifest: ${error.message}`, error);
     throw error;
   }
 }

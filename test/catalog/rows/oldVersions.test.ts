@@ -364,7 +364,7 @@ it("a damaged old version is emptied like any other, and one that was emptied ou
   await change(ns, PAIRS);
   const { emptied, whole } = await catalogVersions(root);
   const pathOf = (version: number) => manifestPath(catalogRoot, version, "V2");
-  await writeFile(pathOf(whole[1]), "no manifest");
+  await writeFile(pathOf(whole[1]), "not a manifest");
   await rm(pathOf(whole[3]));
   await link(pathOf(emptied[0]), pathOf(whole[3]));
   await change(ns, PAIRS);

@@ -291,7 +291,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     for (let round = 0; round < 150; round++) {
       await expect(disk.open(file, 10)).rejects.toBeInstanceOf(CorruptFileError);
     }
-    await expect(disk.readFile(file)).rejects.toThrow("it is no regular file");
+    await expect(disk.readFile(file)).rejects.toThrow("it is not a regular file");
   });
 
   test("nothing waits for who writes into a FIFO", async () => {

@@ -250,7 +250,7 @@ describe("a change of a tag that may not survive a power cut", () => {
     const before = await readTag({ disk, mainRoot: root }, tag);
     const failing = interruptedDisk(disk, isSync, () => Promise.reject(failure));
     await expect(change({ ...openEnvironment(), disk: failing }, root)).rejects.toThrow(
-      /may (not survive|be back after) a power cut/,
+      /may (not survive|exist again after) a power cut/,
     );
     expect(failing.interrupted).toBe(true);
     expect(await readTag({ disk, mainRoot: root }, tag)).not.toEqual(before);
