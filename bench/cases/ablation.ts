@@ -1,24 +1,39 @@
 /**
- * What each optimization wins: the engine against itself with one of them switched off ("tiltyard, plain"). Kernels give
- * way to the loops that runtimes without WebAssembly use, and short disk calls go to the thread pool as slow ones do.
+ * Shows what each optimization wins: the engine against itself with one of them switched off ("tiltyard, plain").
+ * Kernels give way to the loops of runtimes without WebAssembly, and short disk calls go to the thread pool like
+ * slow ones.
  *
- * The engine is that of the source, not of the package: the switches are no part of what the package exports.
+ * The cases run the engine's source, not the package, which does not export the switches. Searches and builds of
+ * indexes have no threads, whose kernels the switches do not reach.
  */
 
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, RecordBatch, Schema, Table } from "apache-arrow";
-import type { KernelUse } from "../../src/bytes/wasm/kernel.js";
+import type { KernelSwitch } from "../../src/bytes/wasm/kernel.js";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { unitKernels } from "../../src/expression/kernels/chunkKernel.js";
 import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
+import { integerSetKernel } from "../../src/expression/kernels/integerSetKernel.js";
 import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
 import { fsstEncoder } from "../../src/file/compression/fsstEncodeKernel.js";
+import { wordKernelSwitch } from "../../src/indexes/text/wordKernel.js";
+import { codebookKernelUse } from "../../src/indexes/vector/codes/codebookKernel.js";
+import { codeSumsKernelUse } from "../../src/indexes/vector/codes/codeSumsKernel.js";
+import { stepSquaresKernelUse } from "../../src/indexes/vector/codes/stepSquaresKernel.js";
+import { distanceKernels } from "../../src/indexes/vector/distance/distanceKernel.js";
+import { nearestKernelUse } from "../../src/indexes/vector/distance/nearestKernel.js";
+import { spaceKernelUse } from "../../src/indexes/vector/distance/vectorSpace.js";
+import { walkSwitch } from "../../src/indexes/vector/graph/walkKernel.js";
+import { sketchSwitch } from "../../src/indexes/vector/sketches/sketchKernels.js";
 import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
 import type { BenchCase, PreparedCase, Side, Size } from "../case.js";
 import { byteLength, type ColumnName, makeRows } from "../data.js";
 import { tiltyardTable } from "../sides.js";
+import { textRows } from "../textData.js";
+import { queryVectors, rowsFrom } from "../vectorData.js";
 
 const TABLE = { id: ["t"] };
 
@@ -92,7 +107,7 @@ const routes =
   };
 
 const kernels =
-  (...switched: KernelUse<unknown>[]) =>
+  (...switched: KernelSwitch[]) =>
   (isOn: boolean): void => {
     for (const kernel of switched) kernel.isOn = isOn;
   };
@@ -220,27 +235,100 @@ const countLike =
     };
   };
 
-/** Asks for one value of a hundred, of a column of integers. */
-const countSmall =
-  (makeTable: (size: Size) => Rows) =>
+/** Counts the rows whose number meets a predicate. */
+const countNumbers =
+  (makeTable: (size: Size) => Rows, predicate: string, isCounted: (value: number) => boolean) =>
   async (root: string, size: Size): Promise<Workload> => {
     const ns = open(root);
     const { table, bytes } = makeTable(size);
     await ns.createTable(TABLE, table);
-    const expected =
-      table
-        .getChildAt(0)
-        ?.toArray()
-        .filter((value: number) => value < 10).length ?? 0;
+    const expected = [...(table.getChildAt(0)?.toArray() ?? [])].filter(isCounted).length;
     return {
       work: { amount: table.numRows, unit: "rows" },
       bytes,
       async run() {
-        expectRows(await ns.countTableRows({ ...TABLE, predicate: "count < 10" }), expected);
+        expectRows(await ns.countTableRows({ ...TABLE, predicate }), expected);
       },
       close: () => ns.close(),
     };
   };
+
+/** Builds an index of words. */
+async function buildWords(root: string, size: Size): Promise<Workload> {
+  const rowCount = size === "large" ? 100_000 : 200;
+  const ns = openInline(root);
+  await ns.createTable(TABLE, textRows(0, rowCount));
+  return {
+    work: { amount: rowCount, unit: "rows" },
+    async run() {
+      await buildIndex(ns, { column: "text", indexType: "FTS" });
+    },
+    close: () => ns.close(),
+  };
+}
+
+/** An index on vectors, and the settings of its searches. */
+interface VectorIndex {
+  readonly indexType: "IVF_FLAT" | "IVF_SQ" | "IVF_PQ" | "IVF_HNSW_SQ" | "IVF_HNSW_PQ";
+  readonly rowCount: number;
+  readonly numPartitions?: number;
+  readonly nprobes?: number;
+  readonly ef?: number;
+}
+
+const vectorIndex = ({ indexType, numPartitions = 1 }: VectorIndex, size: Size) => ({
+  ...{ column: "v", indexType, distanceType: "l2" as const },
+  numPartitions: size === "large" ? numPartitions : 1,
+  ...(indexType.endsWith("PQ") && { numSubVectors: 16 }),
+});
+
+/** Builds an index of vectors. */
+const buildVectors =
+  (index: VectorIndex) =>
+  async (root: string, size: Size): Promise<Workload> => {
+    const rowCount = size === "large" ? index.rowCount : 600;
+    const ns = openInline(root);
+    await ns.createTable(TABLE, rowsFrom(0, rowCount));
+    return {
+      work: { amount: rowCount, unit: "rows" },
+      run: () => buildIndex(ns, vectorIndex(index, size)),
+      close: () => ns.close(),
+    };
+  };
+
+/** Finds the rows nearest to each of 64 vectors, one after another. */
+const searchVectors =
+  (index: VectorIndex | null, rowCount: number, vectorCacheBytes?: number) =>
+  async (root: string, size: Size): Promise<Workload> => {
+    const ns = openInline(root, vectorCacheBytes);
+    await ns.createTable(TABLE, rowsFrom(0, size === "large" ? rowCount : 600));
+    if (index !== null) await buildIndex(ns, vectorIndex(index, size));
+    const { nprobes, ef } = index ?? {};
+    const vector = queryVectors();
+    return {
+      work: { amount: 64, unit: "calls" },
+      async run() {
+        for (let query = 0; query < 64; query++) {
+          const request = { ...TABLE, vector: vector(), k: 10, distanceType: "l2", columns: ["id"] } as const;
+          const result = await ns.queryTable({ ...request, nprobes, ef });
+          expectRows((await result.toArrow()).numRows, 10);
+        }
+      },
+      close: () => ns.close(),
+    };
+  };
+
+const openInline = (root: string, vectorCacheBytes?: number): DirectoryNamespace =>
+  new DirectoryNamespace({ root, durability: "none", workers: 0, vectorCacheBytes });
+
+async function buildIndex(
+  ns: DirectoryNamespace,
+  index: Omit<Parameters<DirectoryNamespace["createTableIndex"]>[0], "id">,
+): Promise<void> {
+  const { jobId } = await ns.createTableIndex({ ...TABLE, ...index, replace: true });
+  const { state, error } = await ns.waitForJob({ jobId });
+  if (state !== "Succeeded") throw new Error(`the build ended as ${state}: ${error?.message}`);
+}
 
 /** An engine per run, as the table it knew is gone with the directory. */
 const write =
@@ -301,8 +389,12 @@ function expectRows(actual: number, expected: number): void {
 
 const strings = rowsOf(1_000_000, "label");
 const integers = rowsOf(5_000_000, "count");
+const floats = rowsOf(5_000_000, "score");
+const PARTITIONS = { rowCount: 100_000, numPartitions: 64, nprobes: 8 };
+const GRAPH = { rowCount: 20_000, nprobes: 1, ef: 50 };
 const often = { small: 4, large: 200 };
 const seldom = { small: 2, large: 15 };
+const few = { small: 1, large: 5 };
 
 const ABLATIONS: readonly Ablation[] = [
   { name: "calls in line: append 1 row", rounds: often, setOn: allCalls, prepare: appendOneRow },
@@ -354,11 +446,91 @@ const ABLATIONS: readonly Ablation[] = [
     prepare: scan(integers),
   },
   {
-    name: "comparing kernels: count of 1 % of 5,000,000 integers below 1,000",
+    name: "comparing kernels for chunks: count of 1 % of 5,000,000 integers below 1,000",
+    rounds: seldom,
+    collectFirst: true,
+    setOn: kernels(...Object.values(unitKernels).flatMap((uses) => Object.values(uses))),
+    prepare: countNumbers(integers, "count < 10", (value) => value < 10),
+  },
+  {
+    name: "comparing kernels: count of 1 % of 5,000,000 floats",
     rounds: seldom,
     collectFirst: true,
     setOn: kernels(...Object.values(compareKernels).flatMap((uses) => Object.values(uses))),
-    prepare: countSmall(integers),
+    prepare: countNumbers(floats, "score < 0.01", (value) => value < 0.01),
+  },
+  {
+    name: "integer set kernel: count with IN of 5,000,000 integers below 1,000",
+    rounds: seldom,
+    collectFirst: true,
+    setOn: kernels(integerSetKernel),
+    prepare: countNumbers(integers, "count in (3, 77, 150, 151, 400, 999)", (value) =>
+      [3, 77, 150, 151, 400, 999].includes(value),
+    ),
+  },
+  {
+    name: "word kernel: build of FTS, 100,000 texts",
+    rounds: few,
+    collectFirst: true,
+    setOn: kernels(wordKernelSwitch),
+    prepare: buildWords,
+  },
+  {
+    name: "distance kernels: nearest 10 by l2, 20,000 × 128",
+    rounds: few,
+    setOn: kernels(...Object.values(distanceKernels).flatMap((uses) => Object.values(uses))),
+    prepare: searchVectors(null, 20_000, 0),
+  },
+  {
+    name: "sketch kernels: nearest 10 by l2, 20,000 × 128",
+    rounds: few,
+    setOn: kernels(sketchSwitch),
+    prepare: searchVectors(null, 20_000),
+  },
+  {
+    name: "sketch kernels: nearest 10 by IVF_FLAT, 100,000 × 128",
+    rounds: few,
+    setOn: kernels(sketchSwitch),
+    prepare: searchVectors({ indexType: "IVF_FLAT", ...PARTITIONS }, 100_000),
+  },
+  {
+    name: "nearest centroid kernels: build of IVF_FLAT, 100,000 × 128",
+    rounds: few,
+    collectFirst: true,
+    setOn: kernels(nearestKernelUse),
+    prepare: buildVectors({ indexType: "IVF_FLAT", ...PARTITIONS }),
+  },
+  {
+    name: "codebook kernel: nearest 10 by IVF_PQ, 100,000 × 128",
+    rounds: few,
+    setOn: kernels(codebookKernelUse),
+    prepare: searchVectors({ indexType: "IVF_PQ", ...PARTITIONS }, 100_000),
+  },
+  {
+    name: "code sums kernel: nearest 10 by IVF_PQ, 100,000 × 128",
+    rounds: few,
+    setOn: kernels(codeSumsKernelUse),
+    prepare: searchVectors({ indexType: "IVF_PQ", ...PARTITIONS }, 100_000),
+  },
+  {
+    name: "step squares kernel: nearest 10 by IVF_SQ, 100,000 × 128",
+    rounds: few,
+    setOn: kernels(stepSquaresKernelUse),
+    prepare: searchVectors({ indexType: "IVF_SQ", ...PARTITIONS }, 100_000),
+  },
+  {
+    name: "space kernels: build of IVF_HNSW_SQ, 20,000 × 128",
+    rounds: few,
+    collectFirst: true,
+    setOn: kernels(spaceKernelUse),
+    prepare: buildVectors({ indexType: "IVF_HNSW_SQ", ...GRAPH }),
+  },
+  {
+    name: "walk kernel: build of IVF_HNSW_SQ, 20,000 × 128",
+    rounds: few,
+    collectFirst: true,
+    setOn: kernels(walkSwitch),
+    prepare: buildVectors({ indexType: "IVF_HNSW_SQ", ...GRAPH }),
   },
   {
     name: "text kernel: count with LIKE of 1,000,000 strings",

@@ -42,11 +42,16 @@ export function kernel(
   };
 }
 
+/** Selects the kernel or the plain form. Only tests and benchmarks set it. */
+export interface KernelSwitch {
+  /** False: callers use the plain form although there is a kernel. */
+  isOn: boolean;
+}
+
 /** A kernel with the views of its memory, which is made at its first use. */
-export class KernelUse<Made> {
+export class KernelUse<Made> implements KernelSwitch {
   readonly #make: () => Made | null;
   #made: Made | null | undefined;
-  /** False: callers use the plain form although there is a kernel. Only tests and benchmarks set it. */
   isOn = true;
 
   /** @param make returns null if the runtime has no kernels */

@@ -14,7 +14,7 @@
  *                token + 3); u32 byte length of the word; u32 address of the rest
  */
 
-import { type Kernel, kernel } from "../../bytes/wasm/kernel.js";
+import { type Kernel, type KernelSwitch, kernel } from "../../bytes/wasm/kernel.js";
 import { Integer, Vector } from "../../bytes/wasm/values.js";
 
 /** Words of the state. The seed of the hashes is random, so that nobody can choose words that collide. */
@@ -44,11 +44,14 @@ export const NO_TOKEN = 1;
 export const ASK = 2;
 export const FIRST_NUMBER = 3;
 
+export const wordKernelSwitch: KernelSwitch = { isOn: true };
+
 /**
  * A kernel with a memory of its own: `run(next, end, out, position)`. It reads the text from `next` to before
  * `end`. It writes numbers and positions from `out` on, and stops at a word that is not in the table.
  */
 export function wordKernel(): Kernel | null {
+  if (!wordKernelSwitch.isOn) return null;
   const compiled = kernel(PAGES, (wasm) => {
     const [next, end, out, position] = wasm.parameters();
     const [bits, from, length, hash, slot, number, rest, piece, left] = wasm.integers();

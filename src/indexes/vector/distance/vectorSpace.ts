@@ -58,7 +58,7 @@ export interface SpaceMemory {
 export const apartBound = (distance: number): number => Math.max(distance, Number.MIN_VALUE);
 
 /** An empty kernel, which compiles if any does. */
-const emptyKernel = new KernelUse(() => kernel(1, () => {}));
+export const spaceKernelUse = new KernelUse(() => kernel(1, () => {}));
 
 /**
  * Allocates memory for vectors.
@@ -71,7 +71,7 @@ export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, wit
   const both = Math.ceil((vectorsEnd + moreBytes) / 65_536);
   const pages = both <= MAX_PAGES ? both : Math.ceil(vectorsEnd / 65_536);
   const isShared = lanes > 1;
-  if (withKernel && pages <= MAX_PAGES && emptyKernel.get() !== null) {
+  if (withKernel && pages <= MAX_PAGES && spaceKernelUse.get() !== null) {
     try {
       const limits = { initial: pages, maximum: pages, shared: isShared };
       return { options, lanes, values: new WebAssembly.Memory(limits), vectorsEnd };

@@ -12,7 +12,7 @@
  *              that saw it
  */
 
-import { type Kernel, kernel } from "../../../bytes/wasm/kernel.js";
+import { type Kernel, type KernelSwitch, kernel } from "../../../bytes/wasm/kernel.js";
 import type { KernelCode } from "../../../bytes/wasm/kernelCode.js";
 import { Integer, type IntegerLocal } from "../../../bytes/wasm/values.js";
 import type { Beam } from "../distance/nearestFirst.js";
@@ -27,6 +27,8 @@ import {
   touch,
 } from "../distance/spaceKernels.js";
 import type { SpaceMemory } from "../distance/vectorSpace.js";
+
+export const walkSwitch: KernelSwitch = { isOn: true };
 
 /** Sizes of a graph and its walks. */
 export interface WalkRoom {
@@ -97,7 +99,8 @@ export class Walks {
   /** Null without kernels. */
   static open(memory: SpaceMemory, walk: WalkRoom): Walks | null {
     const { values, options } = memory;
-    if (ArrayBuffer.isView(values) || listsIn(memory, walk) === null) return null;
+    const isPlain = !walkSwitch.isOn || ArrayBuffer.isView(values);
+    if (isPlain || listsIn(memory, walk) === null) return null;
     const compiled = walkKernel(options, values);
     return compiled && new Walks(memory, values, walk, compiled.run);
   }

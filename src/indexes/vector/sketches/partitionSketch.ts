@@ -9,7 +9,7 @@ import type { KernelPart } from "../../kind.js";
 import type { QueryVector } from "../distance/distance.js";
 import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { SketchQuery } from "./sketchBounds.js";
-import { ROW_BYTES, type SketchMetric, SLOT_BYTES, SLOTS } from "./sketchKernels.js";
+import { ROW_BYTES, type SketchMetric, SLOT_BYTES, SLOTS, sketchSwitch } from "./sketchKernels.js";
 import {
   type PlacedSketch,
   type SelectedRows,
@@ -72,7 +72,7 @@ export class PartitionSketch implements KernelPart {
     const rowBytes = dimension * ITEM_BYTES[item];
     const rowCount = vectors.length / rowBytes;
     const shape = sketchShape({ dimension, rowCount });
-    const memory = memoryUse.get();
+    const memory = sketchSwitch.isOn ? memoryUse.get() : null;
     if (shape === null || memory === null) return null;
     const pieceRows = Math.ceil(rowCount / shape.slotCount);
     const pieces: Piece[] = [];

@@ -24,7 +24,7 @@
  *                    because 0 times infinity is NaN
  */
 
-import { type Kernel, kernel } from "../../../bytes/wasm/kernel.js";
+import { type Kernel, type KernelSwitch, kernel } from "../../../bytes/wasm/kernel.js";
 import type { KernelCode } from "../../../bytes/wasm/kernelCode.js";
 import { type Double, Float, Integer, Vector, type VectorLocal } from "../../../bytes/wasm/values.js";
 
@@ -68,12 +68,14 @@ export interface SketchKernels {
   readonly select: Readonly<Record<SketchMetric, Kernel["run"]>>;
 }
 
+export const sketchSwitch: KernelSwitch = { isOn: true };
+
 /**
  * @param maxBytes maximum size of the memory
  * @returns null if the runtime has no kernels
  */
 export function sketchKernels(maxBytes: number): SketchKernels | null {
-  if (typeof WebAssembly !== "object") return null;
+  if (!sketchSwitch.isOn || typeof WebAssembly !== "object") return null;
   const initial = Math.ceil(SLOTS / PAGE_BYTES);
   const maximum = Math.min(65_536, Math.max(initial, Math.floor(maxBytes / PAGE_BYTES)));
   let memory: WebAssembly.Memory;
