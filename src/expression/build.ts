@@ -33,33 +33,33 @@ export class Expression {
   }
 
   /** Whether the values are equal; null where one is null, as with all comparisons. */
-  eq(other: Operable): Expression {
-    return this.#compared("=", other);
+  eq(operand: Operable): Expression {
+    return this.#compared("=", operand);
   }
 
   /** Whether the values differ. */
-  ne(other: Operable): Expression {
-    return this.#compared("!=", other);
+  ne(operand: Operable): Expression {
+    return this.#compared("!=", operand);
   }
 
   /** Whether the value is less. */
-  lt(other: Operable): Expression {
-    return this.#compared("<", other);
+  lt(operand: Operable): Expression {
+    return this.#compared("<", operand);
   }
 
   /** Whether the value is less, or equal. */
-  lte(other: Operable): Expression {
-    return this.#compared("<=", other);
+  lte(operand: Operable): Expression {
+    return this.#compared("<=", operand);
   }
 
   /** Whether the value is greater. */
-  gt(other: Operable): Expression {
-    return this.#compared(">", other);
+  gt(operand: Operable): Expression {
+    return this.#compared(">", operand);
   }
 
   /** Whether the value is greater, or equal. */
-  gte(other: Operable): Expression {
-    return this.#compared(">=", other);
+  gte(operand: Operable): Expression {
+    return this.#compared(">=", operand);
   }
 
   /** Whether the value is one of these. */
@@ -124,23 +124,23 @@ export class Expression {
   }
 
   /** The sum. */
-  plus(other: Operable): Expression {
-    return this.#computed("+", other);
+  plus(operand: Operable): Expression {
+    return this.#computed("+", operand);
   }
 
   /** The difference. */
-  minus(other: Operable): Expression {
-    return this.#computed("-", other);
+  minus(operand: Operable): Expression {
+    return this.#computed("-", operand);
   }
 
   /** The product. */
-  times(other: Operable): Expression {
-    return this.#computed("*", other);
+  times(operand: Operable): Expression {
+    return this.#computed("*", operand);
   }
 
   /** The quotient. */
-  over(other: Operable): Expression {
-    return this.#computed("/", other);
+  over(operand: Operable): Expression {
+    return this.#computed("/", operand);
   }
 
   /**
@@ -158,12 +158,24 @@ export class Expression {
     return printExpression(this.syntax);
   }
 
-  #compared(operator: ComparisonOperator, other: Operable): Expression {
-    return make({ kind: "comparison", operator, left: this.syntax, right: syntaxOf(other), offset: NOWHERE });
+  #compared(operator: ComparisonOperator, operand: Operable): Expression {
+    return make({
+      kind: "comparison",
+      operator,
+      left: this.syntax,
+      right: syntaxOf(operand),
+      offset: NOWHERE,
+    });
   }
 
-  #computed(operator: ArithmeticOperator, other: Operable): Expression {
-    return make({ kind: "arithmetic", operator, left: this.syntax, right: syntaxOf(other), offset: NOWHERE });
+  #computed(operator: ArithmeticOperator, operand: Operable): Expression {
+    return make({
+      kind: "arithmetic",
+      operator,
+      left: this.syntax,
+      right: syntaxOf(operand),
+      offset: NOWHERE,
+    });
   }
 
   #in(values: readonly Operable[], isNegated: boolean): Expression {

@@ -120,7 +120,7 @@ export function bindAssigned(
   input: ExpressionInput,
   parameters: FilterParameters,
   fields: readonly TypedField[],
-  wanted: (own: ValueType) => ValueType,
+  wanted: (type: ValueType) => ValueType,
   label: string,
 ): Steps<BoundExpression> {
   return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, wanted));

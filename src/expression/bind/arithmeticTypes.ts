@@ -37,11 +37,11 @@ import { timeArithmetic } from "./timeArithmetic.js";
 export function* computed(
   nodes: BoundNodes,
   node: Arithmetic,
-  given: readonly [Bound, Bound],
+  operandPair: readonly [Bound, Bound],
   isDirect: boolean,
 ): Steps<Bound> {
   const { operator } = node;
-  const [left, right] = isDirect ? yield* withLiteral(nodes, node, given) : given;
+  const [left, right] = isDirect ? yield* withLiteral(nodes, node, operandPair) : operandPair;
   if (operator === "||") {
     const kinds = [left.type.kind, right.type.kind];
     if (kinds.includes("list") && !kinds.includes("string")) throw noArithmetic(nodes, node, left, right);
@@ -55,9 +55,9 @@ export function* computed(
     return yield* nodes.call(node, operands, STRING, concatenation);
   }
   if (left.type.kind === "null" || right.type.kind === "null") {
-    const other = left.type.kind === "null" ? right.type : left.type;
-    if (other.kind !== "null" && !isNumeric(other)) throw noArithmetic(nodes, node, left, right);
-    return nullOf(other.kind === "null" ? INT64 : other);
+    const typed = left.type.kind === "null" ? right.type : left.type;
+    if (typed.kind !== "null" && !isNumeric(typed)) throw noArithmetic(nodes, node, left, right);
+    return nullOf(typed.kind === "null" ? INT64 : typed);
   }
   if (operator === "+" || operator === "-") {
     const ofTimes = yield* timeArithmetic(nodes, node, operator, left, right);
@@ -72,8 +72,8 @@ export function* computed(
   const common = numericType(left.type, right.type);
   if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
     // The wider of both takes part on both sides: its digits count in the result.
-    const [one, other] = yield* nodes.castAll([left, right], common, node);
-    return yield* decimals(nodes, node, operator, one, other);
+    const [castLeft, castRight] = yield* nodes.castAll([left, right], common, node);
+    return yield* decimals(nodes, node, operator, castLeft, castRight);
   }
   const type = computedType(left.type, right.type, common);
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
@@ -123,9 +123,9 @@ function* decimals(
   right: Bound,
 ): Steps<Bound> {
   const operands = [yield* decimal(nodes, left, node), yield* decimal(nodes, right, node)];
-  const [one, other] = operands.map((operand) => operand.type as DecimalType);
-  const type = decimalResult(operator, one, other);
-  return yield* nodes.call(node, operands, type, decimalArithmetic(operator, one, other, type));
+  const [leftType, rightType] = operands.map((operand) => operand.type as DecimalType);
+  const type = decimalResult(operator, leftType, rightType);
+  return yield* nodes.call(node, operands, type, decimalArithmetic(operator, leftType, rightType, type));
 }
 
 function* decimal(nodes: BoundNodes, operand: Bound, node: Place): Steps<Bound> {

@@ -69,7 +69,7 @@ export function arrowNameOf(type: ValueType): string {
       return `${type.large ? "LargeList" : "List"}(${item})`;
     }
     case "struct":
-      return `Struct(${type.members.map(({ name, type: own }) => `"${name}": ${arrowNameOf(own)}`).join(", ")})`;
+      return `Struct(${type.members.map(({ name, type: member }) => `"${name}": ${arrowNameOf(member)}`).join(", ")})`;
     case "other":
       return type.name;
   }

@@ -92,7 +92,7 @@ export class Binder {
    * An expression whose values are kept in a column.
    * @param wanted the type of the column, by the type of the expression
    */
-  *assigned(node: Syntax, wanted: (own: ValueType) => ValueType): Steps<Bound> {
+  *assigned(node: Syntax, wanted: (type: ValueType) => ValueType): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     const type = wanted(bound.type);
     // Whether lists have the right number of items is known only once they are computed.
@@ -450,6 +450,7 @@ const isWhole64 = (type: ValueType): boolean => type.kind === "int" && type.bits
 /** Calls of one operand inside each other. */
 function chainLength(bound: Bound): number {
   let length = 0;
-  for (let at = bound; at.kind === "call" && at.operands.length === 1; at = at.operands[0]) length++;
+  for (let node = bound; node.kind === "call" && node.operands.length === 1; node = node.operands[0])
+    length++;
   return length;
 }

@@ -35,10 +35,12 @@ export function* compared(
   right: Bound,
   isDirect: boolean,
 ): Steps<Bound> {
-  const [one, other] = yield* comparable(nodes, node, left, right, isDirect);
-  const bound = yield* nodes.call(node, [one, other], BOOL, comparison(operator, one.type));
-  if (other.kind === "constant") return withCondition(bound, comparedWith(one, operator, other.column));
-  if (one.kind === "constant") return withCondition(bound, comparedWith(other, TURNED[operator], one.column));
+  const [castLeft, castRight] = yield* comparable(nodes, node, left, right, isDirect);
+  const bound = yield* nodes.call(node, [castLeft, castRight], BOOL, comparison(operator, castLeft.type));
+  if (castRight.kind === "constant")
+    return withCondition(bound, comparedWith(castLeft, operator, castRight.column));
+  if (castLeft.kind === "constant")
+    return withCondition(bound, comparedWith(castRight, TURNED[operator], castLeft.column));
   return bound;
 }
 
@@ -84,12 +86,12 @@ export function* distinctness(
   right: Bound,
   isNegated: boolean,
 ): Steps<Bound> {
-  const [one, other] = yield* comparable(nodes, node, left, right, false);
+  const [castLeft, castRight] = yield* comparable(nodes, node, left, right, false);
   const test = (operand: Bound, negated: boolean): Steps<Bound> =>
     nodes.folded({ kind: "nullTest", type: BOOL, operand, isNegated: negated });
-  const equal = yield* nodes.call(node, [one, other], BOOL, comparison("=", one.type));
-  const areNull = [yield* test(one, false), yield* test(other, false)];
-  const areThere = [yield* test(one, true), yield* test(other, true)];
+  const equal = yield* nodes.call(node, [castLeft, castRight], BOOL, comparison("=", castLeft.type));
+  const areNull = [yield* test(castLeft, false), yield* test(castRight, false)];
+  const areThere = [yield* test(castLeft, true), yield* test(castRight, true)];
   const bothNull = yield* nodes.folded(logic("and", areNull));
   const bothThere = yield* nodes.folded(logic("and", [...areThere, equal]));
   const same = yield* nodes.folded(logic("or", [bothNull, bothThere]));
@@ -113,14 +115,14 @@ function* comparable(
     const literal = yield* literalBeside(nodes, node, left, right, isDirect);
     if (literal !== null) return [literal, right];
   }
-  const [one, other] = [left, right].map((operand) =>
+  const [castLeft, castRight] = [left, right].map((operand) =>
     writtenDecimal(operand, operand === left ? right : left),
   );
-  const type = comparedType(one.type, other.type);
+  const type = comparedType(castLeft.type, castRight.type);
   if (type === null) {
     throw nodes.invalid(node, `${typeName(left.type)} can't be compared with ${typeName(right.type)}`);
   }
-  return [yield* nodes.cast(one, type, false, node), yield* nodes.cast(other, type, false, node)];
+  return [yield* nodes.cast(castLeft, type, false, node), yield* nodes.cast(castRight, type, false, node)];
 }
 
 /** A constant in the type of the column beside it; null where both have to be brought to another type. */
@@ -171,8 +173,8 @@ function* exactly(
   const isNumber = type.kind === "float" && (wanted.kind === "int" || wanted.kind === "decimal");
   const isTime = TIMES.has(type.kind) && TIMES.has(wanted.kind) && comparedType(type, wanted) !== null;
   if (!isNumber && !isTime) return null;
-  const own = isNumber && text !== undefined ? decimalOfText(text) : null;
-  const source = own ?? constantOf(type, column);
+  const decimal = isNumber && text !== undefined ? decimalOfText(text) : null;
+  const source = decimal ?? constantOf(type, column);
   const there = yield* nodes.cast(source, wanted, true, node);
   if (there.kind !== "constant" || isNull(there)) return null;
   const back = yield* nodes.cast(there, source.type, true, node);

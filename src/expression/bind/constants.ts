@@ -18,10 +18,10 @@ export function numberConstant({ value, isWhole, text }: NumberLiteral): Constan
 }
 
 /** A number as it was written, for comparing integers and decimals with it exactly. */
-export function writtenDecimal(operand: Bound, other: Bound): Bound {
+export function writtenDecimal(operand: Bound, typed: Bound): Bound {
   if (operand.kind !== "constant" || operand.text === undefined || operand.type.kind !== "float")
     return operand;
-  if (other.kind !== "column" || (other.type.kind !== "int" && other.type.kind !== "decimal")) return operand;
+  if (typed.kind !== "column" || (typed.type.kind !== "int" && typed.type.kind !== "decimal")) return operand;
   return decimalOfText(operand.text) ?? operand;
 }
 

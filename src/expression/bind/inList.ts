@@ -90,16 +90,16 @@ function* member(nodes: BoundNodes, node: In, subject: Bound, values: readonly S
 
 function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNegated: boolean): Condition {
   if (!hasNull) {
-    const found = testOf(subject, { kind: "in", values: items });
-    return isNegated ? notCondition(found) : found;
+    const condition = testOf(subject, { kind: "in", values: items });
+    return isNegated ? notCondition(condition) : condition;
   }
   // Beside a null, what is not found is neither in the list nor not in it.
   const there = Uint32Array.from({ length: items.length }, (_, row) => row).filter((row) =>
     isValid(items.validity, row),
   );
   if (isNegated || there.length === 0) return UNKNOWN_CONDITION;
-  const found = testOf(subject, { kind: "in", values: takeColumn(items, there) });
-  return found.kind === "unknown" ? found : { kind: "only", part: found };
+  const test = testOf(subject, { kind: "in", values: takeColumn(items, there) });
+  return test.kind === "unknown" ? test : { kind: "only", part: test };
 }
 
 /** The list where it holds literals only that are values of a column: long lists are quick then. */

@@ -22,7 +22,7 @@ const FEW_VALUES = 4;
 
 /** A bound that stands among the operands. */
 interface Placed {
-  readonly place: number;
+  readonly index: number;
   readonly value: number | bigint;
   readonly isInclusive: boolean;
 }
@@ -67,9 +67,9 @@ export class MergedTests {
       }
       const items = yield* columnInSteps(type, scalars);
       const kernel = yield* membership(items, type, false, isNegated);
-      const found = yield* this.#nodes.call(this.#node, [column], BOOL, kernel);
+      const test = yield* this.#nodes.call(this.#node, [column], BOOL, kernel);
       const condition = testOf(column, { kind: "in", values: items });
-      this.#operands.push(withCondition(found, isNegated ? notCondition(condition) : condition));
+      this.#operands.push(withCondition(test, isNegated ? notCondition(condition) : condition));
     }
     return this.#operands;
   }
@@ -79,10 +79,10 @@ export class MergedTests {
     const tested =
       this.#node.kind === "or" ? condition : condition.kind === "not" ? condition.part : undefined;
     if (tested?.kind !== "test" || tested.test.kind !== "in" || tested.test.values.length !== 1) return false;
-    const known = this.#values.get(tested.column);
-    if (known === undefined) this.#values.set(tested.column, [tested.test.values]);
-    else known.push(tested.test.values);
-    if (known === undefined || known.length < FEW_VALUES) this.#operands.push(operand);
+    const earlier = this.#values.get(tested.column);
+    if (earlier === undefined) this.#values.set(tested.column, [tested.test.values]);
+    else earlier.push(tested.test.values);
+    if (earlier === undefined || earlier.length < FEW_VALUES) this.#operands.push(operand);
     return true;
   }
 
@@ -94,24 +94,24 @@ export class MergedTests {
     const side = test.lower !== null ? "lower" : "upper";
     const placed = placedBound(column, (test.lower ?? test.upper) as RangeBound, this.#operands.length);
     if (placed === null) return false;
-    const known = this.#bounds[side].get(column);
-    if (known === undefined) {
+    const earlier = this.#bounds[side].get(column);
+    if (earlier === undefined) {
       this.#bounds[side].set(column, placed);
       return false;
     }
-    const { place: position } = known;
-    if (this.#counts(placed, known, side)) {
+    const { index: position } = earlier;
+    if (this.#counts(placed, earlier, side)) {
       this.#operands[position] = operand;
-      this.#bounds[side].set(column, { ...placed, place: position });
+      this.#bounds[side].set(column, { ...placed, index: position });
     }
     return true;
   }
 
   /** Whether a bound counts beside another one. */
-  #counts(bound: Placed, other: Placed, side: Side): boolean {
+  #counts(bound: Placed, than: Placed, side: Side): boolean {
     const isAnd = this.#node.kind === "and";
-    if (bound.value === other.value) return bound.isInclusive !== isAnd;
-    return (bound.value > other.value === (side === "lower")) === isAnd;
+    if (bound.value === than.value) return bound.isInclusive !== isAnd;
+    return (bound.value > than.value === (side === "lower")) === isAnd;
   }
 }
 
@@ -123,5 +123,5 @@ function placedBound(
 ): Placed | null {
   const scalar = scalarOf(value, column.type);
   if (typeof scalar !== "bigint" && (typeof scalar !== "number" || Number.isNaN(scalar))) return null;
-  return { place: position, value: scalar, isInclusive };
+  return { index: position, value: scalar, isInclusive };
 }

@@ -16,7 +16,7 @@ export class Names {
   readonly #fields: readonly TypedField[];
   readonly #byName = new Map<string, TypedField>();
   #byFolded: Map<string, TypedField[]> | null = null;
-  readonly #known = new Map<string, ColumnReference>();
+  readonly #references = new Map<string, ColumnReference>();
   /** The needed columns as paths, in order. */
   readonly paths: (readonly string[])[] = [];
   /** Their types. */
@@ -39,7 +39,9 @@ export class Names {
     let field = top;
     for (const member of members) {
       const child =
-        field.type.kind === "struct" ? field.children.find(({ name: own }) => own === member) : undefined;
+        field.type.kind === "struct"
+          ? field.children.find(({ name: childName }) => childName === member)
+          : undefined;
       if (child === undefined) throw missing(source, name, [...path, member], field.children, path);
       path.push(member);
       field = child;
@@ -56,12 +58,12 @@ export class Names {
 
   #reference(path: readonly string[], type: ValueType): ColumnReference {
     const key = JSON.stringify(path);
-    let reference = this.#known.get(key);
+    let reference = this.#references.get(key);
     if (reference === undefined) {
       const index = this.paths.push(path) - 1;
       this.types.push(type);
       reference = { kind: "column", type, index, isTop: path.length === 1 };
-      this.#known.set(key, reference);
+      this.#references.set(key, reference);
     }
     return reference;
   }
@@ -76,9 +78,9 @@ export class Names {
         else group.push(field);
       }
     }
-    const found = this.#byFolded.get(text.toLowerCase());
-    if (found === undefined || found.length === 1) return found?.[0];
-    const names = found.map((field) => field.name).join(", ");
+    const fieldPosition = this.#byFolded.get(text.toLowerCase());
+    if (fieldPosition === undefined || fieldPosition.length === 1) return fieldPosition?.[0];
+    const names = fieldPosition.map((field) => field.name).join(", ");
     throw new InvalidInputError(
       problemText(source, name.offset, `${text} may mean any of the columns ${names}`),
     );
@@ -101,7 +103,7 @@ function missing(
     siblings.map((field) => field.name),
   )
     .slice(0, MAX_NEAREST)
-    .map((other) => formatFieldPath([...parents, other]));
+    .map((childName) => formatFieldPath([...parents, childName]));
   // SQL's double quotes are for names; who comes from JavaScript means a text.
   const isQuoted = source.text?.[name.offset] === '"';
   const resolved = isQuoted ? `; a text is written '${wanted}'` : "";

@@ -53,11 +53,11 @@ export class BoundNodes {
 
   /** Whether an operand is null, or is not. */
   *nullTest(operand: Bound, isNegated: boolean): Steps<Bound> {
-    const known =
+    const shared =
       operand.kind === "call" && operand.nullKernel !== undefined
         ? { ...operand, type: BOOL, kernel: operand.nullKernel, nullKernel: undefined }
         : operand;
-    return yield* this.folded({ kind: "nullTest", type: BOOL, operand: known, isNegated });
+    return yield* this.folded({ kind: "nullTest", type: BOOL, operand: shared, isNegated });
   }
 
   *cast(operand: Bound, type: ValueType, isTry: boolean, node: Place): Steps<Bound> {
@@ -131,9 +131,9 @@ export class BoundNodes {
     return new InvalidInputError(problemText(this.source, node.offset, reason));
   }
 
-  unsupported(place: Place, what: string): UnsupportedError {
+  unsupported(span: Place, what: string): UnsupportedError {
     return new UnsupportedError(
-      problemText(this.source, place.offset, `${what} is not supported by this release`),
+      problemText(this.source, span.offset, `${what} is not supported by this release`),
     );
   }
 }

@@ -22,15 +22,15 @@ export function* timeArithmetic(
   left: Bound,
   right: Bound,
 ): Steps<Bound | null> {
-  const [one, other] = [left.type, right.type];
-  if (one.kind === "timestamp" && other.kind === "duration") {
-    return yield* shifted(nodes, node, operator, left, one, right);
+  const [leftType, rightType] = [left.type, right.type];
+  if (leftType.kind === "timestamp" && rightType.kind === "duration") {
+    return yield* shifted(nodes, node, operator, left, leftType, right);
   }
-  if (operator === "+" && one.kind === "duration" && other.kind === "timestamp") {
-    return yield* shifted(nodes, node, "+", right, other, left);
+  if (operator === "+" && leftType.kind === "duration" && rightType.kind === "timestamp") {
+    return yield* shifted(nodes, node, "+", right, rightType, left);
   }
-  if (one.kind === "duration" && other.kind === "duration") {
-    const type = comparedType(one, other) ?? one;
+  if (leftType.kind === "duration" && rightType.kind === "duration") {
+    const type = comparedType(leftType, rightType) ?? leftType;
     const operands = yield* nodes.castAll([left, right], type, node);
     return yield* nodes.call(node, operands, type, ticks(operator, type));
   }
@@ -52,17 +52,17 @@ function* shifted(
 
 /** The days between two days, or the time between two instants or an instant and the beginning of a day. */
 function* difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Steps<Bound | null> {
-  const [one, other] = [left.type, right.type];
-  if (one.kind === "date" && other.kind === "date") {
+  const [leftType, rightType] = [left.type, right.type];
+  if (leftType.kind === "date" && rightType.kind === "date") {
     let days = yield* nodes.castAll([left, right], DATE, node);
     days = yield* nodes.castAll(days, INT32, node);
     days = yield* nodes.castAll(days, INT64, node);
     return yield* nodes.call(node, days, INT64, arithmetic("-", INT64));
   }
-  const [unit, otherUnit] = [unitOf(one), unitOf(other)];
+  const [unit, otherUnit] = [unitOf(leftType), unitOf(rightType)];
   if (unit === null || otherUnit === null) return null;
-  const hasDay = one.kind === "date" || other.kind === "date";
-  const common = timestamp(hasDay ? "ns" : coarser(unit, otherUnit), zoneOf(one) ?? zoneOf(other));
+  const hasDay = leftType.kind === "date" || rightType.kind === "date";
+  const common = timestamp(hasDay ? "ns" : coarser(unit, otherUnit), zoneOf(leftType) ?? zoneOf(rightType));
   const times = yield* nodes.castAll([left, right], common, node);
   const type: ValueType = { kind: "duration", unit: common.unit };
   return yield* nodes.call(node, times, type, ticks("-", type));

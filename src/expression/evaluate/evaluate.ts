@@ -280,8 +280,8 @@ function* callPerValue(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
   const ofAll = column.indices.lazy === undefined ? null : yield* callOnAll(node, values, dictionary.length);
-  const found = ofAll === null ? null : lookUpTruth(ofAll, column);
-  if (found !== null) return found;
+  const bits = ofAll === null ? null : lookUpTruth(ofAll, column);
+  if (bits !== null) return bits;
   const indices = readIndices(column);
   const results =
     ofAll ?? (yield* callStrictly(node, values, dictionary.length, usedValues(column, indices)));
@@ -350,11 +350,11 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   let rows = new Uint32Array(rowCount);
   for (let row = 0; row < rowCount; row++) rows[row] = row;
   function* assign(result: Bound, taken: Uint32Array): Steps<void> {
-    const own: Inputs =
+    const remaining: Inputs =
       taken.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
-    const { column, step } = yield* run(result, own);
+    const { column, step } = yield* run(result, remaining);
     for (let index = 0; index < taken.length; index++) places[taken[index]] = base + index * step;
     base += column.length;
     results.push(plainColumn(column));
@@ -362,11 +362,11 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   for (const { when, result } of node.branches) {
     if (rows.length === 0) break;
     if (pace.isStep()) yield;
-    const own: Inputs =
+    const chosen: Inputs =
       rows.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
-    const selected = yield* selectPart(when, own);
+    const selected = yield* selectPart(when, chosen);
     const { taken, left } = split(rows, selected);
     if (taken.length === 0) continue;
     yield* assign(result, taken);
@@ -374,8 +374,8 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   }
   if (rows.length > 0) yield* assign(node.otherwise, rows);
   if (results.length === 0) return nullsOf(node.type, rowCount);
-  const known = new Uint8Array((rowCount + 7) >>> 3).fill(0xff);
-  return yield* takeWhere(yield* concatInSteps(results), places, known, node.type);
+  const validBits = new Uint8Array((rowCount + 7) >>> 3).fill(0xff);
+  return yield* takeWhere(yield* concatInSteps(results), places, validBits, node.type);
 }
 
 /** The rows at some positions among rows, which ascend, and the others; null for all positions. */

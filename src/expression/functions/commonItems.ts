@@ -35,13 +35,13 @@ function broughtTogether(
   constants: readonly (Scalar | undefined)[],
   joined: readonly number[],
 ): readonly ValueType[] {
-  const known = joined.filter((index) => index < types.length && itemOf(types[index]).kind !== "null");
-  const items = known.map((index) => itemOf(types[index]));
+  const typed = joined.filter((index) => index < types.length && itemOf(types[index]).kind !== "null");
+  const items = typed.map((index) => itemOf(types[index]));
   if (items.length === 0) return types;
   let item: ValueType = items[0];
   if (items.every(isNumeric)) {
-    const lists = known.flatMap((index, slot) => (types[index].kind === "list" ? [items[slot]] : []));
-    const values = known.filter(
+    const lists = typed.flatMap((index, slot) => (types[index].kind === "list" ? [items[slot]] : []));
+    const values = typed.filter(
       (index) => types[index].kind !== "list" && !lists.some((list) => isValueOf(list, constants[index])),
     );
     const numbers = [...lists, ...values.map((index) => types[index] as NumericType)];

@@ -35,15 +35,15 @@ function addCharacter(distances: Uint32Array, point: number, text: Uint32Array):
 }
 
 /** Returns the number of characters to insert, remove or replace until one text is the other. */
-function distance(one: Uint32Array, other: Uint32Array): number {
-  const distances = firstDistances(other);
-  for (const point of one) addCharacter(distances, point, other);
-  return distances[other.length];
+function distance(left: Uint32Array, right: Uint32Array): number {
+  const distances = firstDistances(right);
+  for (const point of left) addCharacter(distances, point, right);
+  return distances[right.length];
 }
 
-function* distanceInSteps(one: Uint32Array, other: Uint32Array): Steps<number> {
+function* distanceInSteps(left: Uint32Array, right: Uint32Array): Steps<number> {
   // The shorter text is gone through at once, which takes the root of `MAX_STEPS` at most.
-  const [longer, shorter] = one.length < other.length ? [other, one] : [one, other];
+  const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
   const pace = new Pace(STEP_PAIRS);
   const distances = firstDistances(shorter);
   for (const point of longer) {
@@ -53,14 +53,14 @@ function* distanceInSteps(one: Uint32Array, other: Uint32Array): Steps<number> {
   return distances[shorter.length];
 }
 
-function* longDistance(one: TextLane, other: TextLane, row: number): Steps<number> {
-  const first = yield* countCharactersInSteps(one.bytes, one.start(row), one.end(row));
-  const second = yield* countCharactersInSteps(other.bytes, other.start(row), other.end(row));
+function* longDistance(left: TextLane, right: TextLane, row: number): Steps<number> {
+  const first = yield* countCharactersInSteps(left.bytes, left.start(row), left.end(row));
+  const second = yield* countCharactersInSteps(right.bytes, right.start(row), right.end(row));
   if (first * second > MAX_STEPS) {
     throw new InvalidInputError(`levenshtein: texts of ${first} and ${second} characters are too long`);
   }
   if (first === 0 || second === 0) return first + second;
-  return yield* distanceInSteps(yield* pointsInSteps(one, row), yield* pointsInSteps(other, row));
+  return yield* distanceInSteps(yield* pointsInSteps(left, row), yield* pointsInSteps(right, row));
 }
 
 function* pointsInSteps(lane: TextLane, row: number): Steps<Uint32Array> {
@@ -76,13 +76,13 @@ function* pointsInSteps(lane: TextLane, row: number): Steps<Uint32Array> {
 }
 
 const levenshtein = ofTexts("tt", 2, INT32, (operands, length, valid) => {
-  const [one, other] = [operands.text(0), operands.text(1)];
+  const [left, right] = [operands.text(0), operands.text(1)];
   return numberRows(operands.lanes, length, valid, (row) =>
-    one.size(row) * other.size(row) > STEP_PAIRS || one.size(row) + other.size(row) > STEP_BYTES
-      ? longDistance(one, other, row)
+    left.size(row) * right.size(row) > STEP_PAIRS || left.size(row) + right.size(row) > STEP_BYTES
+      ? longDistance(left, right, row)
       : distance(
-          pointsOf(one.bytes, one.start(row), one.end(row)),
-          pointsOf(other.bytes, other.start(row), other.end(row)),
+          pointsOf(left.bytes, left.start(row), left.end(row)),
+          pointsOf(right.bytes, right.start(row), right.end(row)),
         ),
   );
 });

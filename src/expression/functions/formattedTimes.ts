@@ -183,9 +183,9 @@ function formatMoment(format: string, moment: Moment): string {
     if (percent < 0) return text + format.slice(offset);
     text += format.slice(offset, percent);
     SPECIFIER.lastIndex = percent;
-    const found = SPECIFIER.exec(format);
+    const match = SPECIFIER.exec(format);
     const end = SPECIFIER.lastIndex;
-    const made = found === null ? null : specified(found, moment);
+    const made = match === null ? null : specified(match, moment);
     if (made === null) {
       throw new InvalidInputError(
         `to_char: ${JSON.stringify(format.slice(percent, percent + 3))} can't be asked for here`,
@@ -274,9 +274,9 @@ function parseStride(text: string): bigint | string {
     return `${JSON.stringify(words.slice(0, 80))} is not a length of time`;
   let nanos = 0n;
   for (const [, count, unit] of words.matchAll(/(\d+)\s*([a-z]+)/g)) {
-    const known = UNIT_NANOS.find(([pattern]) => pattern.test(unit));
-    if (known === undefined) return `there are no bins of ${unit}, only of weeks and what is shorter`;
-    nanos += BigInt(count) * known[1];
+    const entry = UNIT_NANOS.find(([pattern]) => pattern.test(unit));
+    if (entry === undefined) return `there are no bins of ${unit}, only of weeks and what is shorter`;
+    nanos += BigInt(count) * entry[1];
   }
   return nanos > 0n && nanos < 1n << 63n ? nanos : "a length of time above 0 is expected";
 }
@@ -291,11 +291,11 @@ const dateBin: FunctionDefinition = (types, constants) => {
   if (typeof text !== "string") return "the length of the bins is a constant text, such as '15 minutes'";
   const stride = parseStride(text);
   if (typeof stride === "string") return stride;
-  const [, given, origin] = types;
-  if (!["timestamp", "date", "string", "null"].includes(given.kind)) return timeOperands;
+  const [, timeType, origin] = types;
+  if (!["timestamp", "date", "string", "null"].includes(timeType.kind)) return timeOperands;
   if (origin !== undefined && !["timestamp", "date", "string", "null"].includes(origin.kind))
     return timeOperands;
-  const type = timestamp("ns", given.kind === "timestamp" ? given.timezone : null);
+  const type = timestamp("ns", timeType.kind === "timestamp" ? timeType.timezone : null);
   const operands = [STRING, type, ...(origin === undefined ? [] : [timestamp("ns", null)])];
   const kernel = rowKernel(operands, type, ([, value, first]) => {
     const start = (first ?? 0n) as bigint;

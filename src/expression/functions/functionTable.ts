@@ -20,8 +20,8 @@ let more: ReadonlyMap<string, FunctionDefinition> | null = null;
 
 /** The function of a name; null where there is none. Waits while functions are loaded. */
 export function* sqlFunction(name: string): Steps<FunctionDefinition | null> {
-  const own = FIRST.get(name);
-  if (own !== undefined) return own;
+  const definition = FIRST.get(name);
+  if (definition !== undefined) return definition;
   if (more === null) yield loadMore();
   if (more === null) throw new InternalError(`the function ${name} is used before it is loaded`);
   return more.get(name) ?? null;

@@ -131,47 +131,48 @@ export class ListPair {
   }
 
   /** Whether some item of a list is one of the other's. */
-  meet(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
-    if (!this.#isQuick(own, other)) return this.#meetInSteps(own, other);
-    for (let index = other.start; index < other.end; index++) if (this.#isInNow(own, index)) return true;
+  meet(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
+    if (!this.#isQuick(list, wanted)) return this.#meetInSteps(list, wanted);
+    for (let index = wanted.start; index < wanted.end; index++) if (this.#isInNow(list, index)) return true;
     return false;
   }
 
   /** Whether a list has all the items of the other. */
-  holds(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
-    if (!this.#isQuick(own, other)) return this.#holdsInSteps(own, other);
-    for (let index = other.start; index < other.end; index++) if (!this.#isInNow(own, index)) return false;
+  holds(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
+    if (!this.#isQuick(list, wanted)) return this.#holdsInSteps(list, wanted);
+    for (let index = wanted.start; index < wanted.end; index++) if (!this.#isInNow(list, index)) return false;
     return true;
   }
 
   /** Maximum work of a comparison of both lists, in units of one comparison. */
-  work(own: ItemRange, other: ItemRange): number {
-    return isShort(own, other) ? (own.end - own.start) * (other.end - other.start) : 1;
+  work(list: ItemRange, wanted: ItemRange): number {
+    return isShort(list, wanted) ? (list.end - list.start) * (wanted.end - wanted.start) : 1;
   }
 
-  #isQuick(own: ItemRange, other: ItemRange): boolean {
-    return isShort(own, other) && this.#order.isSmall;
+  #isQuick(list: ItemRange, wanted: ItemRange): boolean {
+    return isShort(list, wanted) && this.#order.isSmall;
   }
 
-  #isInNow({ start, end }: ItemRange, other: number): boolean {
+  #isInNow({ start, end }: ItemRange, wanted: number): boolean {
     for (let position = start; position < end; position++)
-      if (this.#order.compare(position, other) === 0) return true;
+      if (this.#order.compare(position, wanted) === 0) return true;
     return false;
   }
 
-  *#meetInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
+  *#meetInSteps(list: ItemRange, wanted: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
-    if (isShort(own, other)) return (yield* this.#countIn(own, other, true)) > 0;
-    const { joined, moved } = yield* this.#join(other);
+    if (isShort(list, wanted)) return (yield* this.#countIn(list, wanted, true)) > 0;
+    const { joined, moved } = yield* this.#join(wanted);
     const others = yield* joined.setOf(moved);
-    return yield* this.#someOf(own, others, true);
+    return yield* this.#someOf(list, others, true);
   }
 
-  *#holdsInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
+  *#holdsInSteps(list: ItemRange, wanted: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
-    if (isShort(own, other)) return (yield* this.#countIn(own, other, false)) === other.end - other.start;
-    const { joined, moved } = yield* this.#join(other);
-    const owns = yield* joined.setOf(own);
+    if (isShort(list, wanted))
+      return (yield* this.#countIn(list, wanted, false)) === wanted.end - wanted.start;
+    const { joined, moved } = yield* this.#join(wanted);
+    const owns = yield* joined.setOf(list);
     return !(yield* this.#someOf(moved, owns, false));
   }
 
@@ -188,10 +189,10 @@ export class ListPair {
    * Counts the items of the second list that the first one has: up to the first of them, or the first other
    * one.
    */
-  *#countIn({ start, end }: ItemRange, other: ItemRange, isUntilFirst: boolean): Steps<number> {
+  *#countIn({ start, end }: ItemRange, right: ItemRange, isUntilFirst: boolean): Steps<number> {
     const order = this.#order;
     let count = 0;
-    for (let wanted = other.start; wanted < other.end; wanted++) {
+    for (let wanted = right.start; wanted < right.end; wanted++) {
       let isIn = false;
       for (let item = start; item < end && !isIn; item++) {
         isIn =
@@ -216,12 +217,12 @@ export class ListPair {
   }
 }
 
-const isShort = (one: ItemRange, other: ItemRange): boolean =>
-  (one.end - one.start) * (other.end - other.start) <= FEW_PAIRS;
+const isShort = (left: ItemRange, right: ItemRange): boolean =>
+  (left.end - left.start) * (right.end - right.start) <= FEW_PAIRS;
 
-function* isSame(order: RowOrder, pace: Pace, one: number, other: number): Steps<boolean> {
-  if (pace.isStep(order.work(one, other))) yield;
-  return (order.isLong(one, other) ? yield* order.inSteps(one, other) : order.compare(one, other)) === 0;
+function* isSame(order: RowOrder, pace: Pace, left: number, right: number): Steps<boolean> {
+  if (pace.isStep(order.work(left, right))) yield;
+  return (order.isLong(left, right) ? yield* order.inSteps(left, right) : order.compare(left, right)) === 0;
 }
 
 /** Slots of a table up to which it is emptied for the next list, not made anew. */

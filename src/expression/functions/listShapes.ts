@@ -28,13 +28,13 @@ const dims: FunctionDefinition = (types) => {
     }
     const counts = new GrowingNumbers();
     const offsets = new Int32Array(length + 1);
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
       const first = row * lists.step;
       const isEmpty = lanes.length === 0 || lanes[0].offsets[first + 1] === lanes[0].offsets[first];
       if (isValid(valid, row) && !isEmpty) {
-        known[row >>> 3] |= 1 << (row & 7);
+        validBits[row >>> 3] |= 1 << (row & 7);
         let list = first;
         let isThere = true;
         for (let depth = 0; depth < lanes.length; depth++) {
@@ -50,7 +50,7 @@ const dims: FunctionDefinition = (types) => {
       if (pace.isStep(lanes.length)) yield;
     }
     const items = fixedColumn(widened(yield* counts.finish()), counts.length, null);
-    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [list], type, kernel };
 };
@@ -84,11 +84,11 @@ const zip: FunctionDefinition = (types) => {
       return { items, startOf, countOf };
     });
     const offsets = new Int32Array(length + 1);
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       if (pace.isStep(lanes.length)) yield;
       const most = Math.max(...lanes.map((lane) => lane?.countOf(row) ?? -1));
-      if (most >= 0) known[row >>> 3] |= 1 << (row & 7);
+      if (most >= 0) validBits[row >>> 3] |= 1 << (row & 7);
       offsets[row + 1] = offsets[row] + Math.max(most, 0);
     }
     const total = offsets[length];
@@ -118,7 +118,7 @@ const zip: FunctionDefinition = (types) => {
       children.push(taken.kind === "null" ? taken : ({ ...taken, validity } as Column));
     }
     const items: Column = { kind: "struct", length: total, validity: null, children };
-    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: types, type: listTypeOf({ kind: "struct", members }), kernel, isStrict: false };
 };

@@ -43,14 +43,14 @@ function itemsOf(lists: Operand, length: number): ItemsOfLists {
   return { items: column, first, offsets };
 }
 
-/** The rows some of whose items have their bit set. @param given a bit for each of the items */
+/** The rows some of whose items have their bit set. @param bits a bit for each of the items */
 function* anyItem(
-  given: Uint8Array,
+  bits: Uint8Array,
   { first, offsets }: ItemsOfLists,
   step: number,
   length: number,
 ): Steps<Uint8Array> {
-  const found = new Uint8Array((length + 7) >>> 3);
+  const foundBits = new Uint8Array((length + 7) >>> 3);
   const lists = step === 1 ? length : 1;
   const end = offsets[lists];
   const firstByte = first >>> 3;
@@ -59,7 +59,7 @@ function* anyItem(
   const pace = new Pace(ITEMS_AT_ONCE);
   for (let item = offsets[0], row = 0; item < end; ) {
     if (pace.isStep()) yield;
-    const left = given[(item >>> 3) - firstByte] >>> (item & 7);
+    const left = bits[(item >>> 3) - firstByte] >>> (item & 7);
     if (left === 0) {
       item += 8 - (item & 7);
       continue;
@@ -67,10 +67,10 @@ function* anyItem(
     item += 31 - Math.clz32(left & -left);
     if (item >= end) break;
     row = rowOf(item, offsets, row, lists);
-    found[row >>> 3] |= 1 << (row & 7);
+    foundBits[row >>> 3] |= 1 << (row & 7);
     item = offsets[++row];
   }
-  return step === 1 ? found : found.fill(-(found[0] & 1));
+  return step === 1 ? foundBits : foundBits.fill(-(foundBits[0] & 1));
 }
 
 /**
@@ -114,15 +114,16 @@ function keptMembership(
   item: ValueType,
   isUnknownBesideNull: boolean,
 ): (list: Operand) => Steps<ValueKernel> {
-  let known: { readonly list: Column; readonly member: ValueKernel } | null = null;
+  let cached: { readonly list: Column; readonly member: ValueKernel } | null = null;
   return function* of(list) {
-    if (known?.list !== list.column) {
+    if (cached?.list !== list.column) {
       const { items, offsets } = listLane(list);
-      const own = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
-      const hasNull = isUnknownBesideNull && (own.kind === "null" || (own.validity?.nullCount ?? 0) > 0);
-      known = { list: list.column, member: yield* membership(own, item, hasNull, false) };
+      const rowItems = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
+      const hasNull =
+        isUnknownBesideNull && (rowItems.kind === "null" || (rowItems.validity?.nullCount ?? 0) > 0);
+      cached = { list: list.column, member: yield* membership(rowItems, item, hasNull, false) };
     }
-    return known.member;
+    return cached.member;
   };
 }
 
@@ -143,15 +144,19 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       return yield* madeBy(member([wanted], length, valid));
     }
     if (isConstant) {
-      const own = itemsOf(lists, length);
-      const bits = yield* bitsOfItems(own.items, (part) =>
+      const listItems = itemsOf(lists, length);
+      const bits = yield* bitsOfItems(listItems.items, (part) =>
         equal([{ column: part, step: 1 }, wanted], part.length, part.validity),
       );
-      return bitsColumn(yield* anyItem(ofValid(bits, own.items), own, lists.step, length), length, valid);
+      return bitsColumn(
+        yield* anyItem(ofValid(bits, listItems.items), listItems, lists.step, length),
+        length,
+        valid,
+      );
     }
     const { items, offsets } = listLane(lists);
     const rows = new RowOrder(items, wanted.column, item);
-    const found = new Uint8Array((length + 7) >>> 3);
+    const foundBits = new Uint8Array((length + 7) >>> 3);
     const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
       if (!isValid(valid, row)) continue;
@@ -160,9 +165,9 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;
       const search = firstEqual(rows, start, end, row * wanted.step, pace);
       const position = typeof search === "number" ? search : yield* search;
-      if (position < end) found[row >>> 3] |= 1 << (row & 7);
+      if (position < end) foundBits[row >>> 3] |= 1 << (row & 7);
     }
-    return bitsColumn(found, length, valid);
+    return bitsColumn(foundBits, length, valid);
   };
   return {
     operands: [list, item],
@@ -228,9 +233,9 @@ function withLists(
   make: (list: ListValueType) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
 ): ReturnType<FunctionDefinition> {
   if (types.length !== 2) return operandCount(2);
-  const [list, other] = types;
-  if (list.kind !== "list" || other.kind !== "list") return listOperands;
-  const second: ValueType = { ...other, item: list.item };
+  const [list, otherType] = types;
+  if (list.kind !== "list" || otherType.kind !== "list") return listOperands;
+  const second: ValueType = { ...otherType, item: list.item };
   return { operands: [list, second], ...make(list) };
 }
 
@@ -248,36 +253,36 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
     return {
       type: BOOL,
       *kernel([lists, others], length, valid) {
-        const other = listLane(others);
+        const otherLists = listLane(others);
         if (constants[1] !== undefined && !isNested(item)) {
-          const own = itemsOf(lists, length);
-          const { items } = own;
+          const listItems = itemsOf(lists, length);
+          const { items } = listItems;
           const member = yield* memberOf(others);
           const same = yield* bitsOfItems(items, (part) =>
             member([{ column: part, step: 1 }], part.length, part.validity),
           );
           const bits = ofValid(same, items);
           // A null among the items equals one among the others.
-          if (other.items.validity !== null && items.validity !== null) {
+          if (otherLists.items.validity !== null && items.validity !== null) {
             const nulls = nullBits(items.validity, items.length);
             for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
-            return bitsColumn(yield* anyItem(nulls, own, lists.step, length), length, valid);
+            return bitsColumn(yield* anyItem(nulls, listItems, lists.step, length), length, valid);
           }
-          return bitsColumn(yield* anyItem(bits, own, lists.step, length), length, valid);
+          return bitsColumn(yield* anyItem(bits, listItems, lists.step, length), length, valid);
         }
         const { items, offsets } = listLane(lists);
-        const found = new Uint8Array((length + 7) >>> 3);
+        const truths = new Uint8Array((length + 7) >>> 3);
         const pace = new Pace(STEP_PAIRS);
-        const pair = new ListPair(items, other.items, item);
+        const pair = new ListPair(items, otherLists.items, item);
         for (let row = 0; row < length; row++) {
           if (!isValid(valid, row)) continue;
-          const own = rangeAt(offsets, row * lists.step);
-          const otherRange = rangeAt(other.offsets, row * others.step);
-          const meet = pair.meet(own, otherRange);
-          if (typeof meet === "boolean" ? meet : yield* meet) found[row >>> 3] |= 1 << (row & 7);
-          if (pace.isStep(1 + pair.work(own, otherRange))) yield;
+          const range = rangeAt(offsets, row * lists.step);
+          const otherRange = rangeAt(otherLists.offsets, row * others.step);
+          const meet = pair.meet(range, otherRange);
+          if (typeof meet === "boolean" ? meet : yield* meet) truths[row >>> 3] |= 1 << (row & 7);
+          if (pace.isStep(1 + pair.work(range, otherRange))) yield;
         }
-        return bitsColumn(found, length, valid);
+        return bitsColumn(truths, length, valid);
       },
       test: ([list]) => itemsTest("hasAny", list),
     };
@@ -288,19 +293,19 @@ const arrayHasAll: FunctionDefinition = (types) =>
     type: BOOL,
     *kernel([lists, others], length, valid) {
       const { items, offsets } = listLane(lists);
-      const other = listLane(others);
-      const pair = new ListPair(items, other.items, item);
+      const otherLists = listLane(others);
+      const pair = new ListPair(items, otherLists.items, item);
       const pace = new Pace(STEP_PAIRS);
-      const found = new Uint8Array((length + 7) >>> 3);
+      const bits = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
-        const own = rangeAt(offsets, row * lists.step);
-        const otherRange = rangeAt(other.offsets, row * others.step);
-        const holds = pair.holds(own, otherRange);
-        if (typeof holds === "boolean" ? holds : yield* holds) found[row >>> 3] |= 1 << (row & 7);
-        if (pace.isStep(1 + pair.work(own, otherRange))) yield;
+        const range = rangeAt(offsets, row * lists.step);
+        const otherRange = rangeAt(otherLists.offsets, row * others.step);
+        const holds = pair.holds(range, otherRange);
+        if (typeof holds === "boolean" ? holds : yield* holds) bits[row >>> 3] |= 1 << (row & 7);
+        if (pace.isStep(1 + pair.work(range, otherRange))) yield;
       }
-      return bitsColumn(found, length, valid);
+      return bitsColumn(bits, length, valid);
     },
     test: ([list]) => itemsTest("hasAll", list),
   }));
@@ -346,7 +351,7 @@ export const arrayElement: FunctionDefinition = (types) => {
     const { items, offsets } = listLane(lists);
     const read = scalarReader(positions, INT64);
     const indices = new Uint32Array(length);
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       if (!isValid(valid, row)) continue;
       const wanted = Number(read(row) as bigint);
@@ -355,9 +360,9 @@ export const arrayElement: FunctionDefinition = (types) => {
       const index = wanted > 0 ? start + wanted - 1 : end + wanted;
       if (wanted === 0 || index < start || index >= end) continue;
       indices[row] = index;
-      known[row >>> 3] |= 1 << (row & 7);
+      validBits[row >>> 3] |= 1 << (row & 7);
     }
-    return takeWhere(items, indices, known, list.item);
+    return takeWhere(items, indices, validBits, list.item);
   };
   return { operands: [list, INT64], type: list.item, kernel };
 };

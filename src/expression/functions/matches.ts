@@ -65,16 +65,20 @@ const searchFor = (pattern: string, flags: string, remembersGroups: boolean): Pr
   });
 
 /** Nulls where the bits are not set. */
-function onlyTrue(found: Column, length: number, valid: Validity | null): Column {
-  if (found.kind !== "bits") return found;
-  const known = new Uint8Array((length + 7) >>> 3);
+function onlyTrue(tests: Column, length: number, valid: Validity | null): Column {
+  if (tests.kind !== "bits") return tests;
+  const validBits = new Uint8Array((length + 7) >>> 3);
   let nullCount = 0;
-  const isTrue = { bytes: found.bits, bitOffset: found.bitOffset, nullCount: 1 };
+  const isTrue = { bytes: tests.bits, bitOffset: tests.bitOffset, nullCount: 1 };
   for (let row = 0; row < length; row++) {
-    if (isValid(valid, row) && isValid(isTrue, row)) known[row >>> 3] |= 1 << (row & 7);
+    if (isValid(valid, row) && isValid(isTrue, row)) validBits[row >>> 3] |= 1 << (row & 7);
     else nullCount++;
   }
-  return bitsColumn(found.bits, length, nullCount === 0 ? null : { bytes: known, bitOffset: 0, nullCount });
+  return bitsColumn(
+    tests.bits,
+    length,
+    nullCount === 0 ? null : { bytes: validBits, bitOffset: 0, nullCount },
+  );
 }
 
 /** REGEXP_LIKE(text, pattern [, flags]). */
@@ -121,16 +125,16 @@ const replace: FunctionDefinition = (types, constants) => {
   const isGlobal = flags.includes("g");
   const templates = new Map<string, Template>();
   const kernel: ValueKernel = ([texts, , replacements], length, valid) => {
-    const [lane, other] = [new TextLane(texts), new TextLane(replacements)];
+    const [lane, replacement] = [new TextLane(texts), new TextLane(replacements)];
     const { bytes } = lane;
     let ofAll: Template | null = null;
     function* templateOf(row: number): Steps<Template> {
       if (ofAll !== null) return ofAll;
-      const template = yield* templateFor(other, row, search.value, templates);
-      if (other.isConstant) ofAll = template;
+      const template = yield* templateFor(replacement, row, search.value, templates);
+      if (replacement.isConstant) ofAll = template;
       return template;
     }
-    return textRows("regexp_replace", [lane, other], length, valid, function* write(row, made) {
+    return textRows("regexp_replace", [lane, replacement], length, valid, function* write(row, made) {
       const template = yield* templateOf(row);
       const [start, stop] = [lane.start(row), lane.end(row)];
       let end = start;
@@ -191,8 +195,8 @@ function* templateFor(
     );
   }
   const text = yield* textOfBytes(lane.bytes, lane.start(row), lane.end(row));
-  const known = templates.get(text);
-  if (known !== undefined) return known;
+  const cached = templates.get(text);
+  if (cached !== undefined) return cached;
   const template = parseTemplate(text, search);
   if (text.length > MAX_KEPT) yield;
   else {
@@ -279,12 +283,12 @@ const count: FunctionDefinition = (types, constants) => {
         const characters = yield* countCharactersInSteps(lane.bytes, begin, end);
         if (first > characters + 1) return 0;
       }
-      let found = 0;
+      let count = 0;
       yield* search.value.findAll(lane.bytes, from, end, () => {
-        found++;
+        count++;
         return true;
       });
-      return found;
+      return count;
     });
   };
   return { operands, type: INT64, kernel, isStrict: false, prepare: search.prepare };
@@ -294,7 +298,7 @@ const count: FunctionDefinition = (types, constants) => {
  * REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or
  * pattern.
  */
-const place: FunctionDefinition = (types, constants) => {
+const position: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   if (!types.every(wantsText)) return textOperands;
   const operands = [STRING, STRING];
@@ -349,15 +353,15 @@ const match: FunctionDefinition = (types, constants) => {
     const { bytes } = lane;
     const items = new GrowingTexts(null);
     const ends = new GrowingNumbers();
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     const pace = new RowPace([lane]);
     for (let row = 0; row < length; row++) {
       if (isValid(valid, row)) {
         const [start, end] = [lane.start(row), lane.end(row)];
-        const found = pattern === "" ? NO_TEXT : yield* search.value.find(bytes, start, end, start);
-        if (found !== null) {
-          known[row >>> 3] |= 1 << (row & 7);
-          yield* addGroups(bytes, found, items);
+        const match = pattern === "" ? NO_TEXT : yield* search.value.find(bytes, start, end, start);
+        if (match !== null) {
+          validBits[row >>> 3] |= 1 << (row & 7);
+          yield* addGroups(bytes, match, items);
         }
       }
       ends.push(items.count);
@@ -365,7 +369,7 @@ const match: FunctionDefinition = (types, constants) => {
     }
     const offsets = new Int32Array(length + 1);
     offsets.set(yield* ends.finish(), 1);
-    const validity = validityFrom(known, 0, length);
+    const validity = validityFrom(validBits, 0, length);
     return { kind: "list", length, validity, offsets, items: yield* items.finish(null) };
   };
   const nullKernel: ValueKernel = function* run(values, length, valid) {
@@ -382,13 +386,13 @@ const match: FunctionDefinition = (types, constants) => {
 const NO_TEXT: Match = new Int32Array(2);
 
 /** Adds what the groups of a match hold. */
-function* addGroups(bytes: Uint8Array, found: Match, items: GrowingTexts): Steps<void> {
+function* addGroups(bytes: Uint8Array, match: Match, items: GrowingTexts): Steps<void> {
   const pace = new Pace(1024);
-  for (let slot = found.length > 2 ? 2 : 0; slot < found.length; slot += 2) {
-    if (found[slot] < 0) continue;
-    yield* items.copy(bytes, found[slot], found[slot + 1]);
+  for (let slot = match.length > 2 ? 2 : 0; slot < match.length; slot += 2) {
+    if (match[slot] < 0) continue;
+    yield* items.copy(bytes, match[slot], match[slot + 1]);
     items.end();
-    if (pace.isStep(1 + ((found[slot + 1] - found[slot]) >>> 6))) yield;
+    if (pace.isStep(1 + ((match[slot + 1] - match[slot]) >>> 6))) yield;
   }
 }
 
@@ -397,5 +401,5 @@ export const MATCH_FUNCTIONS: Functions = {
   regexp_match: match,
   regexp_replace: replace,
   regexp_count: count,
-  regexp_instr: place,
+  regexp_instr: position,
 };

@@ -83,11 +83,11 @@ const repeat: FunctionDefinition = (types) => {
   const kernel: ValueKernel = function* run([values, counts], length) {
     const read = scalarReader(counts, INT64);
     const offsets = new Int32Array(length + 1);
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     let total = 0;
     for (let row = 0; row < length; row++) {
       const times = read(row);
-      if (times !== null) known[row >>> 3] |= 1 << (row & 7);
+      if (times !== null) validBits[row >>> 3] |= 1 << (row & 7);
       total += Math.max(Number(times ?? 0), 0);
       checkItems("array_repeat", total);
       offsets[row + 1] = total;
@@ -106,7 +106,7 @@ const repeat: FunctionDefinition = (types) => {
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
         : yield* takeBounded(values.column, places);
-    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
 };
@@ -257,15 +257,16 @@ class ListParts {
 
   *finish(): Steps<Column> {
     const length = this.#nullLists.length;
-    const known = new Uint8Array((length + 7) >>> 3);
-    for (const [row, isNull] of this.#nullLists.entries()) if (!isNull) known[row >>> 3] |= 1 << (row & 7);
+    const validBits = new Uint8Array((length + 7) >>> 3);
+    for (const [row, isNull] of this.#nullLists.entries())
+      if (!isNull) validBits[row >>> 3] |= 1 << (row & 7);
     const count = this.#texts.count;
     const there = new Uint8Array((count + 7) >>> 3).fill(0xff);
     for (const item of yield* this.#nullItems.finish()) there[item >>> 3] &= ~(1 << (item & 7));
     const offsets = new Int32Array(length + 1);
     offsets.set(yield* this.#ends.finish(), 1);
     const items = yield* this.#texts.finish(validityFrom(there, 0, count));
-    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   }
 }
 

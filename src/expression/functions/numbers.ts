@@ -43,7 +43,7 @@ const realKernel =
 
 /** A function of two real numbers. */
 const real2 =
-  (compute: (one: number, other: number) => number): FunctionDefinition =>
+  (compute: (left: number, right: number) => number): FunctionDefinition =>
   (types) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsNumber)) return numberOperands;
@@ -52,8 +52,12 @@ const real2 =
       const a = numbersOf(left, type);
       const b = numbersOf(right, type);
       const result = floatArray(type, length);
-      for (let row = 0, index = 0, bt = 0; row < length; row++, index += left.step, bt += right.step) {
-        result[row] = compute(a[index], b[bt]);
+      for (
+        let row = 0, aIndex = 0, bIndex = 0;
+        row < length;
+        row++, aIndex += left.step, bIndex += right.step
+      ) {
+        result[row] = compute(a[aIndex], b[bIndex]);
       }
       return columnOfFloats(type, result, length, valid);
     };
@@ -101,35 +105,35 @@ const MAX_PLACES = 100n;
 
 /** Decimals stay exact: they lose the digits behind the places. */
 const round: FunctionDefinition = (types, constants) => {
-  const [given] = types;
-  if (given?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
+  const [numberType] = types;
+  if (numberType?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
   if (types.length === 2 && !wantsInteger(types[1])) return integerOperands;
-  const own = BigInt(given.scale);
+  const typeScale = BigInt(numberType.scale);
   const placesOf = (places: Scalar): bigint => {
     const value = BigInt(places as number | bigint);
-    return value > own ? own : value < -MAX_PLACES ? -MAX_PLACES : value;
+    return value > typeScale ? typeScale : value < -MAX_PLACES ? -MAX_PLACES : value;
   };
-  const known = types.length === 1 ? 0n : constants[1];
-  const places = known === undefined ? null : placesOf(known ?? 0n);
-  const scale = places === null ? given.scale : Math.max(0, Number(places));
+  const digits = types.length === 1 ? 0n : constants[1];
+  const places = digits === undefined ? null : placesOf(digits ?? 0n);
+  const scale = places === null ? numberType.scale : Math.max(0, Number(places));
   // Where no digit is dropped, what is rounded up may need one more.
-  const carries = scale === given.scale && (places === null || places < own);
-  const most = given.bits === 256 ? 76 : 38;
-  const precision = Math.min(most, given.precision + (carries ? 1 : 0));
-  const type: DecimalType = { ...given, precision, scale };
+  const carries = scale === numberType.scale && (places === null || places < typeScale);
+  const most = numberType.bits === 256 ? 76 : 38;
+  const precision = Math.min(most, numberType.precision + (carries ? 1 : 0));
+  const type: DecimalType = { ...numberType, precision, scale };
   const limit = 10n ** BigInt(precision);
   const kernel: ValueKernel = ([value, wanted], length, valid) => {
-    const read = scalarReader(value, given);
+    const read = scalarReader(value, numberType);
     const readPlaces = wanted === undefined ? () => 0n : scalarReader(wanted, INT64);
     return perRow(type, length, valid, (row) => {
       const index = Number(placesOf(readPlaces(row)));
-      const result = rescale(rescale(read(row) as bigint, given.scale, index), index, scale);
+      const result = rescale(rescale(read(row) as bigint, numberType.scale, index), index, scale);
       if (result >= limit || result <= -limit)
         throw new InvalidInputError("round: a result has too many digits");
       return result;
     });
   };
-  return { operands: types.length === 1 ? [given] : [given, INT64], type, kernel };
+  return { operands: types.length === 1 ? [numberType] : [numberType, INT64], type, kernel };
 };
 
 const abs: FunctionDefinition = (types) => {
@@ -173,7 +177,7 @@ const test =
   };
 
 const integers2 =
-  (compute: (one: bigint, other: bigint) => bigint): FunctionDefinition =>
+  (compute: (left: bigint, right: bigint) => bigint): FunctionDefinition =>
   (types) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsInteger)) return integerOperands;
@@ -187,9 +191,9 @@ const integers2 =
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value);
 
-function greatestDivisor(one: bigint, other: bigint): bigint {
-  let a = absolute(one);
-  let b = absolute(other);
+function greatestDivisor(left: bigint, right: bigint): bigint {
+  let a = absolute(left);
+  let b = absolute(right);
   while (b !== 0n) [a, b] = [b, a % b];
   return a;
 }
@@ -259,10 +263,10 @@ export const NUMBER_FUNCTIONS: Functions = {
   pi,
   isnan: test(Number.isNaN),
   iszero: test((value) => value === 0),
-  nanvl: real2((one, other) => (Number.isNaN(one) ? other : one)),
+  nanvl: real2((left, right) => (Number.isNaN(left) ? right : left)),
   factorial,
   gcd: integers2(greatestDivisor),
-  lcm: integers2((one, other) =>
-    one === 0n || other === 0n ? 0n : absolute((one * other) / greatestDivisor(one, other)),
+  lcm: integers2((left, right) =>
+    left === 0n || right === 0n ? 0n : absolute((left * right) / greatestDivisor(left, right)),
   ),
 };

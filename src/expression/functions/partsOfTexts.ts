@@ -134,9 +134,9 @@ const padded = (name: string, atStart: boolean) =>
 
 /** Adds so many characters of a text that is repeated. */
 function* fillUp(texts: GrowingTexts, fill: Uint8Array, count: number): Steps<void> {
-  const own = yield* countCharactersInSteps(fill, 0, fill.length);
-  yield* texts.repeat(fill, 0, fill.length, Math.floor(count / own));
-  yield* texts.copy(fill, 0, yield* afterCharacters(fill, 0, fill.length, count % own));
+  const fillLength = yield* countCharactersInSteps(fill, 0, fill.length);
+  yield* texts.repeat(fill, 0, fill.length, Math.floor(count / fillLength));
+  yield* texts.copy(fill, 0, yield* afterCharacters(fill, 0, fill.length, count % fillLength));
 }
 
 const repeat = makingTexts("repeat", "ti", 2, (operands) => {
@@ -169,21 +169,21 @@ const searchOf = (lane: TextLane): ((row: number) => Steps<ByteSearch>) =>
 
 /** What is empty lies before, between and behind all characters. */
 const replace = makingTexts("replace", "ttt", 3, (operands) => {
-  const [text, wanted, other] = [operands.text(0), operands.text(1), operands.text(2)];
+  const [text, wanted, replacement] = [operands.text(0), operands.text(1), operands.text(2)];
   const search = searchOf(wanted);
   const { bytes } = text;
   return function* write(row, texts) {
     const sought = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
-    const [otherStart, otherEnd] = [other.start(row), other.end(row)];
+    const [otherStart, otherEnd] = [replacement.start(row), replacement.end(row)];
     const otherSize = otherEnd - otherStart;
     const pace = new Pace(STEP_BYTES);
     if (sought.size === 0) {
-      yield* texts.copy(other.bytes, otherStart, otherEnd);
+      yield* texts.copy(replacement.bytes, otherStart, otherEnd);
       for (let index = start; index < end; ) {
         const next = endOfCharacter(bytes, index, end);
         texts.put(bytes, index, next);
-        texts.put(other.bytes, otherStart, otherEnd);
+        texts.put(replacement.bytes, otherStart, otherEnd);
         index = next;
         if (pace.isStep(16 + otherSize)) yield;
       }
@@ -196,7 +196,7 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
         return;
       }
       yield* copyShort(texts, bytes, from, position);
-      yield* copyShort(texts, other.bytes, otherStart, otherEnd);
+      yield* copyShort(texts, replacement.bytes, otherStart, otherEnd);
       if (pace.isStep(16 + position - from + otherSize)) yield;
       from = position + sought.size;
     }
@@ -222,17 +222,17 @@ function* copyShort(texts: GrowingTexts, bytes: Uint8Array, start: number, end: 
 }
 
 const overlay = makingTexts(null, "ttii", 3, (operands) => {
-  const [text, other] = [operands.text(0), operands.text(1)];
+  const [text, letters] = [operands.text(0), operands.text(1)];
   const positions = operands.numbers(2);
   const counts = operands.optionalNumbers(3);
   const { bytes } = text;
   return function* write(row, texts) {
     const [start, end] = [text.start(row), text.end(row)];
-    const [otherStart, otherEnd] = [other.start(row), other.end(row)];
+    const [otherStart, otherEnd] = [letters.start(row), letters.end(row)];
     const first = Math.max(positions(row) - 1, 0);
-    const count = counts?.(row) ?? (yield* countCharactersInSteps(other.bytes, otherStart, otherEnd));
+    const count = counts?.(row) ?? (yield* countCharactersInSteps(letters.bytes, otherStart, otherEnd));
     yield* texts.copy(bytes, start, yield* afterCharacters(bytes, start, end, first));
-    yield* texts.copy(other.bytes, otherStart, otherEnd);
+    yield* texts.copy(letters.bytes, otherStart, otherEnd);
     const rest = yield* afterCharacters(bytes, start, end, Math.max(first + count, 0));
     yield* texts.copy(bytes, rest, end);
   };
@@ -245,10 +245,10 @@ const translate = makingTexts(null, "ttt", 3, (operands) => {
   const [text, from, to] = [operands.text(0), operands.text(1), operands.text(2)];
   const { bytes } = text;
   const both = from.isConstant && to.isConstant;
-  let known: Replacements | null = null;
+  let cached: Replacements | null = null;
   return function* write(row, texts) {
-    const map: Replacements = known ?? (yield* replacements(from.of(row), to.of(row)));
-    if (both) known = map;
+    const map: Replacements = cached ?? (yield* replacements(from.of(row), to.of(row)));
+    if (both) cached = map;
     const end = text.end(row);
     const pace = new Pace(STEP_BYTES);
     for (let index = text.start(row); index < end; ) {

@@ -38,7 +38,7 @@ function picking(
       const pace = new Pace(STEP_ITEMS);
       const isThere = (position: number) => items.kind !== "null" && isValid(items.validity, position);
       const indices = new Uint32Array(length);
-      const known = new Uint8Array((length + 7) >>> 3);
+      const validBits = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
         const index = row * lists.step;
@@ -47,9 +47,9 @@ function picking(
         const position = typeof picked === "number" ? picked : yield* picked;
         if (position < 0) continue;
         indices[row] = position;
-        known[row >>> 3] |= 1 << (row & 7);
+        validBits[row >>> 3] |= 1 << (row & 7);
       }
-      return yield* takeWhere(items, indices, known, item);
+      return yield* takeWhere(items, indices, validBits, item);
     };
     return { operands: [list], type: item, kernel };
   };
@@ -122,28 +122,28 @@ export const positions: FunctionDefinition = (types) => {
     const { items, offsets } = listLane(lists);
     const rows = new RowOrder(items, wanted.column, list.item);
     const pace = new Pace(STEP_ITEMS);
-    const found = new GrowingNumbers();
+    const positions = new GrowingNumbers();
     const ends = new GrowingNumbers();
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       if (pace.isStep()) yield;
       if (isValid(lists.column.validity, row * lists.step)) {
-        known[row >>> 3] |= 1 << (row & 7);
+        validBits[row >>> 3] |= 1 << (row & 7);
         const value = row * wanted.step;
         const start = offsets[row * lists.step];
         for (let position = start; position < offsets[row * lists.step + 1]; position++) {
           const order = rows.isLong(position, value)
             ? yield* rows.inSteps(position, value)
             : rows.compare(position, value);
-          if (order === 0) found.push(position - start + 1);
+          if (order === 0) positions.push(position - start + 1);
           if (pace.isStep(rows.work(position, value))) yield;
         }
       }
-      ends.push(found.length);
+      ends.push(positions.length);
     }
     const listOffsets = new Int32Array(length + 1);
     listOffsets.set(yield* ends.finish(), 1);
-    const numbers = yield* found.finish();
+    const numbers = yield* positions.finish();
     const words = new Uint32Array(2 * numbers.length);
     for (let index = 0; index < numbers.length; index++) {
       words[2 * index] = numbers[index];
@@ -153,7 +153,7 @@ export const positions: FunctionDefinition = (types) => {
     return {
       kind: "list",
       length,
-      validity: validityFrom(known, 0, length),
+      validity: validityFrom(validBits, 0, length),
       offsets: listOffsets,
       items: places,
     };

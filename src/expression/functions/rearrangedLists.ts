@@ -39,16 +39,16 @@ const concatLists: FunctionDefinition = (types, constants) => {
     ...form,
     *kernel(operands, length, valid) {
       const lists = yield* madeBy(form.kernel(operands, length, valid));
-      const known = new Uint8Array((length + 7) >>> 3);
+      const validBits = new Uint8Array((length + 7) >>> 3);
       const pace = new Pace(STEP_PLACES);
       for (let row = 0; row < length; row++) {
         if (pace.isStep(operands.length)) yield;
         const isThere = operands.some(
           ({ column, step }) => column.kind !== "null" && isValid(column.validity, row * step),
         );
-        if (isThere) known[row >>> 3] |= 1 << (row & 7);
+        if (isThere) validBits[row >>> 3] |= 1 << (row & 7);
       }
-      return { ...lists, validity: validityFrom(known, 0, length) } as Column;
+      return { ...lists, validity: validityFrom(validBits, 0, length) } as Column;
     },
   };
 };
@@ -118,13 +118,13 @@ function* addDistinctInSteps(
 const distinct = arranging("l", (lists, items, taken) => addDistinct(lists, items, taken));
 const union = arranging("ll", (lists, items, taken) => addDistinct(lists, items, taken));
 /** In the order of the longer list, as the reference has it. */
-const intersect = arranging("ll", ([one, other], items, taken) => {
-  const isLonger = other.end - other.start > one.end - one.start;
-  const [longer, shorter] = isLonger ? [other, one] : [one, other];
+const intersect = arranging("ll", ([left, right], items, taken) => {
+  const isLonger = right.end - right.start > left.end - left.start;
+  const [longer, shorter] = isLonger ? [right, left] : [left, right];
   return addDistinct([longer], items, taken, { list: shorter, isIn: true });
 });
-const except = arranging("ll", ([one, other], items, taken) =>
-  addDistinct([one], items, taken, { list: other, isIn: false }),
+const except = arranging("ll", ([left, right], items, taken) =>
+  addDistinct([left], items, taken, { list: right, isIn: false }),
 );
 
 const reverse = arranging("l", ([list], _, taken) => taken.addAll(list, true));
@@ -185,12 +185,14 @@ const removeSome = arranging("lvn", ([list, value], items, taken, [most]) =>
 const replacing = (most: number) =>
   arranging(
     "lvv",
-    ([list, value, other], items, taken) => without(list, value.start, most, items, taken, other.start),
+    ([list, value, replacement], items, taken) =>
+      without(list, value.start, most, items, taken, replacement.start),
     false,
   );
 const replaceSome = arranging(
   "lvvn",
-  ([list, value, other], items, taken, [most]) => without(list, value.start, most, items, taken, other.start),
+  ([list, value, replacement], items, taken, [most]) =>
+    without(list, value.start, most, items, taken, replacement.start),
   false,
 );
 
@@ -205,12 +207,12 @@ const ofList =
       *kernel(operands, length, valid) {
         const lists = yield* madeBy(form.kernel(operands, length, valid));
         const [{ column, step }] = operands;
-        const known = new Uint8Array((length + 7) >>> 3);
+        const validBits = new Uint8Array((length + 7) >>> 3);
         for (let row = 0; row < length; row++) {
           if (column.kind !== "null" && isValid(column.validity, row * step))
-            known[row >>> 3] |= 1 << (row & 7);
+            validBits[row >>> 3] |= 1 << (row & 7);
         }
-        return { ...lists, validity: validityFrom(known, 0, length) } as Column;
+        return { ...lists, validity: validityFrom(validBits, 0, length) } as Column;
       },
     };
   };

@@ -28,15 +28,16 @@ export const sort: FunctionDefinition = (types, constants) => {
     const pace = new Pace(STEP_ITEMS);
     const sign = isDescending === 1 ? -1 : 1;
     /** By nulls only; 0 where both or none is null. */
-    const orderOfNulls = (one: number, other: number): number => {
-      const isThere = isValid(validity, one);
-      if (isThere === isValid(validity, other)) return 0;
+    const orderOfNulls = (left: number, right: number): number => {
+      const isThere = isValid(validity, left);
+      if (isThere === isValid(validity, right)) return 0;
       return isThere === (isNullLast === 1) ? -1 : 1;
     };
     const orderNow =
       validity === null && sign === 1
         ? rows.compare
-        : (one: number, other: number): number => orderOfNulls(one, other) || sign * rows.compare(one, other);
+        : (left: number, right: number): number =>
+            orderOfNulls(left, right) || sign * rows.compare(left, right);
     const order: ItemOrder = {
       compare: orderNow,
       work: rows.isSmall ? () => 1 : (left, right) => rows.work(left, right),
@@ -78,7 +79,7 @@ function sortFew(
   places: Uint32Array,
   start: number,
   end: number,
-  order: (one: number, other: number) => number,
+  order: (left: number, right: number) => number,
 ): number {
   const count = end - start;
   for (let index = 0; index < count; index++) {

@@ -137,13 +137,13 @@ function arranged(
     const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
     const taken = new TakenItems();
     const ranges = new Array<ItemRange>(places.length);
-    const given = new Array<number>(numbers.length);
+    const sorted = new Array<number>(numbers.length);
     for (let row = 0; row < length; row++) {
       let work = 1;
       if (isValid(valid, row)) {
         for (let index = 0; index < places.length; index++) ranges[index] = places[index](row);
-        for (let index = 0; index < numbers.length; index++) given[index] = Number(numbers[index](row) ?? 0);
-        const steps = arrange(ranges, compared, taken, given);
+        for (let index = 0; index < numbers.length; index++) sorted[index] = Number(numbers[index](row) ?? 0);
+        const steps = arrange(ranges, compared, taken, sorted);
         if (steps !== undefined) yield* steps;
         work = 8;
         for (const { start, end } of ranges) work += 4 * Math.min(end - start, STEP_PLACES);

@@ -86,15 +86,15 @@ function tested(
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsText)) return textOperands;
     const [, wanted] = constants;
-    let known: { readonly column: Column; readonly kernel: ValueKernel } | null = null;
-    const kernel: ValueKernel = ([text, other], length, valid) => {
-      if (other.step === 1 || text.step === 0) {
-        const [lane, otherLane] = [new TextLane(text), new TextLane(other)];
+    let cached: { readonly column: Column; readonly kernel: ValueKernel } | null = null;
+    const kernel: ValueKernel = ([text, part], length, valid) => {
+      if (part.step === 1 || text.step === 0) {
+        const [lane, otherLane] = [new TextLane(text), new TextLane(part)];
         return truthRows([lane, otherLane], length, valid, (row) => slow(lane, otherLane, row));
       }
-      if (known?.column !== other.column)
-        known = { column: other.column, kernel: quick(new TextLane(other).of(0)) };
-      return known.kernel([text], length, valid);
+      if (cached?.column !== part.column)
+        cached = { column: part.column, kernel: quick(new TextLane(part).of(0)) };
+      return cached.kernel([text], length, valid);
     };
     return {
       operands: [STRING, STRING],
@@ -188,9 +188,9 @@ const concatWithSeparator: FunctionDefinition = (types) => {
       const lanes = operands.map((operand) => new TextLane(operand));
       const { column, step } = separators;
       const isThere = (row: number) => column.kind !== "null" && isValid(column.validity, row * step);
-      const known = new Uint8Array((length + 7) >>> 3);
-      for (let row = 0; row < length; row++) if (isThere(row)) known[row >>> 3] |= 1 << (row & 7);
-      const valid = validityFrom(known, 0, length);
+      const validBits = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0; row < length; row++) if (isThere(row)) validBits[row >>> 3] |= 1 << (row & 7);
+      const valid = validityFrom(validBits, 0, length);
       return textRows("concat_ws", [separator, ...lanes], length, valid, function* write(row, texts) {
         let isFirst = true;
         for (const lane of lanes) {

@@ -163,10 +163,10 @@ const dateTrunc: FunctionDefinition = (types, constants) => {
   if (typeof name !== "string") return "the part of a date is a constant text";
   const part = name.toLowerCase().trim();
   if (!TRUNCATIONS.includes(part)) return `a date is not truncated to ${JSON.stringify(name)}`;
-  const given = types[1];
+  const timeType = types[1];
   let type: TimestampType;
-  if (given.kind === "timestamp") type = given;
-  else if (given.kind === "date" || given.kind === "string" || given.kind === "null")
+  if (timeType.kind === "timestamp") type = timeType;
+  else if (timeType.kind === "date" || timeType.kind === "string" || timeType.kind === "null")
     type = timestamp("ns", null);
   else return timeOperands;
   const unit = nanosOf(type.unit);
@@ -225,9 +225,9 @@ const toTimestamp =
   (unit: TimeUnit, integerUnit: TimeUnit): FunctionDefinition =>
   (types) => {
     if (types.length !== 1) return operandCount(1);
-    const [given] = types;
+    const [timeType] = types;
     const type = timestamp(unit, null);
-    if (given.kind === "int") {
+    if (timeType.kind === "int") {
       const source = timestamp(integerUnit, null);
       const cast = castKernel(source, type, false);
       if (cast === null) return timeOperands;
@@ -238,10 +238,10 @@ const toTimestamp =
       };
     }
     if (
-      given.kind === "string" ||
-      given.kind === "date" ||
-      given.kind === "timestamp" ||
-      given.kind === "null"
+      timeType.kind === "string" ||
+      timeType.kind === "date" ||
+      timeType.kind === "timestamp" ||
+      timeType.kind === "null"
     ) {
       return { operands: [type], type, kernel: ([operand]) => operand.column };
     }

@@ -203,7 +203,7 @@ const normalize: FunctionDefinition = (types) => {
     const vectors = new Vectors(lists);
     const { numbers } = vectors;
     const offsets = new Int32Array(length + 1);
-    const known = new Uint8Array((length + 7) >>> 3);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     let most = 0;
     for (let row = 0; row < length; row++) if (isValid(valid, row)) most += vectors.size(row);
     checkMade(8 * most);
@@ -224,7 +224,7 @@ const normalize: FunctionDefinition = (types) => {
           }
           const norm = Math.sqrt(sum);
           if (norm !== 0 || start === stop) {
-            known[row >>> 3] |= 1 << (row & 7);
+            validBits[row >>> 3] |= 1 << (row & 7);
             for (let first = start; first < stop; first += STEP_NUMBERS) {
               const last = Math.min(stop, first + STEP_NUMBERS);
               for (let item = first; item < last; item++) made[end++] = numbers[item] / norm;
@@ -236,7 +236,7 @@ const normalize: FunctionDefinition = (types) => {
       offsets[row + 1] = end;
     }
     const items = fixedColumn(made.subarray(0, end), end, null);
-    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [VECTOR], type: VECTOR, kernel };
 };

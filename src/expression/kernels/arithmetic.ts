@@ -33,24 +33,24 @@ function floatArithmetic(operator: NumberOperator, type: FloatType): ValueKernel
     const stepB = right.step;
     switch (operator) {
       case "+":
-        for (let row = 0, index = 0, bt = 0; row < length; row++, index += stepA, bt += stepB)
-          result[row] = a[index] + b[bt];
+        for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB)
+          result[row] = a[aIndex] + b[bIndex];
         break;
       case "-":
-        for (let row = 0, slot = 0, bt = 0; row < length; row++, slot += stepA, bt += stepB)
-          result[row] = a[slot] - b[bt];
+        for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB)
+          result[row] = a[aIndex] - b[bIndex];
         break;
       case "*":
-        for (let row = 0, position = 0, bt = 0; row < length; row++, position += stepA, bt += stepB)
-          result[row] = a[position] * b[bt];
+        for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB)
+          result[row] = a[aIndex] * b[bIndex];
         break;
       case "/":
-        for (let row = 0, offset = 0, bt = 0; row < length; row++, offset += stepA, bt += stepB)
-          result[row] = a[offset] / b[bt];
+        for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB)
+          result[row] = a[aIndex] / b[bIndex];
         break;
       default:
-        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
-          result[row] = a[at] % b[bt];
+        for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB)
+          result[row] = a[aIndex] % b[bIndex];
     }
     return columnOfFloats(type, result, length, valid);
   };
@@ -61,9 +61,13 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKe
     const a = numbersOf(left, type);
     const b = numbersOf(right, type);
     const result = integerArray(type, length);
-    for (let row = 0, index = 0, bt = 0; row < length; row++, index += left.step, bt += right.step) {
-      const x = a[index];
-      const y = b[bt];
+    for (
+      let row = 0, aIndex = 0, bIndex = 0;
+      row < length;
+      row++, aIndex += left.step, bIndex += right.step
+    ) {
+      const x = a[aIndex];
+      const y = b[bIndex];
       switch (operator) {
         case "+":
           result[row] = x + y;
@@ -118,27 +122,35 @@ function wideArithmetic(operator: NumberOperator, type: IntegerType): ValueKerne
     const b = wordLane(right);
     const words = new Int32Array(2 * length);
     const result = new BigInt64Array(words.buffer);
-    const compute = (row: number, index: number, bt: number): void => {
-      const x = doubleOf(a, index, type.signed);
-      const y = doubleOf(b, bt, type.signed);
+    const compute = (row: number, aIndex: number, bIndex: number): void => {
+      const x = doubleOf(a, aIndex, type.signed);
+      const y = doubleOf(b, bIndex, type.signed);
       const exact = Math.abs(x) < EXACT && Math.abs(y) < EXACT ? quickResult(operator, x, y) : Number.NaN;
       if (Math.abs(exact) < EXACT) {
         words[2 * row] = exact;
         words[2 * row + 1] = Math.floor(exact / 2 ** 32);
       } else if (isValid(valid, row)) {
-        const value = wideResult(operator, integerOf(a, index, type.signed), integerOf(b, bt, type.signed));
+        const value = wideResult(
+          operator,
+          integerOf(a, aIndex, type.signed),
+          integerOf(b, bIndex, type.signed),
+        );
         result[row] = BigInt.asIntN(64, value);
       }
     };
     const hasNarrow = operator === "%" && type.signed;
-    for (let row = 0, index = 0, bt = 0; row < length; row++, index += 2 * left.step, bt += 2 * right.step) {
-      const [low, divisor] = [a[index], b[bt]];
+    for (
+      let row = 0, aIndex = 0, bIndex = 0;
+      row < length;
+      row++, aIndex += 2 * left.step, bIndex += 2 * right.step
+    ) {
+      const [low, divisor] = [a[aIndex], b[bIndex]];
       // Remainders of doubles take many times as long as those of integers of 32 bits, which most are.
-      if (hasNarrow && divisor > 0 && b[bt + 1] === 0 && a[index + 1] === low >> 31) {
+      if (hasNarrow && divisor > 0 && b[bIndex + 1] === 0 && a[aIndex + 1] === low >> 31) {
         const rest = (low % divisor) | 0;
         words[2 * row] = rest;
         words[2 * row + 1] = rest >> 31;
-      } else compute(row, index, bt);
+      } else compute(row, aIndex, bIndex);
     }
     return fixedColumn(result, length, valid);
   };
@@ -202,9 +214,9 @@ export function decimalArithmetic(
   const raiseRight = 10n ** BigInt(scale - right.scale);
   const shift = result.scale - left.scale + right.scale;
   const limit = 10n ** BigInt(result.precision);
-  return ([one, other], length, valid) => {
-    const a = scalarReader(one, left);
-    const b = scalarReader(other, right);
+  return ([first, second], length, valid) => {
+    const a = scalarReader(first, left);
+    const b = scalarReader(second, right);
     return perRow(result, length, valid, (row) => {
       const x = a(row) as bigint;
       const y = b(row) as bigint;

@@ -18,7 +18,7 @@ interface Factors {
   /** How far the search goes on where both parts are there. */
   readonly shift: number;
   /** Bytes at the start that are known to be there after such a shift. */
-  readonly known: number;
+  readonly remembered: number;
 }
 
 export class ByteSearch {
@@ -79,7 +79,7 @@ export class ByteSearch {
 
   *#twoWay(bytes: Uint8Array, start: number, end: number): Steps<number> {
     this.#factors ??= yield* factorsOf(this.#wanted);
-    const { cut, shift, known } = this.#factors;
+    const { cut, shift, remembered } = this.#factors;
     const wanted = this.#wanted;
     const size = wanted.length;
     const pace = new Pace(STEP_BYTES);
@@ -103,7 +103,7 @@ export class ByteSearch {
       }
       if (byte <= seen) return offset;
       offset += shift;
-      seen = known;
+      seen = remembered;
     }
     return -1;
   }
@@ -112,16 +112,16 @@ export class ByteSearch {
 function* factorsOf(wanted: Uint8Array): Steps<Factors> {
   const size = wanted.length;
   const one = yield* greatestSuffix(wanted, false);
-  const other = yield* greatestSuffix(wanted, true);
-  const { cut, period } = other.cut > one.cut ? other : one;
+  const reversed = yield* greatestSuffix(wanted, true);
+  const { cut, period } = reversed.cut > one.cut ? reversed : one;
   const pace = new Pace(STEP_BYTES);
   let byte = 0;
   while (byte < cut && wanted[byte] === wanted[period + byte]) {
     byte++;
     if (pace.isStep()) yield;
   }
-  if (byte < cut) return { cut, shift: Math.max(cut - 1, size - cut) + 1, known: 0 };
-  return { cut, shift: period, known: size - period };
+  if (byte < cut) return { cut, shift: Math.max(cut - 1, size - cut) + 1, remembered: 0 };
+  return { cut, shift: period, remembered: size - period };
 }
 
 /**

@@ -226,8 +226,8 @@ function listCast(
     const lane = listLane({ column, step: 1 });
     const first = lane.offsets[0];
     // A page has the items of many batches.
-    const own = sliceColumn(lane.items, first, lane.offsets[column.length] - first);
-    const cast = yield* castItems(items, own);
+    const listItems = sliceColumn(lane.items, first, lane.offsets[column.length] - first);
+    const cast = yield* castItems(items, listItems);
     const offsets = new Int32Array(column.length + 1);
     for (let row = 0; row < offsets.length; row++) offsets[row] = lane.offsets[row] - first;
     return { kind: "list", length: column.length, validity: column.validity, offsets, items: cast };
@@ -258,9 +258,9 @@ function structCast(
   for (const { name, type } of to.members) {
     const source = from.members.findIndex((member) => member.name === name);
     if (source < 0) return null;
-    const own = from.members[source].type;
+    const memberType = from.members[source].type;
     const cast: ValueKernel | null =
-      own.kind === "null" ? (_, length) => nullsOf(type, length) : castKernel(own, type, isTry);
+      memberType.kind === "null" ? (_, length) => nullsOf(type, length) : castKernel(memberType, type, isTry);
     if (cast === null) return null;
     casts.push({ source, cast });
   }
@@ -270,8 +270,8 @@ function structCast(
     const children: Column[] = [];
     for (const { source, cast } of casts) {
       const child = plainColumn(column.children[source]);
-      const known = child.kind === "null" ? null : bothValid(child.validity, validity, length);
-      children.push(yield* madeBy(cast([{ column: child, step: 1 }], length, known)));
+      const childValidity = child.kind === "null" ? null : bothValid(child.validity, validity, length);
+      children.push(yield* madeBy(cast([{ column: child, step: 1 }], length, childValidity)));
     }
     return { kind: "struct", length, validity, children };
   };

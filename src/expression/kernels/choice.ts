@@ -27,7 +27,7 @@ function* pick(
     base += column.length;
   }
   const indices = new Uint32Array(length);
-  const known = new Uint8Array((length + 7) >>> 3);
+  const validBits = new Uint8Array((length + 7) >>> 3);
   const pace = new Pace(STEP_CHOICES);
   for (let row = 0; row < length; row++) {
     if (pace.isStep(operands.length)) yield;
@@ -35,10 +35,10 @@ function* pick(
     const chosen = typeof choice === "number" ? choice : yield* choice;
     if (chosen < 0) continue;
     indices[row] = places[chosen] + row * operands[chosen].step;
-    known[row >>> 3] |= 1 << (row & 7);
+    validBits[row >>> 3] |= 1 << (row & 7);
   }
   const all = yield* concatInSteps(operands.map(({ column }) => column));
-  return yield* takeWhere(all, indices, known, type);
+  return yield* takeWhere(all, indices, validBits, type);
 }
 
 /** Operands that are looked at from one step to the next. */
@@ -50,7 +50,7 @@ const MAX_TAKEN = 2 ** 31 - 1;
 export function* takeWhere(
   column: Column,
   indices: Uint32Array,
-  known: Uint8Array,
+  validBits: Uint8Array,
   type: ValueType,
 ): Steps<Column> {
   const { length } = indices;
@@ -58,8 +58,8 @@ export function* takeWhere(
   const taken = yield* takeBounded(column, indices, MAX_TAKEN);
   const { validity } = taken;
   if (taken.kind === "null") return taken;
-  if (validity === null) return { ...taken, validity: validityFrom(known, 0, length) };
-  const both = known.slice();
+  if (validity === null) return { ...taken, validity: validityFrom(validBits, 0, length) };
+  const both = validBits.slice();
   for (let row = 0; row < length; row++) if (!isValid(validity, row)) both[row >>> 3] &= ~(1 << (row & 7));
   return { ...taken, validity: validityFrom(both, 0, length) };
 }
@@ -95,16 +95,16 @@ function* thenUnlessEqual(order: Steps<number>): Steps<number> {
 }
 
 /** The order of two values; where they are long, comparing them is a step. */
-function orderOf(rows: RowOrder, one: number, other: number): number | Steps<number> {
-  return rows.isSmall || rows.work(one, other) <= LONG_WORK
-    ? rows.compare(one, other)
-    : longOrder(rows, one, other);
+function orderOf(rows: RowOrder, left: number, right: number): number | Steps<number> {
+  return rows.isSmall || rows.work(left, right) <= LONG_WORK
+    ? rows.compare(left, right)
+    : longOrder(rows, left, right);
 }
 
-function* longOrder(rows: RowOrder, one: number, other: number): Steps<number> {
-  if (rows.isLong(one, other)) return yield* rows.inSteps(one, other);
+function* longOrder(rows: RowOrder, left: number, right: number): Steps<number> {
+  if (rows.isLong(left, right)) return yield* rows.inSteps(left, right);
   yield;
-  return rows.compare(one, other);
+  return rows.compare(left, right);
 }
 
 /** Work of a comparison that is a step by itself. */
@@ -116,11 +116,11 @@ export const extreme =
   (operands, length) => {
     // By the numbers of both operands. Those of far fewer pairs are needed than there are.
     const orders = new Map<number, RowOrder>();
-    const ordersOf = (one: number, other: number): RowOrder => {
-      const key = one * operands.length + other;
+    const ordersOf = (left: number, right: number): RowOrder => {
+      const key = left * operands.length + right;
       let rows = orders.get(key);
       if (rows === undefined) {
-        rows = new RowOrder(operands[one].column, operands[other].column, type);
+        rows = new RowOrder(operands[left].column, operands[right].column, type);
         orders.set(key, rows);
       }
       return rows;

@@ -138,7 +138,7 @@ function relateToOne(
   const number = numbersOf(isRight ? right : left, type)[0];
   if (Number.isNaN(number)) return null;
   const values = numbersOf(isRight ? left : right, type);
-  return beside(relation, isRight, (own) => compareNumber(own, values, number, length));
+  return beside(relation, isRight, (turned) => compareNumber(turned, values, number, length));
 }
 
 function relateBits(relation: Relation, left: Uint8Array, right: Uint8Array): Uint8Array {
@@ -160,20 +160,20 @@ function relateNumbers(
   length: number,
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
-  let index = 0;
-  let bt = 0;
+  let aIndex = 0;
+  let bIndex = 0;
   for (let row = 0, byte = 0; row < length; byte++) {
     let packed = 0;
     const end = Math.min(length - row, 8);
     if (relation === "less") {
-      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
-        if (a[index] < b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, aIndex += stepA, bIndex += stepB)
+        if (a[aIndex] < b[bIndex]) packed |= 1 << bit;
     } else if (relation === "atMost") {
-      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
-        if (a[index] <= b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, aIndex += stepA, bIndex += stepB)
+        if (a[aIndex] <= b[bIndex]) packed |= 1 << bit;
     } else {
-      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
-        if (a[index] === b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, aIndex += stepA, bIndex += stepB)
+        if (a[aIndex] === b[bIndex]) packed |= 1 << bit;
     }
     bits[byte] = packed;
     row += 8;
@@ -195,9 +195,9 @@ function relateFloats(
 ): Uint8Array {
   const bits = relateNumbers(relation, a, stepA, b, stepB, length);
   if (stepB === 0 && !Number.isNaN(b[0])) return bits;
-  for (let row = 0, index = 0, bt = 0; row < length; row++, index += stepA, bt += stepB) {
-    if (!Number.isNaN(b[bt])) continue;
-    if (relation === "atMost" || (relation === "equal") === Number.isNaN(a[index]))
+  for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB) {
+    if (!Number.isNaN(b[bIndex])) continue;
+    if (relation === "atMost" || (relation === "equal") === Number.isNaN(a[aIndex]))
       bits[row >>> 3] |= 1 << (row & 7);
   }
   return bits;
@@ -217,8 +217,8 @@ function relatePairsToOne(
   const number = wordLane(isRight ? right : left).slice(0, 2);
   const bits = new Uint8Array((length + 7) >>> 3);
   const bytes = new Uint8Array(values.buffer, values.byteOffset, length * 8);
-  return beside(relation, isRight, (own) =>
-    compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits) ? bits : null,
+  return beside(relation, isRight, (turned) =>
+    compareInKernel("i64x2", turned, bytes, new Uint8Array(number.buffer), bits) ? bits : null,
   );
 }
 
@@ -237,18 +237,18 @@ function relatePairs(
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
-    for (let row = 0, index = 0, bt = 0; row < length; row++, index += 2 * stepA, bt += 2 * stepB) {
-      if (a[index] === b[bt] && a[index + 1] === b[bt + 1]) bits[row >>> 3] |= 1 << (row & 7);
+    for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += 2 * stepA, bIndex += 2 * stepB) {
+      if (a[aIndex] === b[bIndex] && a[aIndex + 1] === b[bIndex + 1]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bits;
   }
-  for (let row = 0, slot = 0, bt = 0; row < length; row++, slot += 2 * stepA, bt += 2 * stepB) {
-    const high = a[slot + 1] ^ flip;
-    const otherHigh = b[bt + 1] ^ flip;
+  for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += 2 * stepA, bIndex += 2 * stepB) {
+    const high = a[aIndex + 1] ^ flip;
+    const otherHigh = b[bIndex + 1] ^ flip;
     if (high > otherHigh) continue;
     if (high === otherHigh) {
-      const low = a[slot] >>> 0;
-      const otherLow = b[bt] >>> 0;
+      const low = a[aIndex] >>> 0;
+      const otherLow = b[bIndex] >>> 0;
       if (low > otherLow || (low === otherLow && !orEqual)) continue;
     }
     bits[row >>> 3] |= 1 << (row & 7);
@@ -268,11 +268,11 @@ function relateWords(
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0; row < length; row++) {
-    const index = row * stepA * width;
-    const bt = row * stepB * width;
-    let order = Math.sign(a[index + width - 1] - b[bt + width - 1]);
+    const aIndex = row * stepA * width;
+    const bIndex = row * stepB * width;
+    let order = Math.sign(a[aIndex + width - 1] - b[bIndex + width - 1]);
     for (let word = width - 2; order === 0 && word >= 0; word--) {
-      order = Math.sign((a[index + word] >>> 0) - (b[bt + word] >>> 0));
+      order = Math.sign((a[aIndex + word] >>> 0) - (b[bIndex + word] >>> 0));
     }
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
   }

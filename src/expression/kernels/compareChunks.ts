@@ -35,7 +35,7 @@ export function relateChunksToOne(
   if (shape === null || (type.kind === "float" && Number.isNaN(numbersOf({ column: one, step: 0 }, type)[0])))
     return null;
   const number = one.values.subarray(0, laneBytes(shape));
-  return beside(relation, isRight, (own) => compareChunks(shape, own, chunks, number, length));
+  return beside(relation, isRight, (turned) => compareChunks(shape, turned, chunks, number, length));
 }
 
 /** Indices are compared with so many numbers at most; where more are to be told apart, they are made. */

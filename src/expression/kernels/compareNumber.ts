@@ -52,7 +52,7 @@ export function compareNumber(
 export function beside<Bits extends Uint8Array | null>(
   relation: NumberRelation,
   isRight: boolean,
-  compare: (own: NumberRelation) => Bits,
+  compare: (turned: NumberRelation) => Bits,
 ): Bits {
   if (isRight || relation === "equal") return compare(relation);
   // A number is less than what is not at most that number: NaN too, which is greater than all numbers.
@@ -71,14 +71,14 @@ function isComparedInKernel(
   const shape = shapeOf(values);
   if (shape === null) return false;
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = values;
-  const own = new (values.constructor as new (numbers: number[]) => NumberLane)([number]);
+  const bytes = new (values.constructor as new (numbers: number[]) => NumberLane)([number]);
   // Of another type than the values, the number may not be one of theirs.
-  if (own[0] !== number) return false;
+  if (bytes[0] !== number) return false;
   return compareInKernel(
     shape,
     relation,
     new Uint8Array(buffer, byteOffset, length * BYTES_PER_ELEMENT),
-    new Uint8Array(own.buffer),
+    new Uint8Array(bytes.buffer),
     bits,
   );
 }

@@ -30,8 +30,8 @@ export class TextQuestions {
       this.#constant = constant;
       // A text is less than others that are not at most that text.
       this.#isTurned = right.step !== 0 && relation !== "equal";
-      const own = !this.#isTurned ? relation : relation === "less" ? "atMost" : "less";
-      this.#question = questionOf(own, constant);
+      const turned = !this.#isTurned ? relation : relation === "less" ? "atMost" : "less";
+      this.#question = questionOf(turned, constant);
     }
     const bits = yield* this.#question.ask(texts, length, valid);
     if (bits === null || !this.#isTurned) return bits;

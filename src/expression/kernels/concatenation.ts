@@ -29,16 +29,16 @@ export const concatenation: ValueKernel = function* run([left, right], length, v
   const pace = new Pace(STEP_BYTES);
   for (let row = 0; row < length; row++) {
     if (offsets[row] === offsets[row + 1]) continue;
-    const index = row * left.step;
-    const bt = row * right.step;
-    const middle = offsets[row] + sizeOf(a, index);
+    const aIndex = row * left.step;
+    const bIndex = row * right.step;
+    const middle = offsets[row] + sizeOf(a, aIndex);
     if (offsets[row + 1] - offsets[row] > MAX_COPIED) {
-      yield* copyInSteps(a.bytes, a.offsets[index], a.offsets[index + 1], bytes, offsets[row]);
-      yield* copyInSteps(b.bytes, b.offsets[bt], b.offsets[bt + 1], bytes, middle);
+      yield* copyInSteps(a.bytes, a.offsets[aIndex], a.offsets[aIndex + 1], bytes, offsets[row]);
+      yield* copyInSteps(b.bytes, b.offsets[bIndex], b.offsets[bIndex + 1], bytes, middle);
       continue;
     }
-    bytes.set(a.bytes.subarray(a.offsets[index], a.offsets[index + 1]), offsets[row]);
-    bytes.set(b.bytes.subarray(b.offsets[bt], b.offsets[bt + 1]), middle);
+    bytes.set(a.bytes.subarray(a.offsets[aIndex], a.offsets[aIndex + 1]), offsets[row]);
+    bytes.set(b.bytes.subarray(b.offsets[bIndex], b.offsets[bIndex + 1]), middle);
     if (pace.isStep(ROW_WORK + offsets[row + 1] - offsets[row])) yield;
   }
   return { kind: "variable", length, validity: valid, offsets, bytes };

@@ -79,14 +79,14 @@ export function closePairs(numbers: Int32Array): Look | null {
   return (values, length, bits) => {
     for (let row = 0; row < length; row += 8) {
       const end = Math.min(8, length - row);
-      let found = 0;
+      let word = 0;
       for (let bit = 0, from = 2 * row; bit < end; bit++, from += 2) {
         const index = (values[from] - low) >>> 0;
         const borrow = values[from] >>> 0 < low >>> 0 ? 1 : 0;
         if (index > range || ((values[from + 1] - high - borrow) | 0) !== 0) continue;
-        found |= ((set[index >>> 5] >>> (index & 31)) & 1) << bit;
+        word |= ((set[index >>> 5] >>> (index & 31)) & 1) << bit;
       }
-      bits[row >>> 3] = found;
+      bits[row >>> 3] = word;
     }
   };
 }

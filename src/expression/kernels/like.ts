@@ -61,8 +61,8 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
   const tests = new Map<string, TextTest>();
   const pace = new Pace(STEP_PATTERNS);
   function* testOf(pattern: string): Steps<TextTest> {
-    const known = tests.get(pattern);
-    if (known !== undefined) return known;
+    const cached = tests.get(pattern);
+    if (cached !== undefined) return cached;
     const test = yield* piecesTest(piecesOf(pattern, escaping), ignoresCase);
     if (pace.isStep(PATTERN_WORK + pattern.length)) yield;
     // Looking a long one up takes as long as making it ready.
@@ -72,9 +72,9 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
     return test;
   }
   return ([operand, patterns], length, valid) => {
-    const [lane, own] = [new TextLane(operand), new TextLane(patterns)];
-    return truthRows([lane, own], length, valid, function* test(row) {
-      const pattern = yield* textOfBytes(own.bytes, own.start(row), own.end(row));
+    const [lane, patternLane] = [new TextLane(operand), new TextLane(patterns)];
+    return truthRows([lane, patternLane], length, valid, function* test(row) {
+      const pattern = yield* textOfBytes(patternLane.bytes, patternLane.start(row), patternLane.end(row));
       const { bytes } = lane;
       const [start, end] = [lane.start(row), lane.end(row)];
       const like = yield* testOf(pattern);

@@ -98,9 +98,9 @@ export class Combination {
 }
 
 function columnOfTruth({ trues, falses }: Truth, length: number): Column {
-  const known = new Uint8Array(trues.length);
-  for (let byte = 0; byte < known.length; byte++) known[byte] = trues[byte] | falses[byte];
-  return bitsColumn(trues, length, validityFrom(known, 0, length));
+  const validBits = new Uint8Array(trues.length);
+  for (let byte = 0; byte < validBits.length; byte++) validBits[byte] = trues[byte] | falses[byte];
+  return bitsColumn(trues, length, validityFrom(validBits, 0, length));
 }
 
 export const not: ValueKernel = ([operand], length, valid) => {

@@ -38,11 +38,11 @@ export function* membership(
   const find = yield* finder(items, type);
   const finish = (bits: Uint8Array, isConstant: boolean, length: number, valid: Validity | null): Column => {
     if (isConstant) bits.fill(-(bits[0] & 1));
-    const found = hasNull ? bits.slice() : bits;
+    const truths = hasNull ? bits.slice() : bits;
     if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     if (!hasNull) return bitsColumn(bits, length, valid);
-    for (let byte = 0; byte < found.length; byte++) found[byte] = ~found[byte];
-    return bitsColumn(bits, length, without(valid, found, length));
+    for (let byte = 0; byte < truths.length; byte++) truths[byte] = ~truths[byte];
+    return bitsColumn(bits, length, without(valid, truths, length));
   };
   return ([{ column, step }], length, valid) => {
     const bits = new Uint8Array((length + 7) >>> 3);
@@ -73,9 +73,9 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
         else hasFalse = true;
       }
       return (column, length, target) => {
-        const own = bitsOf({ column, step: 1 }, length);
+        const bits = bitsOf({ column, step: 1 }, length);
         for (let byte = 0; byte < target.length; byte++) {
-          target[byte] = (hasTrue ? own[byte] : 0) | (hasFalse ? ~own[byte] : 0);
+          target[byte] = (hasTrue ? bits[byte] : 0) | (hasFalse ? ~bits[byte] : 0);
         }
         return undefined;
       };
@@ -85,14 +85,14 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
     case "fixedSizeBinary": {
       const lane = byteLane(listed);
       const { bytes: listedBytes, offsets: starts } = lane;
-      const same = (one: number, other: number) =>
+      const same = (left: number, right: number) =>
         compareRanges(
           listedBytes,
-          starts[one],
-          starts[one + 1],
+          starts[left],
+          starts[left + 1],
           listedBytes,
-          starts[other],
-          starts[other + 1],
+          starts[right],
+          starts[right + 1],
         ) === 0;
       const table = new HashTable(count, same);
       const pace = new Pace(VALUES_PER_STEP);
@@ -177,7 +177,7 @@ function* numberFinder(items: Column, type: ValueType): Steps<Find> {
     const close = CloseSet.of(words);
     if (close !== null) return closeFinder(close, type);
   }
-  const table = new HashTable(items.length, (one, other) => Object.is(listed[one], listed[other]));
+  const table = new HashTable(items.length, (left, right) => Object.is(listed[left], listed[right]));
   const pace = new Pace(VALUES_PER_STEP);
   for (let row = 0; row < items.length; row++) {
     if (pace.isStep()) yield;
@@ -227,9 +227,9 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
       };
     }
   }
-  const table = new HashTable(items.length, (one, other) => {
+  const table = new HashTable(items.length, (left, right) => {
     for (let word = 0; word < width; word++) {
-      if (listed[one * width + word] !== listed[other * width + word]) return false;
+      if (listed[left * width + word] !== listed[right * width + word]) return false;
     }
     return true;
   });
@@ -300,10 +300,10 @@ class HashTable {
   readonly filter: HashBits;
   #count = 0;
 
-  readonly #isSame: (one: number, other: number) => boolean;
+  readonly #isSame: (left: number, right: number) => boolean;
 
   /** @param isSame whether two rows hold equal values */
-  constructor(capacity: number, isSame: (one: number, other: number) => boolean) {
+  constructor(capacity: number, isSame: (left: number, right: number) => boolean) {
     this.#isSame = isSame;
     const bits = Math.max(3, Math.ceil(Math.log2(2 * capacity + 2)));
     this.slots = new Int32Array(2 ** bits);

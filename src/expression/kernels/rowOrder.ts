@@ -204,37 +204,37 @@ function valueComparison(
   right: Column,
   type: ValueType,
 ): (left: number, right: number) => number {
-  const one: Operand = { column: left, step: 1 };
-  const other: Operand = { column: right, step: 1 };
+  const first: Operand = { column: left, step: 1 };
+  const second: Operand = { column: right, step: 1 };
   switch (type.kind) {
     case "null":
     case "other":
       return () => 0;
     case "bool": {
-      const a = bitsOf(one, left.length);
-      const b = bitsOf(other, right.length);
+      const a = bitsOf(first, left.length);
+      const b = bitsOf(second, right.length);
       return (i, j) => ((a[i >>> 3] >>> (i & 7)) & 1) - ((b[j >>> 3] >>> (j & 7)) & 1);
     }
     case "string":
     case "binary":
     case "fixedSizeBinary": {
-      const a = byteLane(one);
-      const b = byteLane(other);
+      const a = byteLane(first);
+      const b = byteLane(second);
       return (i, j) =>
         compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
     }
     case "list": {
-      const a = listLane(one);
-      const b = listLane(other);
+      const a = listLane(first);
+      const b = listLane(second);
       const compare = rowComparison(a.items, b.items, type.item);
       return (i, j) => {
-        let index = a.offsets[i];
-        let bt = b.offsets[j];
-        for (; index < a.offsets[i + 1] && bt < b.offsets[j + 1]; index++, bt++) {
-          const order = compare(index, bt);
+        let aIndex = a.offsets[i];
+        let bIndex = b.offsets[j];
+        for (; aIndex < a.offsets[i + 1] && bIndex < b.offsets[j + 1]; aIndex++, bIndex++) {
+          const order = compare(aIndex, bIndex);
           if (order !== 0) return order;
         }
-        return a.offsets[i + 1] - index - (b.offsets[j + 1] - bt);
+        return a.offsets[i + 1] - aIndex - (b.offsets[j + 1] - bIndex);
       };
     }
     case "struct": {
@@ -253,22 +253,22 @@ function valueComparison(
     default: {
       const width = byteWidthOf(type);
       if (type.kind === "float" || width <= 4) {
-        const a = numbersOf(one, type);
-        const b = numbersOf(other, type);
+        const a = numbersOf(first, type);
+        const b = numbersOf(second, type);
         return (i, j) => orderNumbers(a[i], b[j]);
       }
-      const a = wordLane(one);
-      const b = wordLane(other);
+      const a = wordLane(first);
+      const b = wordLane(second);
       const words = width / 4;
       const flip = type.kind === "int" && !type.signed ? -0x8000_0000 : 0;
       return (i, j) => {
-        const index = i * words;
-        const bt = j * words;
-        const high = a[index + words - 1] ^ flip;
-        const otherHigh = b[bt + words - 1] ^ flip;
+        const aIndex = i * words;
+        const bIndex = j * words;
+        const high = a[aIndex + words - 1] ^ flip;
+        const otherHigh = b[bIndex + words - 1] ^ flip;
         if (high !== otherHigh) return high < otherHigh ? -1 : 1;
         for (let word = words - 2; word >= 0; word--) {
-          const difference = (a[index + word] >>> 0) - (b[bt + word] >>> 0);
+          const difference = (a[aIndex + word] >>> 0) - (b[bIndex + word] >>> 0);
           if (difference !== 0) return difference;
         }
         return 0;

@@ -46,7 +46,7 @@ class Builder {
     const firstFinal = this.#steps.length;
     for (const accepts of finals) this.add(accepts === true, accepts === null).fill(this.#steps.length - 1);
     const steps = new Uint8Array(STATES * BYTES).fill(FAULT);
-    for (const [state, own] of this.#steps.entries()) steps.set(own, state * BYTES);
+    for (const [state, stateSteps] of this.#steps.entries()) steps.set(stateSteps, state * BYTES);
     const { accepts, isOpen } = this;
     return { steps, firstFinal, accepts, isOpen };
   }
@@ -54,15 +54,15 @@ class Builder {
 
 /** Texts that stand so to another one, byte by byte. */
 export function relationAutomaton(relation: NumberRelation, text: Uint8Array): TextAutomaton {
-  const known = Math.min(text.length, WALKING - 1);
-  const isWhole = known === text.length;
+  const length = Math.min(text.length, WALKING - 1);
+  const isWhole = length === text.length;
   const builder = new Builder();
-  const walking = isWhole ? known + 1 : known;
+  const walking = isWhole ? length + 1 : length;
   const [less, more, open] = [walking, walking + 1, walking + 2];
-  for (let offset = 0; offset < known; offset++) {
+  for (let offset = 0; offset < length; offset++) {
     const steps = builder.add(relation !== "equal");
     steps.fill(less, 0, text[offset]);
-    steps[text[offset]] = offset + 1 < known || isWhole ? offset + 1 : open;
+    steps[text[offset]] = offset + 1 < length || isWhole ? offset + 1 : open;
     steps.fill(more, text[offset] + 1);
   }
   if (isWhole) builder.add(relation !== "less").fill(more);
@@ -129,16 +129,16 @@ function addStage(
   miss: number,
   whole: number,
 ): Uint8Array {
-  const own: Uint8Array[] = [];
+  const tables: Uint8Array[] = [];
   // What has been seen of the part behind its first byte: where it goes on once the part itself does not.
   let again: Uint8Array = new Uint8Array(BYTES).fill(miss);
   for (const [index, byte] of part.entries()) {
     const steps = builder.add(false);
     steps.set(again);
-    own.push(steps);
+    tables.push(steps);
     const seen = miss === first && index > 0 ? again[byte] - first : 0;
     steps[byte] = index + 1 === part.length ? whole : first + index + 1;
-    if (miss === first) again = own[seen];
+    if (miss === first) again = tables[seen];
   }
   return again;
 }

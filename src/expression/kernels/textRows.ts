@@ -158,12 +158,12 @@ export function madeOnce<Made extends object>(
   lane: TextLane,
   make: (row: number) => Made | Steps<Made>,
 ): (row: number) => Steps<Made> {
-  let known: Made | null = null;
+  let cached: Made | null = null;
   return function* of(row) {
-    if (known !== null) return known;
+    if (cached !== null) return cached;
     const making = make(row);
     const made = "next" in making ? yield* making : making;
-    if (lane.isConstant) known = made;
+    if (lane.isConstant) cached = made;
     return made;
   };
 }

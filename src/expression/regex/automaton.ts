@@ -122,8 +122,8 @@ export class Automaton {
         characterClass = this.#classOf(pointAt(bytes, offset, end));
         offset = endOfCharacter(bytes, offset, end);
       }
-      const known = next[characterClass];
-      if (known !== UNKNOWN) state = known;
+      const target = next[characterClass];
+      if (target !== UNKNOWN) state = target;
       else {
         state = this.#follow(state, characterClass);
         if (this.#work > QUICK_WORK) return null;
@@ -151,9 +151,9 @@ export class Automaton {
         characterClass = this.#classOf(pointAt(bytes, offset, end));
         offset = endOfCharacter(bytes, offset, end);
       }
-      const known = next[characterClass];
+      const target = next[characterClass];
       let work = 1;
-      if (known !== UNKNOWN) state = known;
+      if (target !== UNKNOWN) state = target;
       else {
         this.#work = 0;
         state = this.#follow(state, characterClass);
@@ -177,8 +177,8 @@ export class Automaton {
   #isMatchAtEnd(state: number): boolean {
     if (state <= DEAD) return state === MATCHED;
     const last = this.#starts.length;
-    const known = this.#states[state].next[last];
-    return (known === UNKNOWN ? this.#follow(state, last) : known) === MATCHED;
+    const target = this.#states[state].next[last];
+    return (target === UNKNOWN ? this.#follow(state, last) : target) === MATCHED;
   }
 
   #first(before: Kind): number {
@@ -251,7 +251,7 @@ export class Automaton {
     const generation = ++this.#generation;
     const mark = this.#mark;
     const stack = Array.from(reached);
-    const found: number[] = [];
+    const states: number[] = [];
     for (let index = stack.pop(); index !== undefined; index = stack.pop()) {
       this.#work++;
       if (mark[index] === generation) continue;
@@ -261,7 +261,7 @@ export class Automaton {
         case "match":
           return null;
         case "set":
-          found.push(index);
+          states.push(index);
           break;
         case "split":
           for (const to of instruction.to) stack.push(to);
@@ -273,7 +273,7 @@ export class Automaton {
           if (isAt(instruction.position, before, after)) stack.push(index + 1);
       }
     }
-    return found;
+    return states;
   }
 }
 
@@ -294,10 +294,10 @@ function placesOf(bits: Uint32Array): Int32Array {
   return Int32Array.from(places);
 }
 
-function isSame(one: Int32Array, other: Int32Array): boolean {
-  if (one.length !== other.length) return false;
-  for (let position = 0; position < one.length; position++)
-    if (one[position] !== other[position]) return false;
+function isSame(left: Int32Array, right: Int32Array): boolean {
+  if (left.length !== right.length) return false;
+  for (let position = 0; position < left.length; position++)
+    if (left[position] !== right[position]) return false;
   return true;
 }
 

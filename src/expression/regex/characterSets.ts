@@ -92,8 +92,8 @@ export function union(sets: Iterable<CharacterSet>): CharacterSet {
 const complements = new WeakMap<CharacterSet, CharacterSet>();
 
 export function complement(set: CharacterSet): CharacterSet {
-  const known = complements.get(set);
-  if (known !== undefined) return known;
+  const cached = complements.get(set);
+  if (cached !== undefined) return cached;
   const rest: [number, number][] = [];
   let next = 0;
   for (const [from, to] of set) {
@@ -179,12 +179,12 @@ const inAnyCase = new WeakMap<CharacterSet, CharacterSet>();
 export function anyCase(set: CharacterSet): CharacterSet {
   const others = otherCases;
   if (others === null) throw new MissingSet(loadOtherCases);
-  const known = inAnyCase.get(set);
-  if (known !== undefined) return known;
+  const cached = inAnyCase.get(set);
+  if (cached !== undefined) return cached;
   const added: CharacterSet[] = [];
   for (const [from, to] of set) {
     for (let position = lowerBound(casedPoints, from); casedPoints[position] <= to; position++) {
-      for (const other of others.get(casedPoints[position]) ?? []) added.push([[other, other]]);
+      for (const variant of others.get(casedPoints[position]) ?? []) added.push([[variant, variant]]);
     }
   }
   const all = added.length === 0 ? set : union([set, ...added]);
@@ -217,7 +217,7 @@ function* loadOtherCases(): Steps<void> {
     for (const point of group)
       others.set(
         point,
-        group.filter((other) => other !== point),
+        group.filter((member) => member !== point),
       );
   }
   casedPoints = Uint32Array.from(others.keys()).sort();

@@ -329,20 +329,20 @@ class PatternParser {
         sets.push(this.#characters[this.#next] === ":" ? this.#posixClass() : this.#class());
         continue;
       }
-      const own = character === "\\" ? this.#escapedSet(this.#take()) : single(character);
+      const characters = character === "\\" ? this.#escapedSet(this.#take()) : single(character);
       const isRange =
         this.#characters[this.#next] === "-" &&
         (this.#characters[this.#next + 1] ?? "]") !== "]" &&
-        isSingle(own);
+        isSingle(characters);
       if (!isRange) {
-        sets.push(own);
+        sets.push(characters);
         continue;
       }
       this.#next++;
       const last = this.#take();
       const end = last === "\\" ? this.#escapedSet(this.#take()) : single(last);
-      if (!isSingle(end) || end[0][0] < own[0][0]) throw this.#fail("a range that does not ascend");
-      sets.push([[own[0][0], end[0][0]]]);
+      if (!isSingle(end) || end[0][0] < characters[0][0]) throw this.#fail("a range that does not ascend");
+      sets.push([[characters[0][0], end[0][0]]]);
     }
     this.#nesting--;
     const set = this.#inCase(union(sets));

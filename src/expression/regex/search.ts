@@ -30,21 +30,21 @@ const STEP_WORK = 2 ** 15;
 
 /** Ways to match so far, the preferred ones first. */
 class Threads {
-  readonly at: Int32Array;
+  readonly starts: Int32Array;
   /** What each of them remembers. */
   readonly slots: Int32Array;
   readonly #slotCount: number;
   count = 0;
 
   constructor(most: number, slotCount: number) {
-    this.at = new Int32Array(most);
+    this.starts = new Int32Array(most);
     this.slots = new Int32Array(most * slotCount);
     this.#slotCount = slotCount;
   }
 
   add(index: number, slots: Int32Array): void {
     this.slots.set(slots, this.count * this.#slotCount);
-    this.at[this.count++] = index;
+    this.starts[this.count++] = index;
   }
 
   slotsOf(thread: number): Int32Array {
@@ -279,7 +279,7 @@ class Run {
     let work = 8;
     for (let thread = 0; thread < this.#threads.count && !this.#hasMatch; thread++) {
       this.#slots.set(this.#threads.slotsOf(thread));
-      work += this.#from(this.#threads.at[thread], index, before, after);
+      work += this.#from(this.#threads.starts[thread], index, before, after);
     }
     if (begins && !this.#hasMatch) {
       this.#slots.fill(-1);
@@ -292,11 +292,11 @@ class Run {
    * Goes on with a character; -1 for the end. @returns what a way has matched that ends here, if there is one
    */
   follow(point: number): Match | null {
-    const { at, count } = this.#reached;
+    const { starts, count } = this.#reached;
     const threads = this.#threads;
     threads.count = 0;
     for (let thread = 0; thread < count; thread++) {
-      const position = at[thread];
+      const position = starts[thread];
       const instruction = this.#program[position];
       // What comes behind is less preferred.
       if (instruction.kind === "match") return this.#reached.slotsOf(thread).slice();

@@ -14,23 +14,23 @@ import {
 } from "./types.js";
 
 /** The type that two operands of a comparison are brought to; null where they can't be compared. */
-export function comparedType(one: ValueType, other: ValueType): ValueType | null {
-  if (areSame(one, other)) return one;
-  if (one.kind === "null") return other;
-  if (other.kind === "null") return one;
-  if (isNumeric(one) && isNumeric(other)) return numericType(one, other);
-  if (one.kind === "string" && other.kind === "string") return LARGE_STRING;
-  if (isBinary(one) && isBinary(other)) return { kind: "binary", large: isLarge(one) || isLarge(other) };
-  if (one.kind === "string" && isBinary(other)) return other;
-  if (other.kind === "string" && isBinary(one)) return one;
-  if (one.kind === "list" && other.kind === "list") {
-    const item = comparedType(one.item, other.item);
+export function comparedType(left: ValueType, right: ValueType): ValueType | null {
+  if (areSame(left, right)) return left;
+  if (left.kind === "null") return right;
+  if (right.kind === "null") return left;
+  if (isNumeric(left) && isNumeric(right)) return numericType(left, right);
+  if (left.kind === "string" && right.kind === "string") return LARGE_STRING;
+  if (isBinary(left) && isBinary(right)) return { kind: "binary", large: isLarge(left) || isLarge(right) };
+  if (left.kind === "string" && isBinary(right)) return right;
+  if (right.kind === "string" && isBinary(left)) return left;
+  if (left.kind === "list" && right.kind === "list") {
+    const item = comparedType(left.item, right.item);
     return item === null ? null : { kind: "list", large: false, size: null, item };
   }
-  const temporal = temporalType(one, other) ?? temporalType(other, one);
+  const temporal = temporalType(left, right) ?? temporalType(right, left);
   if (temporal !== null) return temporal;
-  if (one.kind === "string" && isTextual(other)) return other;
-  if (other.kind === "string" && isTextual(one)) return one;
+  if (left.kind === "string" && isTextual(right)) return right;
+  if (right.kind === "string" && isTextual(left)) return left;
   return null;
 }
 
@@ -41,45 +41,45 @@ const isLarge = (type: ValueType): boolean => "large" in type && type.large;
 const isTextual = (type: ValueType): boolean =>
   isNumeric(type) || type.kind === "date" || type.kind === "timestamp" || type.kind === "time";
 
-function temporalType(one: ValueType, other: ValueType): ValueType | null {
-  if (one.kind === "date" && other.kind === "date") return { kind: "date", bits: 64 };
-  if (one.kind === "date" && other.kind === "timestamp") return other;
-  if (one.kind === "timestamp" && other.kind === "timestamp") {
-    if (one.timezone !== null && other.timezone !== null && one.timezone !== other.timezone) {
-      return timestamp(coarser(one.unit, other.unit), one.timezone);
+function temporalType(left: ValueType, right: ValueType): ValueType | null {
+  if (left.kind === "date" && right.kind === "date") return { kind: "date", bits: 64 };
+  if (left.kind === "date" && right.kind === "timestamp") return right;
+  if (left.kind === "timestamp" && right.kind === "timestamp") {
+    if (left.timezone !== null && right.timezone !== null && left.timezone !== right.timezone) {
+      return timestamp(coarser(left.unit, right.unit), left.timezone);
     }
-    return timestamp(coarser(one.unit, other.unit), one.timezone ?? other.timezone);
+    return timestamp(coarser(left.unit, right.unit), left.timezone ?? right.timezone);
   }
-  if (one.kind === "time" && other.kind === "time")
-    return { kind: "time", unit: finer(one.unit, other.unit) };
-  if (one.kind === "duration" && other.kind === "duration") {
-    return { kind: "duration", unit: finer(one.unit, other.unit) };
+  if (left.kind === "time" && right.kind === "time")
+    return { kind: "time", unit: finer(left.unit, right.unit) };
+  if (left.kind === "duration" && right.kind === "duration") {
+    return { kind: "duration", unit: finer(left.unit, right.unit) };
   }
   return null;
 }
 
 /** Timestamps are compared and subtracted at the coarser of two resolutions, and lose what is finer. */
-export const coarser = (one: TimeUnit, other: TimeUnit): TimeUnit =>
-  TICKS_PER_SECOND[one] <= TICKS_PER_SECOND[other] ? one : other;
+export const coarser = (left: TimeUnit, right: TimeUnit): TimeUnit =>
+  TICKS_PER_SECOND[left] <= TICKS_PER_SECOND[right] ? left : right;
 
-const finer = (one: TimeUnit, other: TimeUnit): TimeUnit =>
-  TICKS_PER_SECOND[one] >= TICKS_PER_SECOND[other] ? one : other;
+const finer = (left: TimeUnit, right: TimeUnit): TimeUnit =>
+  TICKS_PER_SECOND[left] >= TICKS_PER_SECOND[right] ? left : right;
 
 /** The type that two numbers are brought to. */
-export function numericType(one: NumericType, other: NumericType): NumericType {
-  if (areSame(one, other)) return one;
-  if (one.kind === "decimal" || other.kind === "decimal") return decimalWith(one, other);
-  if (one.kind === "float" || other.kind === "float") {
-    const bits = Math.max(one.kind === "float" ? one.bits : 0, other.kind === "float" ? other.bits : 0);
+export function numericType(left: NumericType, right: NumericType): NumericType {
+  if (areSame(left, right)) return left;
+  if (left.kind === "decimal" || right.kind === "decimal") return decimalWith(left, right);
+  if (left.kind === "float" || right.kind === "float") {
+    const bits = Math.max(left.kind === "float" ? left.bits : 0, right.kind === "float" ? right.bits : 0);
     return bits === 64 ? FLOAT64 : FLOAT32;
   }
-  return integerType(one, other);
+  return integerType(left, right);
 }
 
-function decimalWith(one: NumericType, other: NumericType): NumericType {
-  if (one.kind === "float" || other.kind === "float") return FLOAT64;
-  const a = one.kind === "decimal" ? one : decimalOf(one);
-  const b = other.kind === "decimal" ? other : decimalOf(other);
+function decimalWith(left: NumericType, right: NumericType): NumericType {
+  if (left.kind === "float" || right.kind === "float") return FLOAT64;
+  const a = left.kind === "decimal" ? left : decimalOf(left);
+  const b = right.kind === "decimal" ? right : decimalOf(right);
   const scale = Math.max(a.scale, b.scale);
   const whole = Math.max(a.precision - a.scale, b.precision - b.scale);
   const bits = a.bits === 256 || b.bits === 256 ? 256 : 128;
@@ -91,10 +91,10 @@ const INTEGER_DIGITS = { 8: 3, 16: 5, 32: 10, 64: 20 } as const;
 const decimalOf = ({ bits }: IntegerType) =>
   ({ kind: "decimal", bits: 128, precision: INTEGER_DIGITS[bits], scale: 0 }) as const;
 
-function integerType(one: IntegerType, other: IntegerType): NumericType {
-  if (one.signed === other.signed) return one.bits >= other.bits ? one : other;
-  const unsigned = one.signed ? other : one;
-  const signed = one.signed ? one : other;
+function integerType(left: IntegerType, right: IntegerType): NumericType {
+  if (left.signed === right.signed) return left.bits >= right.bits ? left : right;
+  const unsigned = left.signed ? right : left;
+  const signed = left.signed ? left : right;
   if (unsigned.bits === 64) return { kind: "decimal", bits: 128, precision: 20, scale: 0 };
   if (signed.bits > unsigned.bits) return signed;
   return { kind: "int", bits: unsigned.bits === 8 ? 16 : unsigned.bits === 16 ? 32 : 64, signed: true };

@@ -139,30 +139,30 @@ export function typeName(type: ValueType): string {
   }
 }
 
-export function areSame(one: ValueType, other: ValueType): boolean {
-  if (one === other) return true;
-  switch (one.kind) {
+export function areSame(left: ValueType, right: ValueType): boolean {
+  if (left === right) return true;
+  switch (left.kind) {
     case "list":
       return (
-        other.kind === "list" &&
-        one.size === other.size &&
-        one.large === other.large &&
-        areSame(one.item, other.item)
+        right.kind === "list" &&
+        left.size === right.size &&
+        left.large === right.large &&
+        areSame(left.item, right.item)
       );
     case "struct":
       return (
-        other.kind === "struct" &&
-        one.members.length === other.members.length &&
-        one.members.every(
+        right.kind === "struct" &&
+        left.members.length === right.members.length &&
+        left.members.every(
           ({ name, type }, index) =>
-            name === other.members[index].name && areSame(type, other.members[index].type),
+            name === right.members[index].name && areSame(type, right.members[index].type),
         )
       );
     case "other":
-      return other.kind === "other" && one.name === other.name;
+      return right.kind === "other" && left.name === right.name;
     default:
       return (
-        other.kind !== "list" && other.kind !== "struct" && other.kind !== "other" && isSameType(one, other)
+        right.kind !== "list" && right.kind !== "struct" && right.kind !== "other" && isSameType(left, right)
       );
   }
 }
