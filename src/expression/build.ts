@@ -13,18 +13,18 @@ import { parseExpression } from "./parse/parse.js";
 import { printExpression } from "./parse/print.js";
 import { type ArithmeticOperator, type ComparisonOperator, NOWHERE, type Syntax } from "./parse/syntax.js";
 
-/** What may stand where an operand is expected: an expression, or a value. */
+/** An operand: an expression, or a value. */
 export type Operable = Expression | FilterValue;
 
 /**
- * An expression that a program made. It never changes; every method gives another.
+ * An expression that a program builds. It never changes; every method returns a new one.
  *
  * @example
  * const cheap = col("price").lt(10).and(col("name").like("a%"));
  * await ns.queryTable({ id: ["orders"], filter: cheap });
  */
 export class Expression {
-  /** What the expression is made of. */
+  /** The parsed form of the expression. */
   readonly syntax: Syntax;
 
   /** @internal */
@@ -32,47 +32,47 @@ export class Expression {
     this.syntax = syntax;
   }
 
-  /** Whether the values are equal; null where one is null, as with all comparisons. */
+  /** True if the values are equal. Null if either is null, like all comparisons. */
   eq(operand: Operable): Expression {
     return this.#compared("=", operand);
   }
 
-  /** Whether the values differ. */
+  /** True if the values differ. */
   ne(operand: Operable): Expression {
     return this.#compared("!=", operand);
   }
 
-  /** Whether the value is less. */
+  /** True if the value is less. */
   lt(operand: Operable): Expression {
     return this.#compared("<", operand);
   }
 
-  /** Whether the value is less, or equal. */
+  /** True if the value is less or equal. */
   lte(operand: Operable): Expression {
     return this.#compared("<=", operand);
   }
 
-  /** Whether the value is greater. */
+  /** True if the value is greater. */
   gt(operand: Operable): Expression {
     return this.#compared(">", operand);
   }
 
-  /** Whether the value is greater, or equal. */
+  /** True if the value is greater or equal. */
   gte(operand: Operable): Expression {
     return this.#compared(">=", operand);
   }
 
-  /** Whether the value is one of these. */
+  /** True if the value is one of these. */
   in(values: readonly Operable[]): Expression {
     return this.#in(values, false);
   }
 
-  /** Whether the value is none of these. */
+  /** True if the value is none of these. */
   notIn(values: readonly Operable[]): Expression {
     return this.#in(values, true);
   }
 
-  /** Whether the value lies between two others, or is one of them. */
+  /** True if the value lies between the bounds, or equals one of them. */
   between(low: Operable, high: Operable): Expression {
     const operand = this.syntax;
     return make({
@@ -86,66 +86,66 @@ export class Expression {
   }
 
   /**
-   * Whether a text matches a pattern, in which `%` stands for any characters and `_` for one.
-   * @param escaping one character that makes a wildcard mean itself. Default: the backslash
+   * True if a text matches a pattern, in which `%` stands for any characters and `_` for one.
+   * @param escaping one character that makes the wildcard after it literal. Default: the backslash
    */
   like(pattern: Operable, escaping: string | null = null): Expression {
     return this.#like(pattern, escaping, false);
   }
 
-  /** The same as {@link like} in any case. */
+  /** Matches a pattern like {@link like}, in any case. */
   ilike(pattern: Operable, escaping: string | null = null): Expression {
     return this.#like(pattern, escaping, true);
   }
 
-  /** Whether the value is null. */
+  /** True if the value is null. */
   isNull(): Expression {
     return make({ kind: "is", isNegated: false, what: "null", operand: this.syntax, offset: NOWHERE });
   }
 
-  /** Whether the value is not null. */
+  /** True if the value is not null. */
   isNotNull(): Expression {
     return make({ kind: "is", isNegated: true, what: "null", operand: this.syntax, offset: NOWHERE });
   }
 
-  /** Whether both are true. */
+  /** True if all conditions are true. */
   and(...others: readonly Operable[]): Expression {
     return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
   }
 
-  /** Whether one is true, or both. */
+  /** True if at least one condition is true. */
   or(...others: readonly Operable[]): Expression {
     return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
   }
 
-  /** The opposite. */
+  /** Negates the condition. */
   not(): Expression {
     return make({ kind: "not", operand: this.syntax, offset: NOWHERE });
   }
 
-  /** The sum. */
+  /** Adds two values. */
   plus(operand: Operable): Expression {
     return this.#computed("+", operand);
   }
 
-  /** The difference. */
+  /** Subtracts a value. */
   minus(operand: Operable): Expression {
     return this.#computed("-", operand);
   }
 
-  /** The product. */
+  /** Multiplies two values. */
   times(operand: Operable): Expression {
     return this.#computed("*", operand);
   }
 
-  /** The quotient. */
+  /** Divides by a value. */
   over(operand: Operable): Expression {
     return this.#computed("/", operand);
   }
 
   /**
-   * The value as another type.
-   * @param type as SQL names it: `INT`, `DECIMAL(10, 2)`
+   * Casts the value to a type.
+   * @param type its SQL name: `INT`, `DECIMAL(10, 2)`
    */
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
@@ -153,7 +153,7 @@ export class Expression {
     return make({ kind: "cast", operand: this.syntax, types: parsed.types, offset: NOWHERE });
   }
 
-  /** The expression as SQL text. */
+  /** Returns the expression as SQL text. */
   toString(): string {
     return printExpression(this.syntax);
   }
@@ -213,14 +213,14 @@ export function col(path: string): Expression {
   return make({ kind: "name", segments: parseFieldPath(path), isExact: true, offset: NOWHERE });
 }
 
-/** A value. Whole numbers are integers; a `Date` is a timestamp in milliseconds. */
+/** A constant value. Whole numbers are integers; a `Date` is a timestamp in milliseconds. */
 export function lit(value: FilterValue): Expression {
   return make({ kind: "value", value, offset: NOWHERE });
 }
 
 /**
- * An expression as SQL, with values and expressions in it: `` sql`lower(name) = ${name}` ``.
- * @throws InvalidInputError for a text that is no expression
+ * Parses SQL that contains values and expressions: `` sql`lower(name) = ${name}` ``.
+ * @throws InvalidInputError if the text is not an expression
  */
 export function sql(text: TemplateStringsArray, ...operands: readonly Operable[]): Expression {
   const names = operands.map((_, index) => `${PLACE}${index}`);
@@ -235,7 +235,7 @@ export function sql(text: TemplateStringsArray, ...operands: readonly Operable[]
   return make(replace(parseExpression(whole, "sql")));
 }
 
-/** Begins the names of the places of operands. */
+/** Prefix of the placeholders of operands. */
 const PLACE = "__place_";
 
 const make = (syntax: Syntax): Expression => new Expression(syntax);
@@ -245,7 +245,7 @@ function syntaxOf(operand: Operable): Syntax {
   return { kind: "value", value: operand as FilterValue, offset: NOWHERE };
 }
 
-/** Whether a value is an expression, of another copy of this package too. */
+/** True if the value is an expression, also one of another copy of this package. */
 export const isExpression = (value: unknown): value is Expression =>
   value instanceof Expression ||
   (typeof value === "object" && value !== null && "syntax" in value && typeof value.syntax === "object");

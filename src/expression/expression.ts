@@ -1,6 +1,6 @@
 /**
- * Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. Programs write long
- * filters, so they are made ready in steps; a short one is ready within the first.
+ * SQL filters and constants: parses, binds and evaluates them. Programs write long filters, so they are
+ * prepared in steps; a short filter takes one step.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -19,17 +19,17 @@ import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
 import type { PlainType, TypedField, ValueType } from "./values/types.js";
 
-/** An expression as a caller passes it: SQL text, or one that a program made. */
+/** An expression of a caller: SQL text, or one that a program built. */
 export type ExpressionInput = string | Expression;
 
 /** An expression over the columns of a table. */
 export class BoundExpression {
   readonly type: ValueType;
-  /** The columns that it needs, each as the segments of a path, in the order in which they are passed. */
+  /** Paths of the columns that it needs, each as its segments. Callers pass the columns in this order. */
   readonly paths: readonly (readonly string[])[];
   /** Types of the columns that it needs, in their order. */
   readonly inputTypes: readonly ValueType[];
-  /** A batch takes time in proportion to this and to its rows. */
+  /** The time of a batch is proportional to this and to its rows. */
   readonly effort: Effort;
   readonly #node: Bound;
 
@@ -42,49 +42,49 @@ export class BoundExpression {
     this.#node = node;
   }
 
-  /** The path of the column that it is, and nothing but that; null for all else. */
+  /** Path of the column, if the expression is just a column; otherwise null. */
   get column(): readonly string[] | null {
     return this.#node.kind === "column" ? this.paths[this.#node.index] : null;
   }
 
-  /** What it says about columns, if it is a condition; the columns by their places in {@link paths}. */
+  /** Returns its condition on columns, which are numbered as in {@link paths}. */
   condition(): Steps<Condition> {
     return conditionInSteps(this.#node);
   }
 
-  /** Whether it is the same for all rows. */
+  /** True if the value is the same for all rows. */
   get isConstant(): boolean {
     return this.#node.kind === "constant";
   }
 
   /**
-   * The value for each row.
-   * @throws InvalidInputError for a row that has none: a division by zero, a cast of a text that is no number
+   * Computes the value of each row.
+   * @throws InvalidInputError if a row has none: a division by zero, a cast of a text that is not a number
    */
   evaluate(columns: readonly Column[], rowCount: number): Steps<Column> {
     return evaluate(this.#node, { columns, rowCount });
   }
 
   /**
-   * The rows for which a condition holds, ascending; null for all rows.
-   * @throws InvalidInputError for a row that has no value
+   * Returns the rows in which a condition is true, ascending; null for all rows.
+   * @throws InvalidInputError if a row has no value
    */
   select(columns: readonly Column[], rowCount: number): Steps<Uint32Array | null> {
     return selectRows(this.#node, { columns, rowCount });
   }
 
-  /** The number of these rows. */
+  /** Counts the rows in which a condition is true. */
   count(columns: readonly Column[], rowCount: number): Steps<number> {
     return countSelected(this.#node, { columns, rowCount });
   }
 }
 
 /**
- * A condition on the rows of a table.
- * @param fields of the table, and the columns that rows have besides
- * @param label what the caller passed it as, for messages
- * @throws InvalidInputError for what is no condition, TableColumnNotFoundError for a column that is not
- * there, UnsupportedError for functions and types that this build does not have
+ * Binds a condition on the rows of a table.
+ * @param fields of the table, and the system columns
+ * @param label the caller's name for it, for messages
+ * @throws InvalidInputError if it is not a condition, TableColumnNotFoundError for a missing column,
+ * UnsupportedError for functions and types that this build lacks
  */
 export function bindFilter(
   input: ExpressionInput,
@@ -96,9 +96,9 @@ export function bindFilter(
 }
 
 /**
- * The value of an expression for each row of a table.
- * @param fields of the table, and the columns that rows have besides
- * @param label what the caller passed it as, for messages
+ * Binds an expression on the rows of a table.
+ * @param fields of the table, and the system columns
+ * @param label the caller's name for it, for messages
  * @throws as {@link bindFilter}
  */
 export function bindExpression(
@@ -111,10 +111,10 @@ export function bindExpression(
 }
 
 /**
- * An expression whose values are to be kept in a column. Values of other types are cast, as by CAST; lists
- * may come in another layout than the column's, and with another number of items.
- * @param wanted the type of the column, by the type of the expression
- * @throws as {@link bindFilter}; InvalidInputError for an expression whose type can't be cast
+ * Binds an expression whose values are stored in a column. Values of other types are cast like by CAST. Lists
+ * may have another layout than the column's, and another number of items.
+ * @param wanted returns the type of the column for the type of the expression
+ * @throws as {@link bindFilter}; InvalidInputError if the type of the expression cannot be cast
  */
 export function bindAssigned(
   input: ExpressionInput,
@@ -140,19 +140,19 @@ function* bound(
   return new BoundExpression(node, yield* effortOf(node), names);
 }
 
-/** A constant, with the type that SQL gives it. */
+/** A constant with its SQL type. */
 export interface SqlConstant {
   readonly type: PlainType;
-  /** One value; null for NULL. */
+  /** A column of one value; null for NULL. */
   readonly value: Column | null;
 }
 
-/** Maximum characters of the expression of a column. */
+/** Maximum number of characters of the expression of a column. */
 const MAX_EXPRESSION = 2 ** 16;
 
 /**
- * The values of a new column of a table; null for a constant, see {@link parseConstant}.
- * @param label what the caller passed it as, for messages
+ * Binds the values of a new column of a table. Returns null for a constant, see {@link parseConstant}.
+ * @param label the caller's name for it, for messages
  * @throws as {@link bindFilter}
  */
 export function* bindNewColumn(
@@ -175,9 +175,9 @@ function* parseShort(text: string, label: string): Steps<Syntax> {
 }
 
 /**
- * The value of an expression that is the same for every row.
- * @param label what the caller passed it as, for messages
- * @throws UnsupportedError for an expression that is no constant, InvalidInputError for one without a value
+ * Computes an expression that is the same for every row.
+ * @param label the caller's name for it, for messages
+ * @throws UnsupportedError if it is not a constant, InvalidInputError if it has no value
  */
 export function* parseConstant(text: string, label: string): Steps<SqlConstant> {
   const syntax = yield* parseShort(text, label);
@@ -200,7 +200,7 @@ function* syntaxOf(input: ExpressionInput, label: string): Steps<Syntax> {
   throw new InvalidInputError(`${label}: must be a text or an expression`);
 }
 
-/** Whether an expression names a column somewhere. */
+/** True if any part of an expression names a column. */
 function namesColumn(root: Syntax): boolean {
   const stack: unknown[] = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {

@@ -1,4 +1,4 @@
-/** Arithmetic: the type in which two operands are computed. */
+/** Types of arithmetic: those in which two operands are computed. */
 
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import type { Steps } from "../../async/eventLoop.js";
@@ -30,9 +30,9 @@ import type { BoundNodes, Place } from "./nodes.js";
 import { timeArithmetic } from "./timeArithmetic.js";
 
 /**
- * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for
- * numbers.
- * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
+ * Binds arithmetic on two operands. Days, instants and durations have sums and differences; numbers have
+ * every operator.
+ * @param isDirect true if it is the whole expression: a literal beside a column then takes the column's type
  */
 export function* computed(
   nodes: BoundNodes,
@@ -71,7 +71,7 @@ export function* computed(
   }
   const common = numericType(left.type, right.type);
   if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
-    // The wider of both takes part on both sides: its digits count in the result.
+    // Both sides are cast to the wider type, whose digits count in the result.
     const [castLeft, castRight] = yield* nodes.castAll([left, right], common, node);
     return yield* decimals(nodes, node, operator, castLeft, castRight);
   }
@@ -81,7 +81,7 @@ export function* computed(
   return yield* nodes.call(node, operands, type, arithmetic(operator, type));
 }
 
-/** Floats of 16 and 32 bits stay what they are, beside decimals too. */
+/** Returns the type of the result. Floats of 16 and 32 bits keep their type, also beside decimals. */
 function computedType(left: NumericType, right: NumericType, common: NumericType): IntegerType | FloatType {
   const bits = (type: NumericType) => (type.kind === "float" ? type.bits : 0);
   const most = Math.max(bits(left), bits(right));
@@ -90,7 +90,7 @@ function computedType(left: NumericType, right: NumericType, common: NumericType
   return common.kind === "decimal" ? FLOAT64 : common;
 }
 
-/** Both operands, a literal among them in the type of the column beside it. */
+/** Gives a literal the type of the column beside it. */
 function* withLiteral(
   nodes: BoundNodes,
   node: Arithmetic,
@@ -107,7 +107,7 @@ function* withLiteral(
   return [left, right];
 }
 
-/** `-a`. Unsigned integers get a sign. */
+/** Binds `-a`. Unsigned integers become signed. */
 export function* negated(nodes: BoundNodes, node: Place, operand: Bound): Steps<Bound> {
   if (operand.type.kind === "null") return operand;
   if (!isNumeric(operand.type)) throw nodes.invalid(node, `${typeName(operand.type)} has no sign`);

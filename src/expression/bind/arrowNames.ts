@@ -1,4 +1,4 @@
-/** Types by the names that Arrow gives them: `Int32`, `Timestamp(Second, None)`, `List(Utf8)`. */
+/** Arrow's names of types: `Int32`, `Timestamp(Second, None)`, `List(Utf8)`. */
 
 import type { TimeUnit } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
@@ -48,7 +48,7 @@ const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
 ]);
 const MAX_NESTING = 16;
 
-/** The name that Arrow gives a type. Dictionaries are named as their values are. */
+/** Arrow's name of a type. A dictionary has the name of its values. */
 export function arrowNameOf(type: ValueType): string {
   switch (type.kind) {
     case "timestamp": {
@@ -79,7 +79,7 @@ export function arrowNameOf(type: ValueType): string {
 
 const SHORT_UNITS: Readonly<Record<TimeUnit, string>> = { s: "s", ms: "ms", us: "µs", ns: "ns" };
 
-/** Null for a text that names no type which values can be cast to. */
+/** Parses a name. Returns null if it names no type that values can be cast to. */
 export function arrowTypeNamed(text: string, depth = 0): ValueType | null {
   const name = text.trim();
   const plain = PLAIN.get(name);

@@ -1,10 +1,10 @@
 /**
- * Binds an expression to the columns of a table: names become columns, every node gets a type, operands are
- * brought to common types, and what does not depend on a row is computed at once.
+ * Binds an expression to the columns of a table. Names become columns, every node gets a type, and operands
+ * are cast to common types. Parts that depend on no row are computed at once.
  *
- * A literal beside a column is brought to the column's type where the comparison stands directly in the
- * filter, or in AND and OR of it; it is refused if the column has no such value. Elsewhere the wider type of
- * both is taken. That is how the reference does it.
+ * The reference decides how a literal beside a column is typed, and this file follows it. If the comparison
+ * stands directly in the filter, or in an AND or OR of the filter, the literal takes the column's type. It is
+ * refused if the column cannot have its value. Elsewhere both take the wider type.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -58,7 +58,7 @@ import { namedType } from "./typeNames.js";
 
 /** Maximum depth of an expression that a program built. */
 const MAX_DEPTH = 1024;
-/** Tests of one column in an AND or OR from which on they are not even bound one by one. */
+/** From this number on, tests of one column in an AND or OR are merged before they are bound. */
 const MANY_OPERANDS = 16;
 
 export class Binder {
@@ -67,7 +67,7 @@ export class Binder {
   readonly #parameters: FilterParameters;
   readonly #pace = new Pace();
   #depth = 0;
-  /** Calls of functions that the node stands in. */
+  /** Number of function calls around the node. */
   #callDepth = 0;
 
   constructor(source: ExpressionSource, names: Names, parameters: FilterParameters) {
@@ -76,31 +76,34 @@ export class Binder {
     this.#parameters = parameters;
   }
 
-  /** An expression that is a condition. */
+  /** Binds a condition. */
   *filter(node: Syntax): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     if (bound.type.kind === "null") throw this.#nodes.invalid(node, "a condition is expected, not null");
     return yield* this.#nodes.condition(bound, node);
   }
 
-  /** Any expression. A literal beside a column in it, not in parts of it, gets the column's type. */
+  /**
+   * Binds any expression. A literal beside a column takes the column's type in the expression itself, not in
+   * its parts.
+   */
   expression(node: Syntax): Steps<Bound> {
     return this.#bind(node, true);
   }
 
   /**
-   * An expression whose values are kept in a column.
-   * @param wanted the type of the column, by the type of the expression
+   * Binds an expression whose values are stored in a column.
+   * @param wanted returns the type of the column for the type of the expression
    */
   *assigned(node: Syntax, wanted: (type: ValueType) => ValueType): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     const type = wanted(bound.type);
-    // Whether lists have the right number of items is known only once they are computed.
+    // The number of items of a list is only known after the list is computed.
     const isSized = type.kind === "list" && bound.type.kind === "list";
     return yield* this.#nodes.cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
   }
 
-  /** @param isDirect whether the node stands in the filter itself, or in AND and OR of it */
+  /** @param isDirect true if the node stands directly in the filter, or in an AND or OR of the filter */
   *#bind(node: Syntax, isDirect = false): Steps<Bound> {
     if (++this.#depth > MAX_DEPTH) throw this.#nodes.invalid(node, `nested deeper than ${MAX_DEPTH}`);
     if (this.#pace.isStep()) yield;
@@ -236,7 +239,7 @@ export class Binder {
     }
   }
 
-  /** Bins whose length is an interval, not a text. Local times keep their unit then. */
+  /** Binds bins whose length is an interval, not a text. Local times keep their unit. */
   *#bins(call: CallSyntax, stride: IntervalLiteral): Steps<Bound> {
     const value = strideText(this.#nodes, stride, stride.text);
     const operands = [{ kind: "text", value, offset: stride.offset } as const, ...call.operands.slice(1)];
@@ -296,7 +299,7 @@ export class Binder {
     throw this.#nodes.invalid(node, `a value of type ${typeof value} is none that an expression holds`);
   }
 
-  /** The items of a list, where a parameter that holds an array stands for its items. */
+  /** Returns the items of a list. A parameter that holds an array stands for its items. */
   #itemsOf(items: readonly Syntax[]): readonly Syntax[] {
     const isArray = (item: Syntax): item is Parameter =>
       item.kind === "parameter" &&
@@ -321,9 +324,9 @@ export class Binder {
   }
 
   /**
-   * Adds a list for each column that many operands say to be, in an AND not to be, a literal: bound one by
-   * one, they would take long.
-   * @returns the operands that are in lists
+   * Merges the operands that compare one column with literals into one list for each column. Binding
+   * thousands of them one by one takes long.
+   * @returns the operands that are in the lists
    */
   *#lists(node: Logic, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
     const taken = new Set<Syntax>();
@@ -389,8 +392,8 @@ export class Binder {
 
   *#casts(node: CastSyntax): Steps<Bound> {
     let bound = yield* this.#bind(node.operand);
-    // The reference plans calls by another planner than what stands around them: there an instant has
-    // nanoseconds, and what is cast to one is seconds where it is an integer of 64 bits.
+    // The reference plans function calls with another planner, in which instants have nanoseconds. There a
+    // cast of a 64-bit integer to an instant counts seconds.
     const precision = this.#callDepth > 0 ? 9 : 6;
     for (const { type, isTry } of node.types) {
       const wanted = namedType(this.#nodes, type, precision);
@@ -407,7 +410,7 @@ export class Binder {
       bound = yield* this.#nodes.cast(bound, wanted, isTry, node);
     }
     if (bound.kind === "constant") return { ...bound, isCast: true };
-    // A column of texts may be a dictionary, which a cast to text makes plain.
+    // A column of texts may be a dictionary. A cast to text makes it plain.
     const isText = bound.kind === "column" && bound.type.kind === "string";
     return isText ? yield* this.#nodes.call(node, [bound], bound.type, ([{ column }]) => column) : bound;
   }
@@ -439,7 +442,7 @@ export class Binder {
   }
 }
 
-/** What IS [NOT] TRUE and FALSE of a condition say. */
+/** Returns the condition of IS [NOT] TRUE or FALSE. */
 function truthCondition(of: Condition, { what, isNegated }: Extract<Syntax, { kind: "is" }>): Condition {
   if (isNegated || of.kind === "unknown" || (what !== "true" && what !== "false")) return UNKNOWN_CONDITION;
   return { kind: "only", part: what === "true" ? of : notCondition(of) };
@@ -447,7 +450,7 @@ function truthCondition(of: Condition, { what, isNegated }: Extract<Syntax, { ki
 
 const isWhole64 = (type: ValueType): boolean => type.kind === "int" && type.bits === 64 && type.signed;
 
-/** Calls of one operand inside each other. */
+/** Counts calls of one operand that are nested in each other. */
 function chainLength(bound: Bound): number {
   let length = 0;
   for (let node = bound; node.kind === "call" && node.operands.length === 1; node = node.operands[0])

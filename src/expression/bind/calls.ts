@@ -1,5 +1,6 @@
 /**
- * Calls of functions. Those that give one of their operands take any type that all operands have in common.
+ * Binds calls of functions. Functions that return one of their operands take any type that all operands have
+ * in common.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -19,13 +20,14 @@ import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 /**
- * Maximum operands of a function, and items of a list that are no constants: a row's are computed at once.
+ * Maximum number of operands of a function, or of items of a list that are not constants. Those of a row are
+ * computed in one step.
  */
 const MAX_OPERANDS = 1024;
 /** Functions whose operands may be the constant items of a long list. */
 const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
 
-/** @throws InvalidInputError before so many operands are bound */
+/** @throws InvalidInputError for too many operands, before they are bound */
 export function checkOperandCount(nodes: BoundNodes, node: CallSyntax): void {
   if (node.operands.length > MAX_OPERANDS && !LIST_MAKERS.has(node.name)) {
     throw nodes.invalid(node, `${node.name}: more than ${MAX_OPERANDS} operands`);
@@ -67,7 +69,7 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       const type = typeof text === "string" ? arrowTypeNamed(text) : null;
       if (type === null) throw nodes.invalid(node, `${node.name}: there is no type ${String(text)}`);
       const isTry = node.name === "arrow_try_cast";
-      // Where it is cast, a day begins at midnight in the zone; where it is compared, at midnight in UTC.
+      // In a cast, a day begins at midnight in the zone; in a comparison, at midnight in UTC.
       const isMidnight = operand.type.kind === "date" && type.kind === "timestamp" && type.timezone !== null;
       const day = isMidnight ? yield* nodes.cast(operand, timestamp(type.unit, null), isTry, node) : operand;
       return yield* nodes.cast(day, type, isTry, node);
@@ -85,7 +87,10 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
   return yield* applied(nodes, node, name, definition, operands);
 }
 
-/** The value of a constant, as definitions of functions get it: no items of lists, which may be many. */
+/**
+ * Returns the value of a constant for a function definition. It leaves out the items of lists, which may be
+ * many.
+ */
 function* knownValue({ column, type }: Constant): Steps<Scalar> {
   if (type.kind === "list") return isNullConstant(column) ? null : [];
   if (type.kind !== "string" || isNullConstant(column)) return scalarOf(column, type);
@@ -93,7 +98,7 @@ function* knownValue({ column, type }: Constant): Steps<Scalar> {
   return yield* textOfBytes(bytes, offsets[0], offsets[1]);
 }
 
-/** A function by its definition. */
+/** Binds a function by its definition. */
 export function* applied(
   nodes: BoundNodes,
   node: Place,
@@ -123,12 +128,12 @@ export function* applied(
   if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
   const test = form.test(others.map(({ column }) => column));
   if (test === null) return call;
-  // Texts are the same under either width of offsets: a test of the cast column is one of the column.
+  // Offsets of either width keep the same texts, so a test of the cast column is a test of the column.
   const isText = first.type.kind === "string" && operands[0].type.kind === "string";
   return withCondition(call, testOf(isText ? operands[0] : first, test));
 }
 
-/** A function whose operands and result have one type. */
+/** Binds a function whose operands and result have one type. */
 function* chosen(
   nodes: BoundNodes,
   node: CallSyntax,
@@ -147,7 +152,7 @@ function* chosen(
   return yield* nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
 }
 
-/** A list of items. */
+/** Binds a list of items. */
 export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Steps<Bound> {
   const item = unitedType(items.map((bound) => bound.type));
   if (item === null) throw nodes.invalid(node, "the items of a list have no common type");

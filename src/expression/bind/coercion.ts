@@ -1,7 +1,4 @@
-/**
- * How literals are brought to the type of a column beside them, which keeps the column as it is, as the
- * reference does it.
- */
+/** Casts of literals to the type of a column beside them. The column keeps its type, as in the reference. */
 
 import type { Scalar } from "../values/scalars.js";
 import {
@@ -14,13 +11,15 @@ import {
   type ValueType,
 } from "../values/types.js";
 
-/** How a literal is brought to the type of a column beside it. */
+/** A literal to cast to the type of a column. */
 export interface Literal {
   readonly type: ValueType;
   readonly value: Scalar;
 }
 
-/** Absent where a column of the type has no such value and the reference refuses the literal. */
+/**
+ * Casts a literal. Returns undefined if the column has no such value and the reference refuses the literal.
+ */
 export function literalAs({ type, value }: Literal, wanted: ValueType): Scalar | undefined {
   if (value === null || areSame(type, wanted)) return value;
   switch (type.kind) {
@@ -72,7 +71,7 @@ function integerAs(value: number | bigint, wanted: ValueType): Scalar | undefine
   }
 }
 
-/** The type of a whole number that stands in a text. */
+/** Returns the type of a whole number in a text. */
 export function wholeType(value: bigint): ValueType {
   if (BigInt.asIntN(64, value) === value) return INT64;
   return BigInt.asUintN(64, value) === value ? UINT64 : FLOAT64;

@@ -1,7 +1,6 @@
 /**
- * Comparisons: which type both sides are brought to. A literal beside a column takes the column's type where
- * the comparison stands directly in the filter, or in AND and OR of it, and is refused if the column has no
- * such value.
+ * Binds comparisons and chooses the type in which both sides are compared. See bind.ts for literals beside
+ * columns.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -26,7 +25,7 @@ import { literalAs } from "./coercion.js";
 import { decimalOfText, scalarConstant, writtenDecimal } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
-/** @param isDirect whether the comparison stands in the filter itself, or in AND and OR of it */
+/** @param isDirect true if the comparison stands directly in the filter, or in an AND or OR of the filter */
 export function* compared(
   nodes: BoundNodes,
   node: Place,
@@ -44,7 +43,7 @@ export function* compared(
   return bound;
 }
 
-/** What a comparison means whose sides are exchanged. */
+/** Operators after the sides are exchanged. */
 const TURNED: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   "=": "=",
   "!=": "!=",
@@ -54,7 +53,7 @@ const TURNED: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
   ">=": "<=",
 };
 
-/** @param value is not null */
+/** @param value not null */
 function comparedWith(operand: Bound, operator: ComparisonOperator, value: Column): Condition {
   switch (operator) {
     case "=":
@@ -78,7 +77,7 @@ function comparedWith(operand: Bound, operator: ComparisonOperator, value: Colum
   }
 }
 
-/** IS [NOT] DISTINCT FROM. */
+/** Binds IS [NOT] DISTINCT FROM. */
 export function* distinctness(
   nodes: BoundNodes,
   node: Place,
@@ -98,7 +97,7 @@ export function* distinctness(
   return isNegated ? same : yield* nodes.call(node, [same], BOOL, not);
 }
 
-/** Both operands in the type in which they are compared. */
+/** Casts both operands to the type in which they are compared. */
 function* comparable(
   nodes: BoundNodes,
   node: Place,
@@ -125,7 +124,7 @@ function* comparable(
   return [yield* nodes.cast(castLeft, type, false, node), yield* nodes.cast(castRight, type, false, node)];
 }
 
-/** A constant in the type of the column beside it; null where both have to be brought to another type. */
+/** Casts a constant to the type of the column beside it. Returns null if both need another type. */
 export function* literalBeside(
   nodes: BoundNodes,
   node: Place,
@@ -160,8 +159,8 @@ export function* literalBeside(
 }
 
 /**
- * A number or time in another type that has its very value; null where that has none. A timestamp beside a
- * column of timestamps loses what is finer than the column.
+ * Casts a number or time exactly; null if the type has no such value. Beside a column of timestamps, a
+ * timestamp loses digits that are finer than the column's unit.
  */
 function* exactly(
   nodes: BoundNodes,
@@ -186,5 +185,5 @@ function* exactly(
 
 const isFloat32 = (value: Scalar): boolean => Object.is(Math.fround(Number(value)), Number(value));
 
-/** Kinds of types whose values may be the same at another resolution. */
+/** Kinds of types that have one value at several resolutions. */
 const TIMES = new Set<ValueType["kind"]>(["date", "timestamp", "time", "duration"]);

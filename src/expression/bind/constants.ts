@@ -1,4 +1,4 @@
-/** Constants: literals, values of programs, and numbers as they were written. */
+/** Constants: literals, values of programs, and numbers with the digits of the text. */
 
 import { type Bound, type Constant, constantOf } from "../evaluate/bound.js";
 import { parseDecimal } from "../kernels/casts.js";
@@ -17,7 +17,7 @@ export function numberConstant({ value, isWhole, text }: NumberLiteral): Constan
   return { ...scalarConstant(type, type.kind === "float" ? Number(value) : integer), text };
 }
 
-/** A number as it was written, for comparing integers and decimals with it exactly. */
+/** Returns a number with the digits of the text, to compare it exactly with integers and decimals. */
 export function writtenDecimal(operand: Bound, typed: Bound): Bound {
   if (operand.kind !== "constant" || operand.text === undefined || operand.type.kind !== "float")
     return operand;
@@ -25,9 +25,7 @@ export function writtenDecimal(operand: Bound, typed: Bound): Bound {
   return decimalOfText(operand.text) ?? operand;
 }
 
-/**
- * The exact value of a number that was written with a point or exponent; null where it has too many digits.
- */
+/** Returns the exact value of a number with a point or exponent; null if it has too many digits. */
 export function decimalOfText(text: string): Constant | null {
   const match = /^-?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (match === null) return null;

@@ -1,4 +1,4 @@
-/** IN: lists of constants are looked up in a table, all others are compared one by one. */
+/** Binds IN. Lists of constants are looked up in a table; other lists are compared item by item. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
@@ -24,13 +24,13 @@ import { literalAs } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes } from "./nodes.js";
 
-/** Items from which on a list may be long. */
+/** From this number of items on, a list may be long. */
 const FEW_ITEMS = 4;
-/** Literals from one step to the next: each takes some ten nanoseconds. */
+/** Number of literals per step: each takes some ten nanoseconds. */
 const LITERALS = 4096;
 
 /**
- * @param operand of the list, bound
+ * @param operand the bound operand of IN
  * @param bindItems binds the items
  */
 export function* listed(
@@ -58,9 +58,9 @@ export function* listed(
   if (type.kind === "null") return nullOf(BOOL);
   subject = yield* nodes.cast(subject, type, false, node);
   items = yield* nodes.castAll(items, type, node);
-  // Of nothing but nulls it is never known whether a value is among them.
+  // If all items are null, it is unknown whether any value is among them.
   if (items.every(isNull)) return nullOf(BOOL);
-  // Lists and structs have no table to be looked up in.
+  // There is no lookup table for lists and structs.
   const isNested = type.kind === "list" || type.kind === "struct";
   const values = isNested ? null : yield* nodes.constantsOf(items, type);
   if (values !== null) {
@@ -93,7 +93,7 @@ function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNega
     const condition = testOf(subject, { kind: "in", values: items });
     return isNegated ? notCondition(condition) : condition;
   }
-  // Beside a null, what is not found is neither in the list nor not in it.
+  // If an item is null, a value that is not in the list gives null.
   const there = Uint32Array.from({ length: items.length }, (_, row) => row).filter((row) =>
     isValid(items.validity, row),
   );
@@ -102,7 +102,7 @@ function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNega
   return test.kind === "unknown" ? test : { kind: "only", part: test };
 }
 
-/** The list where it holds literals only that are values of a column: long lists are quick then. */
+/** Binds a list that has only literals, all of them values of a column. This is quick for long lists. */
 export function* literalList(
   nodes: BoundNodes,
   node: In,
@@ -129,7 +129,10 @@ export function* literalList(
   return yield* member(nodes, node, operand, values);
 }
 
-/** The value of a literal in the type of a column; absent where it has none at once. */
+/**
+ * Returns the value of a literal in the type of a column; undefined if the cast needs more than one step or
+ * fails.
+ */
 function literalValue(item: Syntax, type: ValueType, isRounded: boolean): Scalar | undefined {
   const value =
     item.kind === "number" || item.kind === "text" || item.kind === "value" ? item.value : undefined;
@@ -145,7 +148,7 @@ function literalValue(item: Syntax, type: ValueType, isRounded: boolean): Scalar
   return typeof value === "number" && isSafely(value, type) ? value : literalAs({ type: INT64, value }, type);
 }
 
-/** Whether a number is one of an integer type for sure. */
+/** True if an integer type has this number for sure. */
 const isSafely = (value: number, { bits, signed }: IntegerType): boolean =>
   bits === 64
     ? signed || value >= 0

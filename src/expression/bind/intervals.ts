@@ -1,6 +1,6 @@
 /**
- * Intervals: lengths of time in months, days and nanoseconds, which are added to instants and days. They
- * stand in texts only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
+ * Intervals: lengths of time in months, days and nanoseconds, which are added to instants and days. They only
+ * exist in the text, as `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
  */
 
 import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../../arrow/types/times.js";
@@ -19,7 +19,7 @@ interface Interval {
   readonly nanos: bigint;
 }
 
-/** Months, days or nanoseconds of a unit. */
+/** Months, days or nanoseconds of each unit. */
 const UNITS: readonly (readonly [pattern: RegExp, part: keyof Interval, amount: number])[] = [
   [/^(?:c|cent|century|centuries)$/, "months", 1200],
   [/^(?:decades?|decs?)$/, "months", 120],
@@ -37,13 +37,13 @@ const UNITS: readonly (readonly [pattern: RegExp, part: keyof Interval, amount: 
 const DAYS_PER_MONTH = 30;
 const NANOS_PER_DAY = 86_400_000_000_000n;
 const NANOS_PER_MS = 1_000_000n;
-/** Beyond it, no calendar of the engine reaches. */
+/** No calendar of the engine has later or earlier months. */
 const MAX_MONTHS = 12 * 600_000;
 
-/** Longest text of an interval. */
+/** Maximum length of the text of an interval. */
 const MAX_TEXT = 1000;
 
-/** Null for a text that is no interval. Without a unit, seconds are meant. */
+/** Parses an interval; null if the text is not one. A number without a unit counts seconds. */
 function parseInterval(text: string): Interval | null {
   if (text.length > MAX_TEXT) return null;
   const words = text.trim().toLowerCase();
@@ -65,7 +65,7 @@ function parseInterval(text: string): Interval | null {
     let rest = scaled % scale;
     if (part === "months") {
       months += Number(scaled / scale);
-      // A part of a month is so many of 30 days.
+      // A fraction of a month is a fraction of 30 days.
       rest *= BigInt(DAYS_PER_MONTH);
       days += Number(rest / scale);
       rest %= scale;
@@ -79,8 +79,8 @@ function parseInterval(text: string): Interval | null {
 }
 
 /**
- * The length of an interval as the text of a length that bins have.
- * @throws InvalidInputError for an interval of months, which have no one length
+ * Returns the text of a bin length for an interval.
+ * @throws InvalidInputError for an interval of months, whose length varies
  */
 export function strideText(nodes: BoundNodes, node: Place, text: string): string {
   const interval = parseInterval(text);
@@ -91,9 +91,10 @@ export function strideText(nodes: BoundNodes, node: Place, text: string): string
 }
 
 /**
- * An instant or a day, moved by an interval: by its months, whose last day counts where the day is not there,
- * by days, and then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
- * @param sign 1 to add the interval, -1 to take it away
+ * Moves an instant or a day by an interval: by its months, then its days, then its time. If the month lacks
+ * the day, its last day counts. Days stay days and lose the time. Instants with a zone move by the calendar
+ * of the zone.
+ * @param sign 1 to add the interval, -1 to subtract it
  */
 export function* moved(
   nodes: BoundNodes,
@@ -134,7 +135,7 @@ function mover(type: ValueType, { months, days, nanos }: Interval, sign: 1 | -1)
         (local - day * NANOS_PER_DAY);
       ticks = floorDivide(zone === null ? target : shifted(target, (ms) => instantOf(ms, zone)), perTick);
     }
-    // A day keeps no time; of an instant, what is finer than its unit is cut off.
+    // A day keeps no time. An instant loses digits that are finer than its unit.
     ticks += type.kind === "date" ? time / perTick : floorDivide(time, perTick);
     if (ticks !== BigInt.asIntN(isWide ? 64 : 32, ticks)) {
       throw new InvalidInputError(`a ${typeName(type)} that far away is none of the type`);
@@ -147,13 +148,13 @@ function mover(type: ValueType, { months, days, nanos }: Interval, sign: 1 | -1)
   };
 }
 
-/** Nanoseconds whose milliseconds are changed. */
+/** Changes the milliseconds of a number of nanoseconds. */
 function shifted(nanos: bigint, change: (ms: number) => number): bigint {
   const ms = floorDivide(nanos, NANOS_PER_MS);
   return nanos + (BigInt(change(Number(ms))) - ms) * NANOS_PER_MS;
 }
 
-/** The day so many months away; the last of its month where that is shorter. */
+/** Returns the day this many months later, or the last day of a shorter month. */
 function daysOfMoved(days: number, months: number): number {
   if (months === 0) return days;
   const { year, month, day } = dayOf(days);

@@ -1,11 +1,11 @@
-/** What LIKE with a constant pattern says about a column of texts. */
+/** Conditions of LIKE with a constant pattern on a column of texts. */
 
 import type { Bound, ColumnTest, Condition } from "../evaluate/bound.js";
 import { testOf, UNKNOWN_CONDITION } from "../evaluate/condition.js";
 import { piecesOf } from "../kernels/like.js";
 import { columnOfScalars } from "../values/scalars.js";
 
-/** @param escaping the character that makes a wildcard mean itself */
+/** @param escaping a character that makes the wildcard after it literal */
 export function likeCondition(operand: Bound, pattern: string, escaping: string): Condition {
   if (operand.kind !== "column") return UNKNOWN_CONDITION;
   const pieces = piecesOf(pattern, escaping);

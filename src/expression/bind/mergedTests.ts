@@ -1,10 +1,9 @@
 /**
- * Tests of one column that stand together in an AND or OR, made one: filters that programs write hold
- * thousands of them.
+ * Merges tests of one column in an AND or OR, because programs write filters with thousands of them.
  *
- * Of an OR, equalities become a list that each row is looked up in; of an AND, inequalities do. Of bounds on
- * numbers, only the narrowest counts in an AND, the widest in an OR. Nothing else changes: all of these are
- * null in the same rows, those in which the column is.
+ * The equalities of an OR become a list that each row is looked up in, and so do the inequalities of an AND.
+ * Among bounds on numbers, an AND keeps the narrowest and an OR the widest. The result stays the same: all of
+ * these tests are null in the same rows, those in which the column is null.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -17,10 +16,10 @@ import { columnInSteps, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
 
-/** Values of a column from which on they are looked up together. */
+/** From this number of values on, a column has one lookup for all of them. */
 const FEW_VALUES = 4;
 
-/** A bound that stands among the operands. */
+/** A bound and its index among the operands. */
 interface Placed {
   readonly index: number;
   readonly value: number | bigint;
@@ -52,14 +51,14 @@ export class MergedTests {
     this.#operands.push(operand);
   }
 
-  /** The operands that are left; those added first stand where they stood. */
+  /** Returns the remaining operands. The earliest keep their order. */
   *finish(): Steps<Bound[]> {
     const pace = new Pace();
     const isNegated = this.#node.kind === "and";
     for (const [column, values] of this.#values) {
       if (values.length < FEW_VALUES) continue;
       const { type } = column;
-      // The first few are looked up again, which changes nothing.
+      // The lookup has the first few too. That does not change the result.
       const scalars: Scalar[] = [];
       for (const value of values) {
         if (pace.isStep()) yield;
@@ -74,7 +73,7 @@ export class MergedTests {
     return this.#operands;
   }
 
-  /** Takes an equality of an OR, or an inequality of an AND. The first few of a column stay operands, too. */
+  /** Takes an equality of an OR, or an inequality of an AND. The first few of a column also stay operands. */
   #addValue(operand: Bound, condition: Condition): boolean {
     const tested =
       this.#node.kind === "or" ? condition : condition.kind === "not" ? condition.part : undefined;
@@ -86,7 +85,7 @@ export class MergedTests {
     return true;
   }
 
-  /** Takes a bound of a column that has one on the same side; the one that counts takes the place of both. */
+  /** Merges a bound with an earlier bound of the column on the same side. One of them replaces both. */
   #addBound(operand: Bound, condition: Condition): boolean {
     if (condition.kind !== "test" || condition.test.kind !== "range") return false;
     const { column, test } = condition;
@@ -107,7 +106,7 @@ export class MergedTests {
     return true;
   }
 
-  /** Whether a bound counts beside another one. */
+  /** True if a bound replaces an earlier one. */
   #counts(bound: Placed, than: Placed, side: Side): boolean {
     const isAnd = this.#node.kind === "and";
     if (bound.value === than.value) return bound.isInclusive !== isAnd;
@@ -115,7 +114,7 @@ export class MergedTests {
   }
 }
 
-/** Null for a value that JavaScript does not order as the engine does. */
+/** Returns null for a value that JavaScript orders differently from the engine. */
 function placedBound(
   column: ColumnReference,
   { value, isInclusive }: RangeBound,

@@ -1,6 +1,6 @@
 /**
- * Finds the columns that names mean. A column's name matches in any case where no other has it; a name in
- * backticks, and the members of structs, match exactly.
+ * Finds the columns of names. The name of a column matches in any case if no other column matches too. A name
+ * in backticks and the members of structs match exactly.
  */
 
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
@@ -11,15 +11,15 @@ import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { Name } from "../parse/syntax.js";
 import { type TypedField, type ValueType, valueTypeOfField } from "../values/types.js";
 
-/** The columns of a table as expressions see them, and those that one expression needs. */
+/** The columns of a table for expressions, and the columns that one expression needs. */
 export class Names {
   readonly #fields: readonly TypedField[];
   readonly #byName = new Map<string, TypedField>();
   #byFolded: Map<string, TypedField[]> | null = null;
   readonly #references = new Map<string, ColumnReference>();
-  /** The needed columns as paths, in order. */
+  /** Paths of the needed columns, in order. */
   readonly paths: (readonly string[])[] = [];
-  /** Their types. */
+  /** Types of the needed columns. */
   readonly types: ValueType[] = [];
 
   constructor(fields: readonly TypedField[]) {
@@ -27,10 +27,7 @@ export class Names {
     for (const field of fields) if (!this.#byName.has(field.name)) this.#byName.set(field.name, field);
   }
 
-  /**
-   * @throws TableColumnNotFoundError with the nearest names, InvalidInputError for a name with several
-   * meanings
-   */
+  /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for an ambiguous name */
   resolve(name: Name, source: ExpressionSource): ColumnReference {
     const [first, ...members] = name.segments;
     const top = this.#byName.get(first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
@@ -49,7 +46,7 @@ export class Names {
     return this.#reference(path, valueTypeOfField(field));
   }
 
-  /** The member of a struct that is a column. */
+  /** Returns the member of a struct column; null if there is none. */
   member(of: ColumnReference, member: string): ColumnReference | null {
     if (of.type.kind !== "struct") return null;
     const type = of.type.members.find(({ name }) => name === member)?.type;
@@ -87,7 +84,7 @@ export class Names {
   }
 }
 
-/** Names shown that a misspelt one may mean. */
+/** Maximum number of suggestions for a misspelt name. */
 const MAX_NEAREST = 3;
 
 function missing(
@@ -104,7 +101,7 @@ function missing(
   )
     .slice(0, MAX_NEAREST)
     .map((childName) => formatFieldPath([...parents, childName]));
-  // SQL's double quotes are for names; who comes from JavaScript means a text.
+  // Double quotes mean names in SQL, but texts in JavaScript.
   const isQuoted = source.text?.[name.offset] === '"';
   const resolved = isQuoted ? `; a text is written '${wanted}'` : "";
   const unquoted = columnWrittenAs(
@@ -124,10 +121,7 @@ function missing(
   return new TableColumnNotFoundError(problemText(source, name.offset, reason));
 }
 
-/**
- * Returns the longest name of a field whose dots and signs stand in a text without the backticks that they
- * need.
- */
+/** Returns the longest field name, with dots and signs, that the text has without the backticks it needs. */
 function columnWrittenAs(
   whole: string,
   text: string | undefined,

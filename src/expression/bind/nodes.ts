@@ -1,6 +1,6 @@
 /**
- * Makes the nodes of bound expressions. Casts that change nothing are left out, a strict call of null is
- * null, and what does not depend on a row is computed at once. Errors carry the place in the text.
+ * Makes the nodes of bound expressions. It omits casts that change nothing, and a strict call of null becomes
+ * null. Nodes that depend on no row are computed at once. Errors carry the offset in the text.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -14,7 +14,7 @@ import { oneOf, type Scalar, scalarOf } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
 import { scalarConstant } from "./constants.js";
 
-/** Where a node lies in the text. */
+/** Offset of a node in the text. */
 export interface Place {
   readonly offset: number;
 }
@@ -27,7 +27,7 @@ export class BoundNodes {
     this.source = source;
   }
 
-  /** A call; its value where it depends on no row. */
+  /** Makes a call, or its value if it depends on no row. */
   *call(
     node: Place,
     operands: readonly Bound[],
@@ -42,7 +42,8 @@ export class BoundNodes {
   }
 
   /**
-   * A condition: a boolean, or the matches of a regular expression, which stand for whether there are any.
+   * Makes a condition from a boolean, or from the matches of a regular expression, which are true if there
+   * are any.
    */
   *condition(bound: Bound, node: Place): Steps<Bound> {
     if (bound.type.kind === "bool") return bound;
@@ -51,7 +52,7 @@ export class BoundNodes {
     throw this.invalid(node, `a condition is expected, not ${typeName(bound.type)}`);
   }
 
-  /** Whether an operand is null, or is not. */
+  /** Makes IS [NOT] NULL. */
   *nullTest(operand: Bound, isNegated: boolean): Steps<Bound> {
     const shared =
       operand.kind === "call" && operand.nullKernel !== undefined
@@ -75,7 +76,7 @@ export class BoundNodes {
     return yield* this.call(node, [operand], type, kernel);
   }
 
-  /** Operands as one type. */
+  /** Casts operands to one type. */
   *castAll(operands: readonly Bound[], type: ValueType, node: Place): Steps<Bound[]> {
     const cast: Bound[] = [];
     for (const operand of operands) {
@@ -85,7 +86,7 @@ export class BoundNodes {
     return cast;
   }
 
-  /** The values of many operands of one type; null where some are no constants. */
+  /** Returns the values of many operands of one type; null if any is not a constant. */
   *constantsOf(operands: readonly Bound[], type: ValueType): Steps<Scalar[] | null> {
     const values: Scalar[] = [];
     for (const operand of operands) {
@@ -96,14 +97,14 @@ export class BoundNodes {
     return values;
   }
 
-  /** A node; its value where it depends on no row. */
+  /** Returns a node, or its value if it depends on no row. */
   *folded(bound: Bound, node: Place = { offset: -1 }): Steps<Bound> {
     if (!isFoldable(bound)) return bound;
     const values = yield* this.makeInSteps(node, () => evaluate(bound, { columns: [], rowCount: 1 }));
     return constantOf(bound.type, oneOf(values, 0));
   }
 
-  /** What `make` makes; its errors carry the place of the expression. */
+  /** Calls `make` and adds the offset of the expression to its errors. */
   make<Made>(node: Place, make: () => Made): Made {
     try {
       return make();
@@ -112,7 +113,7 @@ export class BoundNodes {
     }
   }
 
-  /** Like {@link make}, for a node that is made in steps. */
+  /** Calls `make` in steps and adds the offset of the expression to its errors. */
   *makeInSteps<Made>(node: Place, make: () => Steps<Made>): Steps<Made> {
     try {
       return yield* make();
@@ -121,7 +122,7 @@ export class BoundNodes {
     }
   }
 
-  /** An error of a kernel, with the place of the expression. */
+  /** Adds the offset of the expression to an error of a kernel. */
   #located(error: unknown, node: Place): unknown {
     if (!(error instanceof InvalidInputError)) return error;
     return new InvalidInputError(problemText(this.source, node.offset, error.message), { cause: error });

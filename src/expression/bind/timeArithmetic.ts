@@ -1,6 +1,6 @@
 /**
- * Sums and differences of days, instants and durations. What is finer than the unit of the result is cut off
- * before. Those that a column has no room for are an error.
+ * Sums and differences of days, instants and durations. Digits that are finer than the unit of the result are
+ * cut off first. A result that its type has no room for is an error.
  */
 
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
@@ -37,7 +37,7 @@ export function* timeArithmetic(
   return operator === "-" ? yield* difference(nodes, node, left, right) : null;
 }
 
-/** An instant that much later, or earlier. */
+/** Moves an instant by a duration. */
 function* shifted(
   nodes: BoundNodes,
   node: Place,
@@ -50,7 +50,7 @@ function* shifted(
   return yield* nodes.call(node, [instant, duration], type, ticks(operator, type));
 }
 
-/** The days between two days, or the time between two instants or an instant and the beginning of a day. */
+/** Returns the days between two days, or the time between two instants. A day counts as its first instant. */
 function* difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Steps<Bound | null> {
   const [leftType, rightType] = [left.type, right.type];
   if (leftType.kind === "date" && rightType.kind === "date") {

@@ -1,4 +1,4 @@
-/** The types that SQL names. */
+/** Types by their SQL names. */
 
 import type { TimeUnit } from "../../arrow/types/type.js";
 import type { TypeName } from "../parse/syntax.js";
@@ -6,8 +6,8 @@ import { BINARY, BOOL, DATE, FLOAT32, FLOAT64, STRING, timestamp, type ValueType
 import type { BoundNodes } from "./nodes.js";
 
 /**
- * @param precision digits of a second that a timestamp has where its name does not say
- * @throws InvalidInputError, UnsupportedError for a name that is none here
+ * @param precision digits of a second in a timestamp whose name has none
+ * @throws InvalidInputError, UnsupportedError for an unknown name
  */
 export function namedType(nodes: BoundNodes, name: TypeName, precision: 6 | 9): ValueType {
   const { parameters, isUnsigned } = name;

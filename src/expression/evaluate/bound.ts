@@ -1,4 +1,4 @@
-/** Expressions whose names and types are known: what evaluation runs. */
+/** Bound expressions, whose columns and types are resolved. Evaluation runs them. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -11,18 +11,18 @@ export interface Constant {
   readonly type: ValueType;
   /** One value. */
   readonly column: Column;
-  /** The digits of a number that was written as such, so that a decimal made of it is exact. */
+  /** The digits of a number in the text, from which a decimal is exact. */
   readonly text?: string;
-  /** Whether it was cast to its type by name: a column beside it does not change its value. */
+  /** True if the text casts it to its type: a column beside it does not change its value. */
   readonly isCast?: boolean;
 }
 
 export interface ColumnReference {
   readonly kind: "column";
   readonly type: ValueType;
-  /** Place among the columns that the expression needs. */
+  /** Index among the columns that the expression needs. */
   readonly index: number;
-  /** Whether it is a column of the table, not a member of one. */
+  /** True for a column of the table, false for a member of one. */
   readonly isTop: boolean;
 }
 
@@ -31,36 +31,36 @@ export interface BoundCall {
   readonly type: ValueType;
   readonly operands: readonly Bound[];
   readonly kernel: ValueKernel;
-  /** Whether null operands make a null result. Operands that are constants are then never null. */
+  /** True if null operands give a null result. A constant operand is then never null. */
   readonly isStrict: boolean;
   readonly isVolatile?: boolean;
   /**
-   * Whether it takes the first operand that is not null: the others are not computed for a row, and can't
-   * fail on it.
+   * True if the call returns its first operand that is not null. It does not compute the other operands of a
+   * row, so they cannot fail.
    */
   readonly takesFirst?: boolean;
   /**
-   * A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they
-   * are not null.
+   * A quicker kernel whose result is null in the same rows. A condition may be such a call: it holds if the
+   * result is not null.
    */
   readonly nullKernel?: ValueKernel;
-  /** Of a boolean call that says something about a column: what. */
+  /** The condition of a boolean call, if it says something about a column. */
   readonly condition?: Condition;
 }
 
 /**
- * A test of the values of a column; it is null for those that are null. Values are columns of the type of the
- * column, or of its items for `hasAny` and `hasAll`. They hold at least one value and no nulls. Floats are
- * compared as in kernels/compare: both zeros are equal, and NaN comes after all numbers.
+ * A test of the values of a column, null for a null. `values` has the type of the column or, for `hasAny` and
+ * `hasAll`, of its items: at least one value and no nulls. Floats compare as in kernels/compare: both zeros
+ * are equal, and NaN comes after all numbers.
  */
 export type ColumnTest =
-  /** The value is one of some. */
+  /** True if the value is one of `values`. */
   | { readonly kind: "in"; readonly values: Column }
-  /** The value lies between bounds; null for no bound. */
+  /** True if the value lies between bounds. Null: no bound. */
   | { readonly kind: "range"; readonly lower: RangeBound | null; readonly upper: RangeBound | null }
   | { readonly kind: "startsWith"; readonly prefix: string }
   | { readonly kind: "contains"; readonly text: string }
-  /** A list has any, or all, of some items. */
+  /** True if a list has any, or all, of `values`. */
   | { readonly kind: "hasAny" | "hasAll"; readonly values: Column };
 
 export interface RangeBound {
@@ -69,21 +69,18 @@ export interface RangeBound {
   readonly isInclusive: boolean;
 }
 
-/** When a condition is true, false and null. */
+/** The rows in which an expression is true, false or null. */
 export type Condition =
   | { readonly kind: "and" | "or"; readonly parts: readonly Condition[] }
   | { readonly kind: "not"; readonly part: Condition }
-  /**
-   * True for the rows for which the part is true. Which of the others are false, and which null, is not
-   * known.
-   */
+  /** True in the rows in which the part is true. The other rows may be false or null. */
   | { readonly kind: "only"; readonly part: Condition }
-  /** As `only`, but not for all of those rows. */
+  /** True in some of the rows in which the part is true. The other rows may be false or null. */
   | { readonly kind: "within"; readonly part: Condition }
   | { readonly kind: "test"; readonly column: ColumnReference; readonly test: ColumnTest }
   | { readonly kind: "isNull"; readonly column: ColumnReference }
   | { readonly kind: "constant"; readonly value: boolean | null }
-  /** Known only once it is computed. */
+  /** Evaluation decides. */
   | { readonly kind: "unknown" };
 
 export interface BoundLogic {
@@ -120,13 +117,13 @@ export const logic = (kind: "and" | "or", operands: readonly Bound[]): BoundLogi
   operands,
 });
 
-/** How much is computed for each row. */
+/** The work per row. */
 export interface Effort {
-  /** Number of the parts of an expression. */
+  /** Number of parts of the expression. */
   readonly size: number;
-  /** Most operands of one of its calls whose values are of no fixed size: texts, lists. */
+  /** Maximum number of operands of a call whose results vary in size, such as texts or lists. */
   readonly widest: number;
-  /** Whether nothing is computed but comparisons of numbers with constants, and whether they are null. */
+  /** True if the expression only compares numbers with constants and tests them for null. */
   readonly isQuick: boolean;
 }
 
@@ -156,13 +153,13 @@ export function* effortOf(root: Bound): Steps<Effort> {
   return { size, widest, isQuick };
 }
 
-/** Whether a call compares the numbers of a column with constants. */
+/** True if a call compares the numbers of a column with constants. */
 const isNumberInRange = ({ operands, condition }: BoundCall): boolean =>
   condition?.kind === "test" &&
   (condition.test.kind === "range" || (condition.test.kind === "in" && condition.test.values.length === 1)) &&
   (condition.column.type.kind === "int" || condition.column.type.kind === "float") &&
   operands.every((operand) => operand === condition.column || operand.kind === "constant");
 
-/** Parts from one step to the next. */
+/** Parts per step. */
 const PARTS = 1024;
 const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);

@@ -1,6 +1,6 @@
 /**
- * What conditions say about the values of single columns. Those who have other ways to find such rows need
- * not compute the condition for every row.
+ * Finds the conditions of an expression on single columns. An index that finds such rows saves computing the
+ * expression for every row.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -10,10 +10,10 @@ import type { Bound, BoundLogic, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
 
-/** What a boolean expression says about columns. */
+/** Returns the condition of a boolean expression. */
 export const conditionOf = (node: Bound): Condition => runSync(conditionInSteps(node));
 
-/** The same in steps, for expressions of many parts. */
+/** Returns the condition in steps, for expressions of many parts. */
 export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Condition> {
   switch (node.kind) {
     case "and":
@@ -30,7 +30,7 @@ export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Co
   }
 }
 
-/** Parts from one step to the next. */
+/** Parts per step. */
 const PARTS = 1024;
 
 function partCondition(node: Exclude<Bound, BoundLogic>): Condition {
@@ -58,13 +58,13 @@ function truthOfConstant(column: Column): boolean | null {
   return isValid({ bytes: column.bits, bitOffset: column.bitOffset, nullCount: 1 }, 0);
 }
 
-/** The test of an operand, where that is a column. */
+/** Returns the test of an operand that is a column. */
 export const testOf = (operand: Bound, test: ColumnTest): Condition =>
   operand.kind === "column" ? { kind: "test", column: operand, test } : UNKNOWN_CONDITION;
 
 export const notCondition = (part: Condition): Condition =>
   part.kind === "unknown" ? part : { kind: "not", part };
 
-/** A call with what it says about columns; nothing else is changed. */
+/** Returns a call with its condition. */
 export const withCondition = (node: Bound, condition: Condition): Bound =>
   node.kind === "call" && condition.kind !== "unknown" ? { ...node, condition } : node;

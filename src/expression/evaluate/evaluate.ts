@@ -1,8 +1,8 @@
 /**
  * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per
- * value of the dictionary. What depends only on columns of one value, as pages with one give them, runs once.
- * AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the rows
- * that take it.
+ * value of the dictionary. An expression runs once if its columns have one value each, like pages of one
+ * value. AND and OR stop at the first operand that decides all rows. CASE computes each branch only for the
+ * rows that take it.
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
@@ -21,12 +21,12 @@ import { bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js"
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 
-/** Operands of an AND or OR from one step to the next. */
+/** Operands of an AND or OR per step. */
 const STEP_OPERANDS = 64;
-/** Branches of a CASE from one step to the next. */
+/** Branches of a CASE per step. */
 const STEP_BRANCHES = 16;
 
-/** Bytes of a constant that is given for each row. Offsets have 32 bits. */
+/** Maximum number of bytes of a constant that is repeated for each row. Offsets have 32 bits. */
 const MAX_REPEATED = 2 ** 31 - 1;
 
 /** The columns of a batch that an expression needs, in its order. */
@@ -35,7 +35,7 @@ export interface Inputs {
   readonly rowCount: number;
 }
 
-/** The values of an expression for each row. */
+/** Computes an expression for each row. */
 export function* evaluate(node: Bound, inputs: Inputs): Steps<Column> {
   const parts: Column[] = [];
   for (const part of partsOf(inputs)) parts.push(yield* evaluatePart(node, part));
@@ -47,7 +47,7 @@ function* evaluatePart(node: Bound, inputs: Inputs): Steps<Column> {
   return step === 1 ? column : yield* takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
 }
 
-/** The rows in which a condition is true; null where it is so in all. */
+/** Returns the rows in which a condition is true; null for all rows. */
 export function* selectRows(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
   const parts = partsOf(inputs);
   if (parts.length === 1) return yield* selectPart(condition, inputs);
@@ -68,7 +68,7 @@ function* selectPart(condition: Bound, inputs: Inputs): Steps<Uint32Array | null
   return positionsOfOnes(truesOf(yield* run(condition, inputs), rowCount), rowCount);
 }
 
-/** The number of rows in which a condition is true. */
+/** Counts the rows in which a condition is true. */
 export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> {
   let count = 0;
   for (const part of partsOf(inputs)) {
@@ -78,8 +78,8 @@ export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> 
 }
 
 /**
- * The rows of a batch in parts whose values take a bounded number of bytes, so that what runs without steps
- * is short. A row with larger values is a part by itself.
+ * Splits a batch into parts with a bounded number of bytes, so that each step is short. A row with larger
+ * values is a part of its own.
  */
 function partsOf(inputs: Inputs): readonly Inputs[] {
   const { columns, rowCount } = inputs;
@@ -104,7 +104,7 @@ function partsOf(inputs: Inputs): readonly Inputs[] {
   return parts;
 }
 
-/** Bytes of the values of a batch up to which it is computed at once, and of its parts where it has more. */
+/** Maximum number of bytes of a batch that is not split, and of a part. */
 const MAX_PART_BYTES = 2 ** 24;
 const PART_BYTES = 2 ** 22;
 
@@ -154,7 +154,8 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
 const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.kind !== "column";
 
 /**
- * The operands of a call that takes the first that is not null, each computed for the rows only that need it.
+ * Computes the operands of a call that returns the first one that is not null, each only for the rows that
+ * need it.
  */
 function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
@@ -186,7 +187,7 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   return operands;
 }
 
-/** An operand; one that has no parts takes no steps. */
+/** Computes an operand. A leaf takes no steps. */
 function* operandInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
   return node.kind === "constant" || node.kind === "column" ? leaf(node, inputs) : yield* run(node, inputs);
 }
@@ -200,8 +201,8 @@ function leaf(node: Constant | ColumnReference, { columns }: Inputs): Operand {
 }
 
 /**
- * Whether all rows have the one value of a dictionary. Indices are looked at, as they may be anything in a
- * damaged file.
+ * True if all rows have the one value of a dictionary. The indices are checked, because a damaged file may
+ * have any.
  */
 function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolean {
   if (dictionary.length !== 1 || validity !== null || indices.byteWidth !== 1 || !isThere(dictionary))
@@ -211,11 +212,11 @@ function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolea
   return true;
 }
 
-/** The truth of a condition that is the same in all rows; null where it is unknown. */
+/** Returns the truth of a condition that is the same in all rows; null if it is unknown. */
 const oneTruth = ({ column }: Operand): boolean | null =>
   isThere(column) ? (bitsOf({ column, step: 1 }, 1)[0] & 1) === 1 : null;
 
-/** Whether a column of one value has it. */
+/** True if the value of a column of one value is not null. */
 const isThere = (column: Column): boolean => column.kind !== "null" && isValid(column.validity, 0);
 
 function validityOf(column: Column): Validity | null {
@@ -235,15 +236,15 @@ function* call(node: BoundCall, operands: readonly Operand[], rowCount: number):
   return { column, step: isOnce ? 0 : 1 };
 }
 
-/** Rows from which on a call is a step. */
+/** From this number of rows on, a call is a step. */
 const STEP_ROWS = 4096;
 
-/** The one result for operands of one value each. */
+/** Returns the one result for operands of one value each. */
 function* callOnce(node: BoundCall, operands: readonly Operand[]): Steps<Column> {
   if (node.isStrict && operands.some(({ column }) => !isThere(column))) return nullsOf(node.type, 1);
   const result = yield* madeBy(node.kernel(operands.map(plain), 1, null));
   if (!isThere(result)) return nullsOf(node.type, 1);
-  // What is there has no validity, as constants have none.
+  // The result is not null, so it needs no validity. Constants have none.
   return { ...result, validity: null } as Column;
 }
 
@@ -254,7 +255,7 @@ function* callPerRow(
   rowCount: number,
 ): Steps<Column> {
   if (!node.isStrict) return yield* madeBy(node.kernel(operands.map(plain), rowCount, null));
-  // A constant among the operands of a strict call is never null, but what columns of one value give may be.
+  // A constant operand of a strict call is never null, but the one value of a column may be.
   if (operands.some(({ column, step }) => step === 0 && !isThere(column)))
     return nullsOf(node.type, rowCount);
   const [only] = varying;
@@ -266,7 +267,7 @@ function* callPerRow(
 
 const plain = ({ column, step }: Operand): Operand => ({ column: plainColumn(column), step });
 
-/** Whether a dictionary has fewer values than the column has rows. */
+/** True if a dictionary has no more values than the column has rows. */
 const isWorthwhile = ({ dictionary, length }: DictionaryColumn): boolean =>
   dictionary.length > 0 && dictionary.length <= length;
 
@@ -290,7 +291,7 @@ function* callPerValue(
   return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
 }
 
-/** The results of all values of a dictionary; null where one fails: it may be a value that no row has. */
+/** Returns the results of all values of a dictionary; null if one fails, because it may be in no row. */
 function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): Steps<Column | null> {
   try {
     return yield* callStrictly(node, values, size);
@@ -300,8 +301,7 @@ function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): 
 }
 
 /**
- * The truth of each row, by that of the values of its dictionary; null where that is to be looked up by the
- * indices.
+ * Returns the truth of each row from that of the dictionary's values; null if it must be looked up by index.
  */
 function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
   if (results.kind !== "bits" || results.validity !== null) return null;
@@ -309,12 +309,12 @@ function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
   return bits === null ? null : bitsColumn(bits, column.length, column.validity);
 }
 
-/** The values of a dictionary that a row has: a function must not fail on any other. */
+/** Returns the values of a dictionary that a row has. The function must not fail on any other value. */
 function usedValues(column: DictionaryColumn, indices: Uint32Array): Validity | null {
   const { length, dictionary, validity } = column;
   const bytes = new Uint8Array((dictionary.length + 7) >>> 3);
   let count = 0;
-  // Mostly all values are found soon.
+  // Most batches use all values within a few rows.
   for (let row = 0; row < length && count < dictionary.length; row++) {
     const index = indices[row];
     if ((bytes[index >>> 3] >>> (index & 7)) & 1 || !isValid(validity, row)) continue;
@@ -338,14 +338,14 @@ function* callStrictly(
   return yield* madeBy(node.kernel(operands, rowCount, valid));
 }
 
-/** Each branch sees the rows only that no branch before it took. */
+/** Computes each branch only for the rows that no earlier branch took. */
 function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   const pace = new Pace(STEP_BRANCHES);
   const { rowCount } = inputs;
   const results: Column[] = [];
-  /** Values of the results so far. */
+  /** Number of values in the results so far. */
   let base = 0;
-  /** By row: which of all values it has. */
+  /** For each row, the index of its value among all results. */
   const places = new Uint32Array(rowCount);
   let rows = new Uint32Array(rowCount);
   for (let row = 0; row < rowCount; row++) rows[row] = row;
@@ -378,7 +378,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   return yield* takeWhere(yield* concatInSteps(results), places, validBits, node.type);
 }
 
-/** The rows at some positions among rows, which ascend, and the others; null for all positions. */
+/** Splits rows into those at some positions, which ascend, and the others; null for all positions. */
 function split(
   rows: Uint32Array<ArrayBuffer>,
   positions: Uint32Array | null,

@@ -1,5 +1,6 @@
 /**
- * Lists and values that a function compares, brought to one type of number, so that 1.5 is no item of [1, 2].
+ * Casts lists and values that a function compares to one type of number, so that 1.5 is not an item of [1,
+ * 2].
  */
 
 import { numericType } from "../values/commonTypes.js";
@@ -14,8 +15,8 @@ import {
 import type { FunctionDefinition } from "./form.js";
 
 /**
- * @param definition of a function that casts values to the type of its list's items
- * @param joined operands that come together: lists, and values
+ * @param definition a function that casts values to the type of its list's items
+ * @param joined operands to cast together: lists, and values
  */
 export const withCommonItems =
   (definition: FunctionDefinition, ...joined: readonly number[]): FunctionDefinition =>
@@ -23,7 +24,8 @@ export const withCommonItems =
     definition(broughtTogether(types, [], joined), constants);
 
 /**
- * For a function that only compares: a list stays as it is beside a constant that its type of integers has.
+ * Casts for a function that only compares. A list of integers keeps its type beside a constant that the type
+ * has.
  */
 export const withComparedItems =
   (definition: FunctionDefinition): FunctionDefinition =>
@@ -56,7 +58,7 @@ function broughtTogether(
 
 const itemOf = (type: ValueType): ValueType => (type.kind === "list" ? type.item : type);
 
-/** Whether a constant is a whole number that an integer type has: the type does for both. */
+/** True if a constant is a whole number of an integer type, which then serves for both. */
 function isValueOf(type: NumericType, value: Scalar | undefined): boolean {
   if (type.kind !== "int") return false;
   if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) return false;

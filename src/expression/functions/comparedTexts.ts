@@ -1,4 +1,4 @@
-/** How far two texts are apart. */
+/** The edit distance of two texts. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
@@ -10,17 +10,17 @@ import { STEP_BYTES } from "../values/work.js";
 import type { Functions } from "./form.js";
 import { ofTexts } from "./textForm.js";
 
-/** Maximum product of the lengths of two texts whose distance is computed: the time that it takes. */
+/** Maximum product of the lengths of two texts, to which the time is proportional. */
 const MAX_STEPS = 2 ** 24;
-/** Pairs of characters that are compared from one step to the next. */
+/** Pairs of characters per step. */
 const STEP_PAIRS = 2 ** 16;
 
-/** Distances from no characters of one text to the beginnings of the other. */
+/** Distances from the empty text to the beginnings of another text. */
 const firstDistances = (text: Uint32Array): Uint32Array =>
   Uint32Array.from({ length: text.length + 1 }, (_, index) => index);
 
 /**
- * Goes on to the distances from one more character.
+ * Updates the distances for one more character.
  * @param distances from the characters before `point` to the beginnings of `text`; changed
  */
 function addCharacter(distances: Uint32Array, point: number, text: Uint32Array): void {
@@ -34,7 +34,7 @@ function addCharacter(distances: Uint32Array, point: number, text: Uint32Array):
   }
 }
 
-/** Returns the number of characters to insert, remove or replace until one text is the other. */
+/** Returns the number of characters to insert, remove or replace to turn one text into the other. */
 function distance(left: Uint32Array, right: Uint32Array): number {
   const distances = firstDistances(right);
   for (const point of left) addCharacter(distances, point, right);
@@ -42,7 +42,7 @@ function distance(left: Uint32Array, right: Uint32Array): number {
 }
 
 function* distanceInSteps(left: Uint32Array, right: Uint32Array): Steps<number> {
-  // The shorter text is gone through at once, which takes the root of `MAX_STEPS` at most.
+  // One step goes through the shorter text, which has at most the root of `MAX_STEPS` characters.
   const [longer, shorter] = left.length < right.length ? [right, left] : [left, right];
   const pace = new Pace(STEP_PAIRS);
   const distances = firstDistances(shorter);

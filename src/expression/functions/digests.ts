@@ -12,7 +12,7 @@ import { type FunctionDefinition, type Functions, operandCount, wantsText } from
 
 const byteOperands = "a text or bytes are expected";
 
-/** Texts count as their bytes of UTF-8. */
+/** Texts count as their UTF-8 bytes. */
 const byteType = (type: ValueType): ValueType | null =>
   wantsText(type) ? STRING : type.kind === "binary" || type.kind === "fixedSizeBinary" ? type : null;
 
@@ -29,7 +29,7 @@ const ofBytes =
 
 const HASHES: ReadonlySet<string> = new Set<HashName>(["md5", "sha224", "sha256", "sha384", "sha512"]);
 
-/** Bytes that are hashed from one step to the next. */
+/** Bytes hashed per step. */
 const STEP_HASHED = 2 ** 19;
 
 /** @throws UnsupportedError */
@@ -64,7 +64,7 @@ const hashed =
     if (types.length !== 1) return operandCount(1);
     const wanted = byteType(types[0]);
     if (wanted === null) return byteOperands;
-    // The reference gives this one as text.
+    // The reference returns this hash as text.
     const isHex = name === "md5";
     const type = isHex ? STRING : BINARY;
     return { operands: [wanted], type, kernel: hashKernel(name, isHex) };
@@ -89,7 +89,7 @@ const digest: FunctionDefinition = (types, constants) => {
 
 // ------------------------------------------------------------------------------------------ bytes as text
 
-/** Adds what the bytes from a place to another become. */
+/** Adds the result of the bytes from `start` to `end`. */
 type Code = (bytes: Uint8Array, start: number, end: number, made: GrowingTexts) => Steps<void>;
 
 interface Encoding {
@@ -97,7 +97,7 @@ interface Encoding {
   readonly decode: Code;
 }
 
-/** Bytes that are coded from one step to the next. */
+/** Bytes converted per step. */
 const STEP_CODED = 2 ** 15;
 const HEX = new TextEncoder().encode("0123456789abcdef");
 
@@ -153,7 +153,7 @@ const toBase64 = (isPadded: boolean): Code =>
     }
   };
 
-/** Padding may be there, whole or in part, or not. */
+/** Decodes base64. The padding may be complete, incomplete or missing. */
 function* fromBase64(text: Uint8Array, start: number, stop: number, made: GrowingTexts): Steps<void> {
   let end = stop;
   while (end > start && stop - end < 2 && text[end - 1] === PADDING) end--;
@@ -174,7 +174,7 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, made: Growin
     made.putByte((word >>> bits) & 0xff);
     word &= (1 << bits) - 1;
   }
-  // Bits behind the last byte are 0.
+  // Unused bits of the last character must be 0.
   if (word !== 0) throw new InvalidInputError("decode: a text that is not base64");
 }
 

@@ -1,4 +1,7 @@
-/** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
+/**
+ * The definition of a function for binding: it receives the types of the operands, and returns those it wants
+ * and the type of the result.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
@@ -8,22 +11,22 @@ import type { Scalar } from "../values/scalars.js";
 import { isNumeric, type ValueType } from "../values/types.js";
 
 export interface FunctionForm {
-  /** What the operands are cast to. */
+  /** Types to cast the operands to. */
   readonly operands: readonly ValueType[];
   readonly type: ValueType;
   readonly kernel: ValueKernel;
-  /** Makes ready what the kernels need, before they first run. */
+  /** Prepares data for the kernels before they first run. */
   readonly prepare?: () => Steps<void>;
-  /** Whether null operands make a null result, so that the kernel never sees them. Default true. */
+  /** True if null operands give a null result, so that the kernel never sees them. Default true. */
   readonly isStrict?: boolean;
-  /** Whether it gives another value each time, even for the same operands. Default false. */
+  /** True if each call returns another value, even for the same operands. Default false. */
   readonly isVolatile?: boolean;
-  /** A quicker kernel whose result is null in the same rows, for those who ask for no more. */
+  /** A quicker kernel whose result is null in the same rows, for callers that only need the nulls. */
   readonly nullKernel?: ValueKernel;
   /**
-   * What the call says of its first operand where the others are constants.
+   * Returns the test of the first operand, if the others are constants.
    * @param others the constants, cast and not null
-   * @returns null for nothing
+   * @returns null if there is no such test
    */
   readonly test?: (others: readonly Column[]) => ColumnTest | null;
 }
@@ -32,7 +35,7 @@ export interface FunctionForm {
  * @param types of the operands
  * @param constants the values of operands that are constants, without the items of lists; undefined for all
  * others
- * @returns the form, or what is wrong with the operands
+ * @returns the form, or a text about the first error
  */
 export type FunctionDefinition = (
   types: readonly ValueType[],

@@ -1,4 +1,4 @@
-/** Days and instants as text, in a format of one's own, and instants rounded down to the bins of a raster. */
+/** Days and instants as text in a custom format, and instants rounded down to bins of equal length. */
 
 import { dayOf, daysOf, floorDivide, zoneOffset } from "../../arrow/types/times.js";
 import { InvalidInputError } from "../../errors.js";
@@ -25,12 +25,12 @@ const MONTHS = "January February March April May June July August September Octo
 );
 const WEEKDAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/** What a format may ask for. */
+/** The parts of a time that a format may print. */
 interface Moment {
-  /** Null for a time of no day. */
+  /** Null for a time of day. */
   readonly days: number | null;
   readonly nanosOfDay: bigint;
-  /** Milliseconds that local time is ahead of UTC; null where it is of no zone. */
+  /** Milliseconds by which local time is ahead of UTC; null without a zone. */
   readonly offset: number | null;
 }
 
@@ -47,7 +47,7 @@ function momentOf(value: Scalar, type: ValueType): Moment {
   return { days: type.kind === "time" ? null : days, nanosOfDay, offset };
 }
 
-/** Formats that stand for others. */
+/** Formats that abbreviate others. */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   D: "%m/%d/%y",
   F: "%Y-%m-%d",
@@ -60,7 +60,7 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
   x: "%m/%d/%y",
 };
 
-/** Numbers of a format: the value, how wide it is, and what fills it up. */
+/** A number to print: its value, its width, and the character that pads it. */
 type Filled = readonly [value: number, width: number, filling: "0" | " "];
 
 function numberOf(letter: string, { days, nanosOfDay, offset }: Moment): Filled | null {
@@ -175,7 +175,7 @@ function zoneText(letters: string, offset: number): string {
 
 const SPECIFIER = /%(?:([-_0])?([A-Za-z%+])|(\.[369]?f|[369]f)|(:z))/y;
 
-/** @throws InvalidInputError for what a format can't ask for of such a value */
+/** @throws InvalidInputError if the time lacks a part of the format */
 function formatMoment(format: string, moment: Moment): string {
   let text = "";
   for (let offset = 0; offset < format.length; ) {
@@ -213,12 +213,12 @@ function specified([, filling, letter, parts, zone]: RegExpExecArray, moment: Mo
   const [value, width, usual] = number;
   const filler = filling === "0" ? "0" : filling === "_" ? " " : usual;
   if (filling === "-") return String(value);
-  // Years beyond four digits have a sign.
+  // Years with more than four digits have a sign.
   const sign = value < 0 ? "-" : /[YG]/.test(letter) && value > 9999 ? "+" : "";
   return sign + String(Math.abs(value)).padStart(width, filler);
 }
 
-/** Longest format, in bytes. */
+/** Maximum length of a format in bytes. */
 const MAX_FORMAT = 2 ** 12;
 
 /** TO_CHAR(time, format), in the letters of strftime. */
@@ -261,10 +261,10 @@ const UNIT_NANOS: readonly (readonly [pattern: RegExp, nanos: bigint])[] = [
   [/^(?:ns|nanoseconds?)$/, 1n],
 ];
 
-/** Longest text of a length of time. */
+/** Maximum length of the text of a duration. */
 const MAX_STRIDE = 1000;
 
-/** The nanoseconds of a text like `1 day 2 hours`; what is wrong with it, where it has none. */
+/** Returns the nanoseconds of a text like `1 day 2 hours`, or a text about its error. */
 function parseStride(text: string): bigint | string {
   const words = text
     .slice(0, MAX_STRIDE + 1)
@@ -282,7 +282,7 @@ function parseStride(text: string): bigint | string {
 }
 
 /**
- * DATE_BIN('15 minutes', time [, origin]): the beginning of the bin; bins begin at the origin, by default
+ * DATE_BIN('15 minutes', time [, origin]): the beginning of the bin. Bins begin at the origin, by default
  * 1970.
  */
 const dateBin: FunctionDefinition = (types, constants) => {

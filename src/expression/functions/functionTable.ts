@@ -1,7 +1,6 @@
 /**
- * The functions of SQL by their names. Those of lists and structs, which filters that indexes answer are made
- * of, are there from the start. The others are loaded with the first expression that calls one: reading them
- * takes milliseconds of a process that asks for a few rows.
+ * The SQL functions by name. Functions of lists and structs, which indexes can answer, are always there. The
+ * others are loaded when an expression first calls one, because parsing them takes a process milliseconds.
  */
 
 import type { Steps } from "../../async/eventLoop.js";
@@ -15,10 +14,10 @@ const FIRST: ReadonlyMap<string, FunctionDefinition> = new Map(
   [LIST_FUNCTIONS, STRUCT_FUNCTIONS].flatMap(Object.entries),
 );
 const moreFunctions = lazyModule(() => import("./moreFunctions.js"));
-/** Null until they are loaded. */
+/** Null before they are loaded. */
 let more: ReadonlyMap<string, FunctionDefinition> | null = null;
 
-/** The function of a name; null where there is none. Waits while functions are loaded. */
+/** Returns the function of a name; null if there is none. Waits while functions are loaded. */
 export function* sqlFunction(name: string): Steps<FunctionDefinition | null> {
   const definition = FIRST.get(name);
   if (definition !== undefined) return definition;

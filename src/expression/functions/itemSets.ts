@@ -1,4 +1,4 @@
-/** Items of lists that are told apart by their values. Nulls among the items equal each other. */
+/** Sets of list items. Nulls among the items equal each other. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
@@ -8,13 +8,13 @@ import { RowHash } from "../kernels/rowHash.js";
 import { RowOrder } from "../kernels/rowOrder.js";
 import type { ValueType } from "../values/types.js";
 
-/** Most items of one list that are compared with each other. */
+/** Maximum number of items of one list that are compared with each other. */
 const MAX_COMPARED = 2 ** 20;
-/** Items up to which comparing each with all is quicker than looking them up. */
+/** Up to this number of items, comparing each with all is quicker than a lookup. */
 const FEW = 16;
-/** Items of lists up to which they are compared without steps, where each is small. */
+/** Maximum number of small items that are compared without steps. */
 const FEW_AT_ONCE = 2 ** 10;
-/** Work from one step to the next: items that are compared or looked up. */
+/** Items compared or looked up per step. */
 export const STEP_ITEMS = 2 ** 12;
 
 export interface ItemRange {
@@ -22,21 +22,21 @@ export interface ItemRange {
   readonly end: number;
 }
 
-/** @throws InvalidInputError for a list of more items than may be compared with each other */
+/** @throws InvalidInputError for a list with more items than may be compared with each other */
 export function checkCompared({ start, end }: ItemRange): void {
   if (end - start <= MAX_COMPARED) return;
   throw new InvalidInputError(`a list has more than ${MAX_COMPARED} items to compare`);
 }
 
-/** Items of one column. */
+/** The items of one column. */
 export class ComparedItems {
   readonly #hash: RowHash;
   readonly #order: RowOrder;
   readonly #pace: Pace;
-  /** The set of the list that was read last. */
+  /** The set of the last list. */
   readonly #listSet: ItemSet;
   readonly #seen: ItemSet;
-  /** Its list. */
+  /** Range of the last list. */
   #listStart = -1;
   #listEnd = -1;
 
@@ -48,17 +48,17 @@ export class ComparedItems {
     this.#seen = new ItemSet(this.#hash, this.#order, pace);
   }
 
-  /** Whether lists of so many items are compared without steps. */
+  /** True if lists of this many items are compared without steps. */
   isQuick(count: number): boolean {
     return count <= FEW_AT_ONCE && this.#order.isSmall;
   }
 
-  /** Whether two small items are the same. */
+  /** True if two small items are equal. */
   sameNow(left: number, right: number): boolean {
     return this.#order.compare(left, right) === 0;
   }
 
-  /** Whether two items are the same: in steps if both are long. */
+  /** True if two items are equal. Comparing long items takes steps. */
   same(left: number, right: number): boolean | Steps<boolean> {
     return this.#order.isLong(left, right)
       ? isSame(this.#order, this.#pace, left, right)
@@ -70,16 +70,13 @@ export class ComparedItems {
     return this.#order.work(left, right);
   }
 
-  /** An empty set with room for some items. It is the one that was returned before, emptied. */
+  /** Returns an empty set with room for some items. It reuses the set that it returned before. */
   seenSet(room: number): ItemSet {
     this.#seen.empty(room);
     return this.#seen;
   }
 
-  /**
-   * The items of a list for which {@link isQuick} holds. The set holds them until it is asked for another
-   * list.
-   */
+  /** Returns the items of a list for which {@link isQuick} holds. The set is valid until the next call. */
   setNow(range: ItemRange): ItemSet {
     const { start, end } = range;
     const set = this.#listSet;
@@ -92,7 +89,7 @@ export class ComparedItems {
     return set;
   }
 
-  /** The items of a list of any length, as {@link setNow} returns them. */
+  /** Returns the items of a list of any length, like {@link setNow}. */
   *setOf(range: ItemRange): Steps<ItemSet> {
     const { start, end } = range;
     const set = this.#listSet;
@@ -110,7 +107,7 @@ export class ComparedItems {
   }
 }
 
-/** Pairs of items up to which two lists are compared item by item. */
+/** Up to this number of pairs, two lists are compared item by item. */
 const FEW_PAIRS = 1024;
 
 /** The items of two columns of lists. */
@@ -120,7 +117,7 @@ export class ListPair {
   readonly #type: ValueType;
   readonly #order: RowOrder;
   readonly #pace = new Pace(STEP_ITEMS);
-  /** Of both columns, those of the second one last. Made where lists are long. */
+  /** The items of both columns, those of the second column last. Only long lists need it. */
   #joined: ComparedItems | null = null;
 
   constructor(items: Column, others: Column, type: ValueType) {
@@ -130,14 +127,14 @@ export class ListPair {
     this.#order = new RowOrder(items, others, type);
   }
 
-  /** Whether some item of a list is one of the other's. */
+  /** True if a list has any of the wanted items. */
   meet(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
     if (!this.#isQuick(list, wanted)) return this.#meetInSteps(list, wanted);
     for (let index = wanted.start; index < wanted.end; index++) if (this.#isInNow(list, index)) return true;
     return false;
   }
 
-  /** Whether a list has all the items of the other. */
+  /** True if a list has all of the wanted items. */
   holds(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
     if (!this.#isQuick(list, wanted)) return this.#holdsInSteps(list, wanted);
     for (let index = wanted.start; index < wanted.end; index++) if (!this.#isInNow(list, index)) return false;
@@ -176,7 +173,7 @@ export class ListPair {
     return !(yield* this.#someOf(moved, owns, false));
   }
 
-  /** Whether some item of a list is in a set, or is not. */
+  /** True if some item of a list is in a set or, if `isIn` is false, not in it. */
   *#someOf({ start, end }: ItemRange, set: ItemSet, isIn: boolean): Steps<boolean> {
     for (let item = start; item < end; item++) {
       if ((set.hasNow(item) ?? (yield* set.has(item))) === isIn) return true;
@@ -186,8 +183,8 @@ export class ListPair {
   }
 
   /**
-   * Counts the items of the second list that the first one has: up to the first of them, or the first other
-   * one.
+   * Counts the items of the second list that the first one has. It stops after the first such item, or before
+   * the first other item.
    */
   *#countIn({ start, end }: ItemRange, right: ItemRange, isUntilFirst: boolean): Steps<number> {
     const order = this.#order;
@@ -225,12 +222,12 @@ function* isSame(order: RowOrder, pace: Pace, left: number, right: number): Step
   return (order.isLong(left, right) ? yield* order.inSteps(left, right) : order.compare(left, right)) === 0;
 }
 
-/** Slots of a table up to which it is emptied for the next list, not made anew. */
+/** Up to this number of slots, a table is emptied for the next list, not made anew. */
 const MAX_KEPT = 2 ** 14;
 
 /**
- * Different items of a column: a few side by side, more in an open hash table, half full at most. Its slots
- * are pairs of words: an item plus 1, or 0 for none, and its hash.
+ * Distinct items of a column. Few are kept as a list, more in an open hash table that is at most half full.
+ * Its slots are pairs of words: an item plus 1, or 0 for an empty slot, and the hash of the item.
  */
 export class ItemSet {
   /** Work of the last call, in units of a comparison of numbers. */
@@ -240,13 +237,13 @@ export class ItemSet {
   readonly #pace: Pace;
   readonly #few = new Int32Array(FEW);
   #count = 0;
-  /** Null while there are few. */
+  /** Null while there are few items. */
   #slots: Int32Array | null = null;
-  /** The table, kept for lists that follow. */
+  /** The table, kept for the next list. */
   #kept = new Int32Array(0);
   #shift = 32;
   #mask = 0;
-  /** The slot that the last search ended at, and the hash that it looked for. */
+  /** The slot at which the last search ended, and the hash it searched for. */
   #slot = 0;
   #wanted = 0;
 
@@ -256,7 +253,7 @@ export class ItemSet {
     this.#pace = pace;
   }
 
-  /** Removes all items. @param room for so many different ones */
+  /** Removes all items. @param room number of distinct items to come */
   empty(room: number): void {
     this.#count = 0;
     if (room <= FEW) {
@@ -276,7 +273,7 @@ export class ItemSet {
     this.#slots = this.#kept;
   }
 
-  /** Whether an item is one of these; null if only {@link has} can tell. */
+  /** True if the set has an equal item; null if only {@link has} can tell. */
   hasNow(item: number): boolean | null {
     const slots = this.#slots;
     const order = this.#order;
@@ -312,7 +309,7 @@ export class ItemSet {
     return false;
   }
 
-  /** Counts a comparison. @returns whether it, or those before it, take a step */
+  /** Counts a comparison. Returns true if it, or those before it, take a step. */
   #takesStep(left: number, right: number): boolean {
     if (this.#order.isSmall) {
       this.work++;
@@ -322,7 +319,7 @@ export class ItemSet {
     return this.work > MAX_CHAIN;
   }
 
-  /** Whether an item is one of these. */
+  /** True if the set has an equal item. */
   *has(item: number): Steps<boolean> {
     this.work = 1;
     const slots = this.#slots;
@@ -344,7 +341,7 @@ export class ItemSet {
     return false;
   }
 
-  /** Adds an item. @returns whether none like it was there; null if only {@link add} can tell */
+  /** Adds an item. Returns true if the set had no equal one; null if only {@link add} can tell. */
   addNow(item: number): boolean | null {
     const isThere = this.hasNow(item);
     if (isThere !== false) return isThere === null ? null : false;
@@ -352,14 +349,14 @@ export class ItemSet {
     return true;
   }
 
-  /** Adds an item. @returns whether none like it was there */
+  /** Adds an item. Returns true if the set had no equal one. */
   *add(item: number): Steps<boolean> {
     if (yield* this.has(item)) return false;
     this.#put(item);
     return true;
   }
 
-  /** Adds an item that the last search did not find. */
+  /** Adds an item after a search without a hit. */
   #put(item: number): void {
     if (this.#slots === null) {
       this.#few[this.#count++] = item;
@@ -370,5 +367,5 @@ export class ItemSet {
   }
 }
 
-/** Work of comparisons with one item up to which they take no step. */
+/** Maximum work of comparisons with one item that take no step. */
 const MAX_CHAIN = 2 ** 11;

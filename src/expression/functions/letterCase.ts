@@ -1,6 +1,6 @@
 /**
- * Letters in another case. Long texts are changed piece by piece. They are cut between two characters on
- * which the case of no other depends: a final sigma is told by the letters around it, past marks and
+ * Changes the case of letters. Long texts are changed piece by piece. A cut lies between two characters that
+ * do not affect the case of others: the letters around a final sigma decide its form, across marks and
  * apostrophes.
  */
 
@@ -14,10 +14,10 @@ export const upperCase = (text: string): string => text.toUpperCase();
 
 /** Bytes of a piece. */
 const PIECE_BYTES = 2 ** 15;
-/** Bytes after a piece that are searched for an offset at which the text may be cut. */
+/** Maximum number of bytes after a piece in which a cut is searched. */
 const MAX_LOOKED = 2 ** 14;
 
-/** Adds a text with its letters changed: a short one at once, others in steps. */
+/** Adds a text with its letters changed. Long texts take steps. */
 export function addChanged(
   bytes: Uint8Array,
   start: number,
@@ -45,7 +45,7 @@ function* changedInPieces(
   }
 }
 
-/** Returns the first offset from `least` on at which a text may be cut. */
+/** Returns the first offset from `least` on at which a cut is allowed. */
 function cutAfter(bytes: Uint8Array, least: number, end: number): number {
   const first = endOfCharacter(bytes, least - 1, end);
   const most = Math.min(end, first + MAX_LOOKED);
@@ -57,16 +57,16 @@ function cutAfter(bytes: Uint8Array, least: number, end: number): number {
     isPlainBefore = isPlain;
     offset = next;
   }
-  // No text of a language has so many marks in a row.
+  // No natural text has this many marks in a row.
   return first;
 }
 
-/** Characters other than the sigma that end what its case depends on. */
+/** Characters other than sigma that do not affect the case of letters after them. */
 const PLAIN = /^(?!Σ)[\p{Lu}\p{Ll}\p{Lo}\p{N}\p{Zs}]$/u;
 
-/** Words with an upper-case letter first, piece by piece. */
+/** Changes words to begin with an upper-case letter, piece by piece. */
 export class WordCase {
-  /** The piece before, in lower case. */
+  /** The previous piece, in lower case. */
   #before = "";
 
   change(piece: string): string {

@@ -1,4 +1,4 @@
-/** The dimensions of lists, and lists side by side. */
+/** The dimensions of lists, and zipped lists. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
@@ -12,7 +12,10 @@ import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 
-/** ARRAY_DIMS(list): how many items it has, its first item has, and so on; null for a list without items. */
+/**
+ * ARRAY_DIMS(list): number of its items, number of items of its first item, and so on; null for a list
+ * without items.
+ */
 const dims: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [list] = types;
@@ -55,7 +58,7 @@ const dims: FunctionDefinition = (types) => {
   return { operands: [list], type, kernel };
 };
 
-/** Numbers as integers of 64 bits. */
+/** Converts numbers to integers of 64 bits. */
 function widened(numbers: Uint32Array): BigInt64Array {
   const words = new Uint32Array(2 * numbers.length);
   for (let index = 0; index < numbers.length; index++) words[2 * index] = numbers[index];
@@ -63,8 +66,8 @@ function widened(numbers: Uint32Array): BigInt64Array {
 }
 
 /**
- * ARRAYS_ZIP(list, …): one list of structs, whose members are named 1, 2, … Shorter lists, and null ones, are
- * followed by nulls; where all are null, so is the result.
+ * ARRAYS_ZIP(list, …): a list of structs, whose members are named 1, 2, … Nulls pad lists that are shorter or
+ * null. If all lists are null, the result is null.
  */
 const zip: FunctionDefinition = (types) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);

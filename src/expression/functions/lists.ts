@@ -1,4 +1,4 @@
-/** Functions of lists. Positions count from 1, and from the end where they are negative. */
+/** Functions of lists. Positions count from 1; negative positions count from the end. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { sliceAround } from "../../arrow/columns/sliceAround.js";
@@ -28,22 +28,22 @@ import { type ItemRange, ListPair, STEP_ITEMS } from "./itemSets.js";
 
 const listOperands = "a list is expected";
 
-/** The items of some lists, and where each list begins among them and others. */
+/** The items of some lists, and the offsets of the lists among them. */
 interface ItemsOfLists {
   readonly items: Column;
-  /** How many items lie before these. */
+  /** Offset of the first of these items in the column. */
   readonly first: number;
   readonly offsets: Int32Array | Float64Array;
 }
 
-/** Items that none of the lists has are left out: a page has those of many batches. */
+/** Cuts the items of other lists off. The items of a page belong to the lists of many batches. */
 function itemsOf(lists: Operand, length: number): ItemsOfLists {
   const { items, offsets } = listLane(lists);
   const { column, first } = sliceAround(items, offsets[0], offsets[lists.step === 1 ? length : 1]);
   return { items: column, first, offsets };
 }
 
-/** The rows some of whose items have their bit set. @param bits a bit for each of the items */
+/** Returns the rows with an item whose bit is set. @param bits a bit for each of the items */
 function* anyItem(
   bits: Uint8Array,
   { first, offsets }: ItemsOfLists,
@@ -54,8 +54,7 @@ function* anyItem(
   const lists = step === 1 ? length : 1;
   const end = offsets[lists];
   const firstByte = first >>> 3;
-  // From one item that has its bit to the next: items without are passed over eight at a time, and their rows
-  // are not looked at.
+  // Skips eight items without bits at a time, and all their rows.
   const pace = new Pace(ITEMS_AT_ONCE);
   for (let item = offsets[0], row = 0; item < end; ) {
     if (pace.isStep()) yield;
@@ -74,8 +73,8 @@ function* anyItem(
 }
 
 /**
- * The row whose list holds an item, looked for in strides that double: mostly it is near.
- * @param first a row that is not behind it
+ * Returns the row whose list has an item. The strides of the search double, because the row is mostly near.
+ * @param first a row at or before it
  */
 function rowOf(item: number, offsets: Int32Array | Float64Array, first: number, lists: number): number {
   let low = first;
@@ -107,8 +106,8 @@ function ofValid(
 const isNested = (item: ValueType): boolean => item.kind === "list" || item.kind === "struct";
 
 /**
- * What tells the items of a constant list: its table is made once, not for each batch of rows.
- * @param isUnknownBesideNull whether a value that a list with a null does not have may be the null
+ * Tests for items of a constant list. The table is made once, not for each batch of rows.
+ * @param isUnknownBesideNull true if a null in the list makes the result null for a value that is not in it
  */
 function keptMembership(
   item: ValueType,
@@ -135,10 +134,10 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const isConstant = constants[1] !== undefined;
   const equal = comparison("=", item);
   const isListed = constants[0] !== undefined && !isNested(item);
-  // As the reference does it, which makes an IN of a constant list.
+  // The reference turns this into IN with a constant list.
   const memberOf = keptMembership(item, true);
   const kernel: ValueKernel = function* run([lists, wanted], length, valid) {
-    // One list for all rows: each value is looked up in it.
+    // One list serves all rows, so each value is looked up in it.
     if (isListed && lists.step === 0) {
       const member = yield* memberOf(lists);
       return yield* madeBy(member([wanted], length, valid));
@@ -177,10 +176,10 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   };
 };
 
-/** Items that are looked at at once. */
+/** Items per step. */
 const ITEMS_AT_ONCE = 2 ** 18;
 
-/** The truth of each item of some lists. */
+/** Returns the truth of each item of some lists. */
 function* bitsOfItems(items: Column, test: (part: Column) => ReturnType<ValueKernel>): Steps<Uint8Array> {
   const bits = new Uint8Array((items.length + 7) >>> 3);
   for (let first = 0; first < items.length; first += ITEMS_AT_ONCE) {
@@ -195,7 +194,7 @@ function* bitsOfItems(items: Column, test: (part: Column) => ReturnType<ValueKer
   return bits;
 }
 
-/** The first item of a list that equals a value; the list's end where none does. */
+/** Returns the first item of a list that equals a value; the end of the list if none does. */
 function firstEqual(
   rows: RowOrder,
   start: number,
@@ -220,14 +219,14 @@ function* firstInSteps(rows: RowOrder, start: number, end: number, value: number
   return end;
 }
 
-/** What the items of a constant list are to a list that has any, or all, of them. */
+/** Returns the test of a column of lists for any, or all, items of a constant list. */
 function itemsTest(kind: "hasAny" | "hasAll", list: Column): ColumnTest | null {
   const { items, offsets } = listLane({ column: list, step: 0 });
   const values = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
   return values.length === 0 || (values.validity?.nullCount ?? 0) > 0 ? null : { kind, values };
 }
 
-/** Both lists have items of one type; the form says of which. */
+/** Casts both lists to one type of items, which the form has. */
 function withLists(
   types: readonly ValueType[],
   make: (list: ListValueType) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
@@ -239,7 +238,7 @@ function withLists(
   return { operands: [list, second], ...make(list) };
 }
 
-/** Pairs of items that are compared from one step to the next. */
+/** Pairs of items per step. */
 const STEP_PAIRS = 2 ** 14;
 
 const rangeAt = (offsets: Int32Array | Float64Array, index: number): ItemRange => ({
@@ -341,7 +340,7 @@ const isEmpty: FunctionDefinition = (types) => {
   return { operands: types, type: BOOL, kernel };
 };
 
-/** One item; null where there is none at the position. */
+/** Returns one item; null if the list has none at the position. */
 export const arrayElement: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [list, position] = types;
@@ -371,7 +370,7 @@ const arrayPosition: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [list] = types;
   if (list.kind !== "list") return listOperands;
-  // A null is found where a list has one.
+  // A null finds a null in the list.
   const kernel: ValueKernel = function* run([lists, wanted], length) {
     const { items, offsets } = listLane(lists);
     const rows = new RowOrder(items, wanted.column, list.item);
@@ -380,7 +379,7 @@ const arrayPosition: FunctionDefinition = (types) => {
     const missing = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       const list = row * lists.step;
-      // A list that is null may have items in the column that it is taken from.
+      // A null list may have items in its column.
       const end = isValid(lists.column.validity, list) ? offsets[list + 1] : offsets[list];
       const start = offsets[list];
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;

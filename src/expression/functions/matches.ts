@@ -1,7 +1,4 @@
-/**
- * Functions of regular expressions: whether they match a text, and what; give it, replace it, count it, tell
- * where it is.
- */
+/** Functions of regular expressions: they test a text, and return, replace, count and locate matches. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
@@ -40,7 +37,7 @@ const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar)
   kernel: rowKernel(operands, type, () => value),
 });
 
-/** Something that is made in steps before rows are computed. */
+/** A value that is made in steps before rows are computed. */
 class Prepared<Made> {
   readonly #make: () => Steps<Made>;
   #made: { readonly value: Made } | null = null;
@@ -64,7 +61,7 @@ const searchFor = (pattern: string, flags: string, remembersGroups: boolean): Pr
     return yield* Search.of(yield* parsePattern(pattern, flags), remembersGroups);
   });
 
-/** Nulls where the bits are not set. */
+/** Turns bits that are not set into nulls. */
 function onlyTrue(tests: Column, length: number, valid: Validity | null): Column {
   if (tests.kind !== "bits") return tests;
   const validBits = new Uint8Array((length + 7) >>> 3);
@@ -159,15 +156,15 @@ const replace: FunctionDefinition = (types, constants) => {
 };
 
 const MAX_TEMPLATES = 256;
-/** Longer ones are not kept. */
+/** Maximum size of a template that is kept. */
 const MAX_KEPT = 2 ** 10;
-/** Longest template, in bytes. */
+/** Maximum size of a template in bytes. */
 const MAX_TEMPLATE = 2 ** 16;
 
-/** Bytes of a text whose matches are replaced without steps. */
+/** Maximum number of bytes of a text whose matches are replaced without steps. */
 const MAX_QUICK = 2 ** 12;
 
-/** The text that a template is, if it is nothing but a short one. */
+/** Returns the text of a template, if the template is only a short text. */
 function shortText(template: Template): Uint8Array | null {
   if (template.length === 0) return NOTHING;
   const [text] = template;
@@ -176,7 +173,7 @@ function shortText(template: Template): Uint8Array | null {
 
 const NOTHING = new Uint8Array(0);
 
-/** Texts, and numbers of groups; -1 for a group that there is not. */
+/** Texts, and numbers of groups; -1 for a group that does not exist. */
 type Template = readonly (Uint8Array | number)[];
 
 /** @throws InvalidInputError for a replacement that is too long */
@@ -187,7 +184,7 @@ function* templateFor(
   templates: Map<string, Template>,
 ): Steps<Template> {
   if (lane.size(row) > MAX_TEMPLATE) {
-    // Where it stands for itself, it may have any length.
+    // A replacement without groups may have any length.
     const text = lane.of(row);
     if (!(yield* hasSigns(text))) return [text];
     throw new InvalidInputError(
@@ -206,7 +203,7 @@ function* templateFor(
   return template;
 }
 
-/** Whether a text has a dollar or a backslash. */
+/** True if a text has a dollar or a backslash. */
 function* hasSigns(text: Uint8Array): Steps<boolean> {
   for (let offset = 0; offset < text.length; offset += MAX_TEMPLATE) {
     const piece = text.subarray(offset, offset + MAX_TEMPLATE);
@@ -217,7 +214,8 @@ function* hasSigns(text: Uint8Array): Steps<boolean> {
 }
 
 /**
- * `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a backslash alone for none, `$$` for a dollar.
+ * Parses a template. `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a lone backslash for itself,
+ * `$$` for a dollar.
  */
 function parseTemplate(text: string, search: Search): Template {
   const parts: (Uint8Array | number)[] = [];
@@ -276,9 +274,9 @@ const count: FunctionDefinition = (types, constants) => {
       const first = firsts === null || !hasFirst(row) ? 1 : firsts(row);
       if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
       const [begin, end] = [lane.start(row), lane.end(row)];
-      // What lies before the start is no part of the text.
+      // The pattern does not see the text before the start.
       const from = yield* afterCharacters(lane.bytes, begin, end, first - 1);
-      // Nothing is found behind the end, not even an empty match.
+      // No match begins after the end, not even an empty one.
       if (from === end && first > 1) {
         const characters = yield* countCharactersInSteps(lane.bytes, begin, end);
         if (first > characters + 1) return 0;
@@ -295,7 +293,7 @@ const count: FunctionDefinition = (types, constants) => {
 };
 
 /**
- * REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or
+ * REGEXP_INSTR(text, pattern): the position of the first match, from 1; 0 for none, and for an empty text or
  * pattern.
  */
 const position: FunctionDefinition = (types, constants) => {
@@ -318,7 +316,7 @@ const position: FunctionDefinition = (types, constants) => {
   return { operands, type: INT64, kernel, prepare: search.prepare };
 };
 
-/** A whole number of 64 bits for each row. */
+/** Computes a whole number of 64 bits for each row. */
 function* countRows(
   lanes: readonly TextLane[],
   length: number,
@@ -336,8 +334,8 @@ function* countRows(
 }
 
 /**
- * REGEXP_MATCH(text, pattern [, flags]): what the groups of the first match hold, without those that have no
- * part in it; the match itself where there are no groups. As a condition it holds where there is a match.
+ * REGEXP_MATCH(text, pattern [, flags]): the texts of the groups that took part in the first match; the match
+ * itself for a pattern without groups. As a condition it is true if there is a match.
  */
 const match: FunctionDefinition = (types, constants) => {
   const test = like(types, constants);
@@ -382,10 +380,10 @@ const match: FunctionDefinition = (types, constants) => {
   return { operands, type, kernel, nullKernel, prepare };
 };
 
-/** What an empty pattern matches. */
+/** The match of an empty pattern. */
 const NO_TEXT: Match = new Int32Array(2);
 
-/** Adds what the groups of a match hold. */
+/** Adds the texts of the groups of a match. */
 function* addGroups(bytes: Uint8Array, match: Match, items: GrowingTexts): Steps<void> {
   const pace = new Pace(1024);
   for (let slot = match.length > 2 ? 2 : 0; slot < match.length; slot += 2) {

@@ -1,4 +1,4 @@
-/** The functions of SQL that are loaded when one of them is called. */
+/** SQL functions that are loaded at the first call of one of them. */
 
 import { COMPARED_TEXT_FUNCTIONS } from "./comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "./digests.js";

@@ -1,4 +1,4 @@
-/** Functions that look into lists of lists, down to the items that are none. */
+/** Functions of lists of lists, down to the innermost items. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
@@ -13,7 +13,7 @@ import { STRING, UINT64, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
 
 const listOperands = "a list is expected";
-/** Lists, or items, that are looked at from one step to the next. */
+/** Lists, or items, per step. */
 const STEP_LISTS = 2 ** 12;
 
 const dimensions = (type: ValueType): number => (type.kind === "list" ? 1 + dimensions(type.item) : 0);
@@ -32,12 +32,12 @@ const dimensionCount: FunctionDefinition = (types) => {
   };
 };
 
-/** Bytes, and items, of a list that are written without steps. */
+/** Maximum number of bytes, and of items, of a list that are written without steps. */
 const MAX_AT_ONCE = 2 ** 12;
 
 /**
- * How many innermost items lie before each item of a column of lists; null where the items are innermost
- * themselves.
+ * Returns, for each item of a column of lists, the number of innermost items before it; null if the items are
+ * the innermost.
  */
 function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array | null> {
   if (type.kind !== "list") return null;
@@ -46,7 +46,7 @@ function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array |
   const pace = new Pace(STEP_LISTS);
   const before = new Float64Array(column.length + 1);
   for (let index = 0; index < column.length; index++) {
-    // A list that is null may have items in the column.
+    // A null list may have items in its column.
     const count = isValid(column.validity, index)
       ? itemsBetween(within, offsets[index], offsets[index + 1])
       : 0;
@@ -60,9 +60,9 @@ const itemsBetween = (before: Float64Array | null, start: number, end: number): 
   before === null ? end - start : before[end] - before[start];
 
 /**
- * CARDINALITY(list): how many items a list has, or of a list of lists, all that these have. The reference
- * multiplies the lengths of the first lists of each dimension, which is another number where lists of one
- * dimension differ in length.
+ * CARDINALITY(list): number of items of a list, or of all lists in a list of lists. The reference multiplies
+ * the lengths of the first lists of each dimension, which differs if lists of one dimension have several
+ * lengths.
  */
 const cardinality: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
@@ -80,7 +80,7 @@ const cardinality: FunctionDefinition = (types) => {
   return { operands: types, type: UINT64, kernel };
 };
 
-/** The columns of items, from those of the outer lists to the innermost, which are no lists. */
+/** Returns the columns of items from the outer lists to the innermost, which are not lists. */
 function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; innermost: Column } {
   const lanes = [outer];
   let { items } = outer;
@@ -93,8 +93,8 @@ function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; inn
 }
 
 /**
- * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, those of lists within one after
- * another. Nulls, items and whole lists, are left out, or written as the text for them.
+ * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, with those of inner lists in order.
+ * Null items and null lists are left out, or written as the text for nulls.
  */
 const toText: FunctionDefinition = (types) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);

@@ -1,4 +1,4 @@
-/** Functions that make lists of values, of numbers in a row, and of parts of other lists. */
+/** Functions that make lists of values, of ranges of numbers, and of slices of other lists. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
@@ -28,7 +28,7 @@ import { nextPlace } from "./partsOfTexts.js";
 import { listsOf, type TakenItems } from "./takenItems.js";
 
 const listOperands = "a list is expected";
-/** Maximum items that these functions make for one batch. */
+/** Maximum number of items that these functions make for one batch. */
 const MAX_ITEMS = 2 ** 24;
 
 function checkItems(name: string, count: bigint | number): void {
@@ -36,8 +36,8 @@ function checkItems(name: string, count: bigint | number): void {
 }
 
 /**
- * ARRAY_SLICE(list, from, to [, step]): the items from one position to another, both included. Positions
- * count from 1, and from the end where they are negative; what lies before the list begins with it.
+ * ARRAY_SLICE(list, from, to [, step]): the items between two positions, both included. Positions count from
+ * 1; negative ones count from the end. A position before the list means its first item.
  */
 const slice: FunctionDefinition = (types) => {
   if (types.length < 3 || types.length > 4) return operandCount(3, 4);
@@ -67,7 +67,7 @@ const slice: FunctionDefinition = (types) => {
   return { operands: [listTypeOf(item), ...positions.map(() => INT64)], type: listTypeOf(item), kernel };
 };
 
-/** Adds the items from one to another, both included, with a stride. */
+/** Adds every `step`th item between two, both included. */
 function* addEvery(first: number, last: number, step: number, taken: TakenItems): Steps<void> {
   for (let item = first; step > 0 ? item <= last : item >= last; item += step) {
     taken.add(item);
@@ -75,7 +75,7 @@ function* addEvery(first: number, last: number, step: number, taken: TakenItems)
   }
 }
 
-/** ARRAY_REPEAT(value, count): nulls are repeated too; none for a count that is not above 0. */
+/** ARRAY_REPEAT(value, count): also repeats null; none for a count of 0 or less. */
 const repeat: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [value, count] = types;
@@ -112,8 +112,8 @@ const repeat: FunctionDefinition = (types) => {
 };
 
 /**
- * FLATTEN(list of lists): one list of the items of all, without those that are null. Other lists stay as they
- * are.
+ * FLATTEN(list of lists): one list of the items of all inner lists that are not null. Other lists stay
+ * unchanged.
  */
 const flatten: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
@@ -142,7 +142,7 @@ const flatten: FunctionDefinition = (types) => {
   return { operands: [listTypeOf(listTypeOf(item))], type: listTypeOf(item), kernel };
 };
 
-/** RANGE([start,] stop [, step]) without its end, GENERATE_SERIES with it. */
+/** RANGE([start,] stop [, step]) excludes its end, GENERATE_SERIES includes it. */
 const series =
   (name: string, isEndIncluded: boolean): FunctionDefinition =>
   (types) => {
@@ -155,7 +155,7 @@ const series =
         const values = readers.map((read) => read(row) as bigint);
         const [start, stop, step = 1n] = values.length === 1 ? [0n, values[0]] : values;
         if (step === 0n) throw new InvalidInputError(`${name}: a step of 0`);
-        // The number of steps to the end, rounded up, or the number that do not pass it.
+        // The number of steps to the end, rounded up without the end, down with it.
         const distance = step > 0n ? stop - start : start - stop;
         const width = step > 0n ? step : -step;
         if (distance < 0n) return [start, step, 0n];
@@ -186,8 +186,8 @@ const series =
   };
 
 /**
- * STRING_TO_ARRAY(text, separator [, text that stands for null]). Without a separator there is one item for
- * each character; an empty one separates nothing.
+ * STRING_TO_ARRAY(text, separator [, text that stands for null]). A null separator gives one item for each
+ * character; an empty one gives the whole text.
  */
 const fromText: FunctionDefinition = (types) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);
@@ -214,7 +214,7 @@ const fromText: FunctionDefinition = (types) => {
   return { operands, type, kernel, isStrict: false };
 };
 
-/** Texts cut in parts, as items of lists. */
+/** Parts of texts as items of lists. */
 class ListParts {
   readonly #texts = new GrowingTexts(null);
   readonly #ends = new GrowingNumbers();
@@ -224,8 +224,8 @@ class ListParts {
 
   /**
    * Adds the parts of a text.
-   * @param search for what stands between parts; null where each character is one
-   * @param forNull a part that stands for null
+   * @param search finds the separators; null to cut after each character
+   * @param forNull the part that becomes null
    */
   *add(
     bytes: Uint8Array,
@@ -274,7 +274,7 @@ function isEqual(bytes: Uint8Array, start: number, end: number, wanted: Uint8Arr
   return end - start === wanted.length && compareRanges(bytes, start, end, wanted, 0, wanted.length) === 0;
 }
 
-/** Numbers that are made from one step to the next. */
+/** Numbers per step. */
 const STEP_NUMBERS = 2 ** 14;
 
 export const NEW_LIST_FUNCTIONS: Functions = {

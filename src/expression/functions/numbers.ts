@@ -1,4 +1,7 @@
-/** Functions of numbers. Those of real numbers work on doubles, or on floats where all operands are. */
+/**
+ * Functions of numbers. Functions of real numbers compute with doubles, or with floats if all operands are
+ * floats.
+ */
 
 import type { DecimalType, FloatType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
@@ -64,7 +67,7 @@ const real2 =
     return { operands: [type, type], type, kernel };
   };
 
-/** Whole numbers stay as they are. */
+/** Rounds numbers; whole numbers stay unchanged. */
 const rounding =
   (compute: (value: number) => number): FunctionDefinition =>
   (types, constants) => {
@@ -100,10 +103,10 @@ const scaled =
     return { operands: [type, INT64], type, kernel };
   };
 
-/** Places before the point beyond which every decimal is rounded to 0. */
+/** From this number of places before the point on, every decimal rounds to 0. */
 const MAX_PLACES = 100n;
 
-/** Decimals stay exact: they lose the digits behind the places. */
+/** Rounds decimals exactly: the result has fewer digits. */
 const round: FunctionDefinition = (types, constants) => {
   const [numberType] = types;
   if (numberType?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
@@ -116,7 +119,7 @@ const round: FunctionDefinition = (types, constants) => {
   const digits = types.length === 1 ? 0n : constants[1];
   const places = digits === undefined ? null : placesOf(digits ?? 0n);
   const scale = places === null ? numberType.scale : Math.max(0, Number(places));
-  // Where no digit is dropped, what is rounded up may need one more.
+  // Rounding up may need one more digit, unless digits are dropped.
   const carries = scale === numberType.scale && (places === null || places < typeScale);
   const most = numberType.bits === 256 ? 76 : 38;
   const precision = Math.min(most, numberType.precision + (carries ? 1 : 0));
@@ -214,7 +217,7 @@ const pi: FunctionDefinition = (types) =>
       }
     : operandCount(0);
 
-/** Of numbers up to 20: larger results have more than 64 bits. */
+/** Factorials up to 20!, the largest with 64 bits. */
 const factorial: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   if (!wantsInteger(types[0])) return integerOperands;

@@ -1,7 +1,4 @@
-/**
- * Functions that give parts of texts, fill texts up, and put others in their place. Positions count
- * characters from 1.
- */
+/** Functions that cut, pad and replace parts of texts. Positions count characters from 1. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
@@ -132,7 +129,7 @@ const padded = (name: string, atStart: boolean) =>
     };
   });
 
-/** Adds so many characters of a text that is repeated. */
+/** Adds this many characters of a repeated text. */
 function* fillUp(texts: GrowingTexts, fill: Uint8Array, count: number): Steps<void> {
   const fillLength = yield* countCharactersInSteps(fill, 0, fill.length);
   yield* texts.repeat(fill, 0, fill.length, Math.floor(count / fillLength));
@@ -167,7 +164,7 @@ const reverse = makingTexts(null, "t", 1, (operands) => {
 const searchOf = (lane: TextLane): ((row: number) => Steps<ByteSearch>) =>
   madeOnce(lane, (row) => new ByteSearch(lane.of(row)));
 
-/** What is empty lies before, between and behind all characters. */
+/** An empty text lies before, between and after all characters. */
 const replace = makingTexts("replace", "ttt", 3, (operands) => {
   const [text, wanted, replacement] = [operands.text(0), operands.text(1), operands.text(2)];
   const search = searchOf(wanted);
@@ -203,10 +200,10 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
   };
 });
 
-/** Bytes that are looked through without steps. */
+/** Maximum number of bytes that are searched without steps. */
 const SHORT = 2 ** 12;
 
-/** The next occurrence: short stretches are looked through at once, as there may be many. */
+/** Returns the next occurrence. Short ranges are searched without steps, because there may be many. */
 export function* nextPlace(sought: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
   const near = Math.min(end, from + SHORT + sought.size);
   if (sought.size < SHORT) {
@@ -238,7 +235,7 @@ const overlay = makingTexts(null, "ttii", 3, (operands) => {
   };
 });
 
-/** By code point, the bytes that take its place. */
+/** The bytes that replace each code point. */
 type Replacements = ReadonlyMap<number, Uint8Array>;
 
 const translate = makingTexts(null, "ttt", 3, (operands) => {
@@ -315,8 +312,8 @@ function* countParts(sought: ByteSearch, bytes: Uint8Array, start: number, end: 
 }
 
 /**
- * SUBSTR_INDEX(text, separator, count): the part before the `count`th occurrence of a separator, or behind
- * the one that is counted so from the end; the whole text where there are fewer.
+ * SUBSTR_INDEX(text, separator, count): the part before the `count`th separator, or after it if counted from
+ * the end. The whole text if it has fewer.
  */
 const substringIndex = makingTexts(null, "tti", 3, (operands) => {
   const [text, separator] = [operands.text(0), operands.text(1)];
@@ -341,7 +338,7 @@ const substringIndex = makingTexts(null, "tti", 3, (operands) => {
   };
 });
 
-/** Where the `count`th occurrence begins; -1 for none. */
+/** Returns the offset of the `count`th occurrence; -1 for none. */
 function* placeOf(
   sought: ByteSearch,
   bytes: Uint8Array,
@@ -369,7 +366,7 @@ function* reversed(bytes: Uint8Array, start: number, end: number): Steps<Uint8Ar
   return turned;
 }
 
-/** Where a text begins in another, from 1; 0 where it is not in it. */
+/** The position of a text in another, from 1; 0 for none. */
 const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
   const [text, wanted] = [operands.text(0), operands.text(1)];
   const search = searchOf(wanted);
@@ -380,7 +377,7 @@ const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
   });
 });
 
-/** The place of a text among those between commas, from 1; 0 where it is none of them. */
+/** The position of a text among those between commas, from 1; 0 for none. */
 const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
   const [wanted, list] = [operands.text(0), operands.text(1)];
   return numberRows(operands.lanes, length, valid, function* compute(row) {
@@ -388,7 +385,7 @@ const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
     const { bytes } = list;
     const end = list.end(row);
     const pace = new Pace(STEP_BYTES);
-    // How many bytes of the text were seen since the last comma; -1 once another one was.
+    // Number of bytes that match since the last comma; -1 after a byte that differs.
     let seen = 0;
     for (let offset = list.start(row), position = 1; ; offset++) {
       if (offset === end || bytes[offset] === COMMA) {

@@ -1,5 +1,5 @@
 /**
- * Functions that pick one item of each list, or tell the positions of some. Nulls among the items equal each
+ * Functions that pick one item of each list, or return positions of items. Nulls among the items equal each
  * other.
  */
 
@@ -17,7 +17,7 @@ import { STEP_ITEMS } from "./itemSets.js";
 import { FEW_SORTED } from "./sortedLists.js";
 import { listOperands } from "./takenItems.js";
 
-/** One item of each list: -1 where there is none. */
+/** Picks one item of each list. The index -1 means none. */
 function picking(
   pick: (
     start: number,
@@ -112,7 +112,7 @@ function* anyInSteps(
   return -1;
 }
 
-/** The places of a value, from 1. */
+/** The positions of a value, from 1. */
 export const positions: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [list] = types;

@@ -1,4 +1,4 @@
-/** Functions that make lists of the items of others. Nulls among the items equal each other. */
+/** Functions that make lists from the items of other lists. Nulls among the items equal each other. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
@@ -30,7 +30,7 @@ function* addRest(first: Steps<void>, places: readonly ItemRange[], taken: Taken
 const append = arranging("lv", addEach, false);
 const prepend = arranging("vl", addEach, false);
 
-/** Of lists that are null nothing comes; where all are, the result is null. */
+/** Concatenates lists and skips those that are null. If all are null, the result is null. */
 const concatLists: FunctionDefinition = (types, constants) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
   const form = arranging("l".repeat(types.length), addEach, false)(types, constants);
@@ -56,13 +56,13 @@ const concatLists: FunctionDefinition = (types, constants) => {
 const concatCommon: FunctionDefinition = (types, constants) =>
   withCommonItems(concatLists, ...types.keys())(types, constants);
 
-/** Which items are added: those that are in a list, or that are not. */
+/** The items to add: those in a list, or those not in it. */
 interface Wanted {
   readonly list: ItemRange;
   readonly isIn: boolean;
 }
 
-/** Adds the items of some places, or the wanted ones among them, each value once. */
+/** Adds the items of some ranges, or the wanted ones among them, each value once. */
 function addDistinct(
   ranges: readonly ItemRange[],
   items: ComparedItems,
@@ -117,7 +117,7 @@ function* addDistinctInSteps(
 
 const distinct = arranging("l", (lists, items, taken) => addDistinct(lists, items, taken));
 const union = arranging("ll", (lists, items, taken) => addDistinct(lists, items, taken));
-/** In the order of the longer list, as the reference has it. */
+/** The result has the order of the longer list, as in the reference. */
 const intersect = arranging("ll", ([left, right], items, taken) => {
   const isLonger = right.end - right.start > left.end - left.start;
   const [longer, shorter] = isLonger ? [right, left] : [left, right];
@@ -131,7 +131,7 @@ const reverse = arranging("l", ([list], _, taken) => taken.addAll(list, true));
 const popFront = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start: start + 1, end }));
 const popBack = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start, end: end - 1 }));
 
-/** The first `most` items that equal a value are left out, or replaced. */
+/** Omits or replaces the first `most` items that equal a value. */
 function without(
   range: ItemRange,
   value: number,
@@ -196,7 +196,7 @@ const replaceSome = arranging(
   false,
 );
 
-/** A list that is null stays null, whatever the other operands. */
+/** A null list stays null, whatever the other operands. */
 const ofList =
   (definition: FunctionDefinition): FunctionDefinition =>
   (types, constants) => {
@@ -217,7 +217,7 @@ const ofList =
     };
   };
 
-/** Under each of its names: some begin with `array`, some with `list`. */
+/** Registers a function under several names: some begin with `array`, some with `list`. */
 const named = (definition: FunctionDefinition, ...names: readonly string[]): Functions =>
   Object.fromEntries(names.map((name) => [name, definition]));
 

@@ -27,7 +27,7 @@ export const sort: FunctionDefinition = (types, constants) => {
     const { validity } = items;
     const pace = new Pace(STEP_ITEMS);
     const sign = isDescending === 1 ? -1 : 1;
-    /** By nulls only; 0 where both or none is null. */
+    /** Orders by nulls only; 0 if both or neither are null. */
     const orderOfNulls = (left: number, right: number): number => {
       const isThere = isValid(validity, left);
       if (isThere === isValid(validity, right)) return 0;
@@ -71,10 +71,10 @@ export const sort: FunctionDefinition = (types, constants) => {
   };
 };
 
-/** Items up to which inserting each among those before is quickest. */
+/** Up to this number of items, insertion sort is the quickest. */
 export const FEW_SORTED = 32;
 
-/** Writes the places from one to another in an order. @returns how many they are */
+/** Writes the indices from `start` to `end` in an order. @returns their number */
 function sortFew(
   places: Uint32Array,
   start: number,
@@ -101,7 +101,8 @@ interface ItemOrder {
 }
 
 /**
- * The places from one to another in an order; those that are alike stay in theirs. Merges runs that double.
+ * Returns the indices from `start` to `end` in an order; equal items keep theirs. Merges runs whose length
+ * doubles.
  */
 function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
   let places = new Uint32Array(end - start);

@@ -1,4 +1,4 @@
-/** Functions that make structs, which are never null themselves, and the one that gives a member. */
+/** Functions that make structs, which are never null, and the function that returns a member. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
@@ -10,7 +10,7 @@ import { nullsOf, shownScalar } from "../values/scalars.js";
 import { STRING, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
 
-/** A value for every row. */
+/** Repeats a constant for every row. */
 function* spread({ column, step }: Operand, type: ValueType, length: number): Steps<Column> {
   if (column.kind === "null") return nullsOf(type, length);
   return step === 1 ? column : yield* takeBounded(column, new Uint32Array(length));
@@ -62,7 +62,7 @@ const namedStruct: FunctionDefinition = (types, constants) => {
   };
 };
 
-/** GET_FIELD(struct, 'name'): null where the struct is. */
+/** GET_FIELD(struct, 'name'): null if the struct is. */
 export const member: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   const [struct] = types;

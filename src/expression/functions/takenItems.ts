@@ -1,6 +1,6 @@
 /**
- * Lists that are made of the items of others: the places of the items are found row by row, and taken at
- * once.
+ * Lists made from the items of other lists. The indices of the items are found row by row, and the items
+ * taken together.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -17,14 +17,14 @@ import { type FunctionDefinition, type FunctionForm, operandCount, wantsInteger 
 import { ComparedItems, type ItemRange, STEP_ITEMS } from "./itemSets.js";
 
 export const listOperands = "a list is expected";
-/** Maximum items that a function makes for one batch. */
+/** Maximum number of items that a function makes for one batch. */
 const MAX_ITEMS = 2 ** 26;
 
 function checkItems(count: number): void {
   if (count > MAX_ITEMS) throw new InvalidInputError(`lists of a batch have more than ${MAX_ITEMS} items`);
 }
 
-/** The items of all operands in one column, and where those of an operand begin in it. */
+/** The items of all operands in one column, and the offset of each operand in it. */
 interface Pool {
   readonly items: Column;
   readonly starts: readonly number[];
@@ -40,7 +40,7 @@ function* poolOf(parts: readonly Column[]): Steps<Pool> {
   return { items: yield* concatInSteps(parts), starts };
 }
 
-/** Places in the pool of the items of an operand: of its list, or the value itself. */
+/** Range in the pool of an operand of a row: the items of its list, or the value itself. */
 type Places = (row: number) => ItemRange;
 
 function placesOf(operand: Operand, isList: boolean, base: number): Places {
@@ -54,7 +54,7 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
   };
 }
 
-/** Adds the places of a row's items: at once, or where there are many in steps. */
+/** Adds the indices of a row's items. Many take steps. */
 export type Arrange = (
   places: readonly ItemRange[],
   items: ComparedItems,
@@ -62,7 +62,7 @@ export type Arrange = (
   numbers: readonly number[],
 ) => Steps<void> | undefined;
 
-/** The places of items that lists are made of. */
+/** The indices of the items of the new lists. */
 export class TakenItems {
   readonly #places = new GrowingNumbers();
   readonly #ends = new GrowingNumbers();
@@ -74,7 +74,7 @@ export class TakenItems {
     this.#places.push(position);
   }
 
-  /** Adds the places from one to another, in that order or the opposite one. */
+  /** Adds a range of indices, in order or reversed. */
   addAll(range: ItemRange, isReversed = false): Steps<void> | undefined {
     const { start, end } = range;
     if (end - start > STEP_PLACES) return this.#addInSteps(range, isReversed);
@@ -105,7 +105,7 @@ export class TakenItems {
   }
 }
 
-/** Items that are taken from one step to the next. */
+/** Items taken per step. */
 export const STEP_PLACES = 2 ** 14;
 
 /**
@@ -180,8 +180,8 @@ export function arranging(kinds: string, arrange: Arrange, isStrict = true): Fun
 }
 
 /**
- * A list for each row.
- * @param fill adds the places of the items that a row's list has; null where none has any
+ * Makes a list for each row.
+ * @param fill adds the indices of the items of a row; null if no row has any
  */
 export function* listsOf(
   items: Column,

@@ -24,7 +24,7 @@ import {
 import { addChanged, lowerCase, upperCase, WordCase } from "./letterCase.js";
 import { ofTexts, rowKernel } from "./textForm.js";
 
-/** A function of one text that gives another, and changes ASCII letters in their place. */
+/** A function of one text that returns another, and changes ASCII letters in place. */
 const changedCase =
   (change: (text: string) => string, first: number, last: number): FunctionDefinition =>
   (types) => {
@@ -76,7 +76,7 @@ function* changedAscii(
   return { kind: "variable", length, validity: valid, offsets, bytes: changed };
 }
 
-/** A test of a text by another, which is quick where that is a constant. */
+/** A test of a text by another, which is quick if that is a constant. */
 function tested(
   quick: (wanted: Uint8Array) => ValueKernel,
   slow: (lane: TextLane, wanted: TextLane, row: number) => boolean | Steps<boolean>,
@@ -105,7 +105,7 @@ function tested(
   };
 }
 
-/** Longest text, in units, that an index is asked about. */
+/** Maximum length of a text, in UTF-16 units, that an index searches for. */
 const MAX_TESTED = 2 ** 16;
 
 /** A test of a text by another in each row. */
@@ -159,7 +159,7 @@ const characterCount = measured(function* run([operand], length, valid) {
   return fixedColumn(counts, length, valid);
 });
 
-/** Nulls count as empty. */
+/** Nulls count as empty texts. */
 const concat: FunctionDefinition = (types) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
   return {
@@ -205,8 +205,8 @@ const concatWithSeparator: FunctionDefinition = (types) => {
 };
 
 /**
- * CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of
- * the first.
+ * CONTAINS_TOKENS(text, tokens): true if the text has all words of the tokens. Words are runs of letters and
+ * digits.
  */
 const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
   const [text, wanted] = [operands.text(0), operands.text(1)];
@@ -226,18 +226,18 @@ const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
   });
 });
 
-/** Pieces of texts that are looked at from one step to the next. */
+/** Pieces of texts per step. */
 const STEP_PIECES = 4;
 /** Bytes of a piece. */
 const PIECE_BYTES = 2 ** 14;
 
-/** The words of a text, some thousand at a time. */
+/** Yields the words of a text, some thousand at a time. */
 function* wordsInSteps(
   bytes: Uint8Array,
   start: number,
   end: number,
 ): Generator<readonly string[], void, undefined> {
-  // Of a word that may go on behind its piece.
+  // The beginning of a word that may go on in the next piece.
   let open = "";
   for (let from = start; from < end; ) {
     const stop = endOfCharacter(bytes, Math.min(end, from + PIECE_BYTES) - 1, end);
@@ -246,7 +246,7 @@ function* wordsInSteps(
     const last = words.at(-1);
     const isOpen = stop < end && last !== undefined && piece.endsWith(last);
     open = isOpen ? last : "";
-    // A long word is put together piece by piece, and not looked at again for each.
+    // A long word is collected piece by piece, and not searched again for each.
     if (open.length > PIECE_BYTES) {
       const whole = yield* longWord(open, bytes, stop, end);
       yield [...words.slice(0, -1), whole.word];

@@ -1,6 +1,5 @@
 /**
- * The form of functions whose operands are texts and whole numbers, and that run in steps over bytes of
- * UTF-8.
+ * The form of functions whose operands are texts and whole numbers, and that run in steps over UTF-8 bytes.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -43,7 +42,7 @@ export class Arguments {
     return this.#lanes[index] as TextLane;
   }
 
-  /** @returns null for an operand that is not there */
+  /** @returns null for a missing operand */
   optionalText(index: number): TextLane | null {
     return this.#lanes[index] ?? null;
   }
@@ -52,7 +51,7 @@ export class Arguments {
     return wholeNumbers(this.#operands[index]);
   }
 
-  /** @returns null for an operand that is not there */
+  /** @returns null for a missing operand */
   optionalNumbers(index: number): ((row: number) => number) | null {
     return index < this.#operands.length ? this.numbers(index) : null;
   }
@@ -60,7 +59,7 @@ export class Arguments {
 
 /**
  * @param kinds of the operands: t text, i whole number
- * @param least operands; those behind may be missing
+ * @param least number of operands; those after them may be missing
  */
 export function ofTexts(
   kinds: string,
@@ -88,7 +87,10 @@ function refusalOf(kinds: string, least: number, types: readonly ValueType[]): s
   return null;
 }
 
-/** A function of the same kind that makes texts. @param name if they have a maximum length */
+/**
+ * A function of the same kind that makes texts. @param name for the error about a result that is too long;
+ * null if there is no maximum
+ */
 export const makingTexts = (
   name: string | null,
   kinds: string,
@@ -99,7 +101,7 @@ export const makingTexts = (
     textRows(name, operands.lanes, length, valid, write(operands)),
   );
 
-/** A kernel that computes single values of few bytes, row by row. */
+/** A kernel that computes short values row by row. */
 export function rowKernel(
   types: readonly ValueType[],
   type: ValueType,

@@ -1,4 +1,4 @@
-/** Functions of days and instants. The parts of an instant of a zone are those of its local time. */
+/** Functions of days and instants. The parts of an instant with a zone are those of its local time. */
 
 import { dayOf, daysOf, floorDivide, instantOf, zoneOffset } from "../../arrow/types/times.js";
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
@@ -22,7 +22,7 @@ export const NANOS_PER_DAY = 86_400_000_000_000n;
 export const NANOS_PER_SECOND = 1_000_000_000n;
 export const timeOperands = "a date or timestamp is expected";
 
-/** The nanoseconds of local time of a value. */
+/** Returns the nanoseconds of local time of a value. */
 export function localNanos(value: Scalar, type: ValueType): bigint {
   if (type.kind === "date")
     return BigInt(value as number | bigint) * (type.bits === 32 ? NANOS_PER_DAY : 1_000_000n);
@@ -35,7 +35,7 @@ export function localNanos(value: Scalar, type: ValueType): bigint {
 
 const nanosOf = (unit: TimeUnit): bigint => BigInt(1_000_000_000 / TICKS_PER_SECOND[unit]);
 
-/** Parts of a day, and of a time. The names may stand in the plural. */
+/** Returns a part of a day, or of a time. The names may be plural. */
 function partOf(part: string, nanos: bigint): number | null {
   const days = Number(floorDivide(nanos, NANOS_PER_DAY));
   const ofDay = nanos - BigInt(days) * NANOS_PER_DAY;
@@ -111,7 +111,7 @@ const datePart: FunctionDefinition = (types, constants) => {
   const source = timeType(types[1]);
   if (source === null) return timeOperands;
   if (part === "nanosecond") {
-    // A minute has more of them than 32 bits count.
+    // The nanoseconds of a minute do not fit in 32 bits.
     const kernel = rowKernel([STRING, source], INT64, ([, value]) =>
       BigInt(partOf(part, localNanos(value, source)) as number),
     );
@@ -203,7 +203,7 @@ function truncate(nanos: bigint, part: string): bigint {
   return BigInt(daysOf({ year, month: first, day: 1 })) * NANOS_PER_DAY;
 }
 
-/** TO_LOCAL_TIME(instant): what clocks of its zone show. Local times stay as they are. */
+/** TO_LOCAL_TIME(instant): the local time of its zone. Local times stay unchanged. */
 const toLocalTime: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [time] = types;
@@ -285,7 +285,7 @@ const toUnixtime: FunctionDefinition = (types) => {
   };
 };
 
-/** When the expression is bound: the same for all rows. */
+/** The time of binding, the same for all rows. */
 const moment =
   (type: ValueType, of: (nanos: bigint) => Scalar): FunctionDefinition =>
   (types) => {

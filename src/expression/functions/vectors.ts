@@ -1,6 +1,6 @@
 /**
- * Lists of numbers as vectors: distances, products, and vectors of length one. Null where a number is
- * missing, and where a direction is asked of a vector that has none.
+ * Lists of numbers as vectors: distances, products, and vectors of length one. The result is null if a number
+ * is missing, or if a vector of length 0 would need a direction.
  */
 
 import type { Validity } from "../../arrow/columns/column.js";
@@ -19,7 +19,7 @@ const VECTOR = listTypeOf(FLOAT64);
 const isVector = (type: ValueType): boolean =>
   type.kind === "list" && (isNumeric(type.item) || type.item.kind === "null");
 
-/** Numbers that are looked at from one step to the next. */
+/** Numbers per step. */
 const STEP_NUMBERS = 2 ** 14;
 
 /** The vectors of an operand. */
@@ -28,7 +28,7 @@ class Vectors {
   readonly #offsets: Int32Array | Float64Array;
   readonly #step: number;
   readonly #validity: Validity | null;
-  /** Whether all items are null. */
+  /** True if all items are null. */
   readonly #isNull: boolean;
 
   constructor(operand: Operand) {
@@ -51,7 +51,7 @@ class Vectors {
     return this.#offsets[row * this.#step + 1] - this.start(row);
   }
 
-  /** Whether a number of a row is missing: in steps if the row has many. */
+  /** True if a number of a row is null. Long rows take steps. */
   lacksNumber(row: number): boolean | Steps<boolean> {
     const size = this.size(row);
     if (this.#isNull) return size > 0;
@@ -77,7 +77,7 @@ function* hasNullInSteps(validity: Validity, start: number, end: number): Steps<
   return false;
 }
 
-/** Adds something of each two numbers to a sum. */
+/** Adds a term to a sum for each pair of numbers. */
 type Sum = (
   sum: number,
   left: Float64Array,
@@ -102,7 +102,7 @@ const addSquaredDifferences: Sum = (first, left, leftStart, right, rightStart, c
   return sum;
 };
 
-/** A sum over the numbers of two vectors, of which both may be the same. */
+/** A sum over the numbers of two vectors, which may be the same. */
 interface SumOf {
   readonly add: Sum;
   readonly vectors: readonly [0 | 1, 0 | 1];
@@ -110,11 +110,11 @@ interface SumOf {
 
 interface Measure {
   readonly sums: readonly SumOf[];
-  /** Returns the measure of two vectors by their sums, and by how many numbers each has. */
+  /** Returns the measure of two vectors from their sums and their number of values. */
   finish(sums: Float64Array, count: number): number | null;
 }
 
-/** A number for each two vectors of one length. */
+/** Computes a number for each pair of vectors of one length. */
 const measuredBy =
   (name: string, { sums, finish }: Measure): FunctionDefinition =>
   (types) => {
@@ -178,7 +178,7 @@ const product: Measure = {
 
 const distance: Measure = {
   sums: [{ add: addSquaredDifferences, vectors: [0, 1] }],
-  // The sum of no squares has a sign in the reference.
+  // In the reference, the sum of no squares is negative zero.
   finish: (sums, count) => (count === 0 ? -0 : Math.sqrt(sums[0])),
 };
 
@@ -194,7 +194,7 @@ const cosineDistance: Measure = {
   },
 };
 
-/** ARRAY_NORMALIZE(list): null where all numbers are zero; no numbers stay none. */
+/** ARRAY_NORMALIZE(list): null if all numbers are zero; an empty list stays empty. */
 const normalize: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   if (!isVector(types[0]) && types[0].kind !== "null") return "a list of numbers is expected";

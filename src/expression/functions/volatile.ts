@@ -1,4 +1,4 @@
-/** Functions that give another value for every row, and for every run. */
+/** Functions that return another value for every row and every run. */
 
 import { Pace } from "../../async/eventLoop.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
@@ -12,7 +12,7 @@ const volatile =
   (types) =>
     types.length > 0 ? operandCount(0) : { operands: [], type, isVolatile: true, kernel };
 
-/** Numbers that are drawn from one step to the next. */
+/** Random numbers per step. */
 const STEP_NUMBERS = 2 ** 14;
 
 const randomNumbers: ValueKernel = function* run(_, length) {
@@ -25,7 +25,7 @@ const randomNumbers: ValueKernel = function* run(_, length) {
   return fixedColumn(numbers, length, null);
 };
 
-/** Each identifier is written as bytes at once: an array of many texts would be slow to collect. */
+/** Writes identifiers as bytes directly: an array of many texts would be slow to collect. */
 const identifiers: ValueKernel = (_, length) =>
   textRows(null, [], length, null, (_row, texts) => {
     texts.putText(crypto.randomUUID());

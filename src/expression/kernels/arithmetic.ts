@@ -1,6 +1,6 @@
 /**
- * Arithmetic on numbers of one type. Integers wrap at the ends of their range, dividing one by zero is an
- * error; floats follow IEEE 754; decimals are exact.
+ * Arithmetic on numbers of one type. Integers wrap at the ends of their range, and a division of one by zero
+ * is an error. Floats follow IEEE 754; decimals are exact.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -17,7 +17,7 @@ import { typeName, type ValueType } from "../values/types.js";
 
 export type NumberOperator = Exclude<ArithmeticOperator, "||">;
 
-/** The operator on two operands of `type`, with a result of that type. */
+/** Applies the operator to two operands of `type`. The result has the type too. */
 export function arithmetic(operator: NumberOperator, type: IntegerType | FloatType): ValueKernel {
   if (type.kind === "float") return floatArithmetic(operator, type);
   if (type.bits === 64) return wideArithmetic(operator, type);
@@ -112,10 +112,10 @@ function integerArray({ bits, signed }: IntegerType, length: number): IntegerArr
   }
 }
 
-/** Results below this are the same as doubles and as integers of 64 bits. */
+/** Doubles are exact for integers below this. */
 const EXACT = 2 ** 53;
 
-/** Integers of 64 bits: as doubles where these are exact, else as bigint. */
+/** Integers of 64 bits: as doubles if these are exact, else as bigint. */
 function wideArithmetic(operator: NumberOperator, type: IntegerType): ValueKernel {
   return ([left, right], length, valid) => {
     const a = wordLane(left);
@@ -145,7 +145,7 @@ function wideArithmetic(operator: NumberOperator, type: IntegerType): ValueKerne
       row++, aIndex += 2 * left.step, bIndex += 2 * right.step
     ) {
       const [low, divisor] = [a[aIndex], b[bIndex]];
-      // Remainders of doubles take many times as long as those of integers of 32 bits, which most are.
+      // Most integers fit in 32 bits, and their remainders take a fraction of the time of doubles.
       if (hasNarrow && divisor > 0 && b[bIndex + 1] === 0 && a[aIndex + 1] === low >> 31) {
         const rest = (low % divisor) | 0;
         words[2 * row] = rest;
@@ -162,7 +162,7 @@ const doubleOf = (words: Int32Array, index: number, signed: boolean): number =>
 const integerOf = (words: Int32Array, index: number, signed: boolean): bigint =>
   (BigInt(signed ? words[index + 1] : words[index + 1] >>> 0) << 32n) | BigInt(words[index] >>> 0);
 
-/** NaN where doubles do not do. */
+/** Returns NaN if doubles are not exact. */
 function quickResult(operator: NumberOperator, x: number, y: number): number {
   switch (operator) {
     case "+":
@@ -244,7 +244,7 @@ export function decimalArithmetic(
   };
 }
 
-/** The operand with its sign turned. */
+/** Negates the operand. */
 export function negation(type: IntegerType | FloatType | DecimalType): ValueKernel {
   if (type.kind === "float") {
     return ([operand], length, valid) => {
@@ -264,9 +264,9 @@ export function negation(type: IntegerType | FloatType | DecimalType): ValueKern
 }
 
 /**
- * Computes a column value by value, for what is too rare for loops of its own.
- * @param workOf how many microseconds a value takes, where that is more than a few
- * @throws InvalidInputError for values that are too long together
+ * Computes a column value by value, for rare operations without loops of their own.
+ * @param workOf microseconds of a value, if more than a few
+ * @throws InvalidInputError if the values are too long together
  */
 export function* perRow(
   type: ValueType,
@@ -292,14 +292,14 @@ export function* perRow(
   return yield* columnInSteps(type, values);
 }
 
-/** Values that are computed one by one from one step to the next. */
+/** Values computed one by one per step. */
 const STEP_ROWS = 256;
 
-/** Where floats of a type are computed: there is no array of those of 16 bits. */
+/** An array to compute floats of a type in. Floats of 16 bits are computed in 32 bits. */
 export const floatArray = ({ bits }: FloatType, length: number): Float32Array | Float64Array =>
   bits === 64 ? new Float64Array(length) : new Float32Array(length);
 
-/** A column of floats, computed in a `floatArray`. */
+/** Makes a column of floats from a `floatArray`. */
 export const columnOfFloats = (
   { bits }: FloatType,
   values: Float32Array | Float64Array,
@@ -317,7 +317,7 @@ export function fixedColumn(
   return { kind: "fixed", length, validity: valid, byteWidth: values.BYTES_PER_ELEMENT, values: bytes };
 }
 
-/** The result of an operator on decimals. */
+/** Returns the type of the result of an operator on decimals. */
 export function decimalResult(operator: NumberOperator, left: DecimalType, right: DecimalType): DecimalType {
   const bits = left.bits === 256 || right.bits === 256 ? 256 : 128;
   const most = bits === 256 ? 76 : 38;
@@ -343,7 +343,7 @@ export function decimalResult(operator: NumberOperator, left: DecimalType, right
   }
 }
 
-/** The least integer has no counterpart. */
+/** The least integer has no positive counterpart. */
 const overflow = (): InvalidInputError => new InvalidInputError("the result of a division is out of range");
 
 const divisionByZero = (): InvalidInputError => new InvalidInputError("an integer is divided by zero");

@@ -1,23 +1,23 @@
 /**
- * Finds bytes among others in linear time. Mostly the first byte is rare and tells; where too much was
- * compared in vain, the search goes on by the two-way algorithm (Crochemore and Perrin), which compares each
- * byte a few times at most.
+ * Finds bytes among others in linear time. Mostly the first byte is rare, and searching for it is enough. If
+ * too many comparisons fail, the search goes on with the two-way algorithm (Crochemore and Perrin), which
+ * compares each byte only a few times.
  */
 
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "../values/work.js";
 
-/** Bytes that may be compared in vain before what was compared is weighed against what was passed. */
+/** Number of bytes compared in vain before the search weighs them against the bytes it has passed. */
 const FREE_BYTES = 1024;
-/** Bytes compared in vain for each that was passed, at most. */
+/** Maximum number of bytes compared in vain per byte passed. */
 const MAX_COMPARED = 8;
 
-/** How the bytes are cut in two: the right part is compared first. */
+/** The bytes in two parts, of which the right one is compared first. */
 interface Factors {
   readonly cut: number;
-  /** How far the search goes on where both parts are there. */
+  /** Distance of the next comparison after both parts matched. */
   readonly shift: number;
-  /** Bytes at the start that are known to be there after such a shift. */
+  /** Number of bytes at the start that match for sure after such a shift. */
   readonly remembered: number;
 }
 
@@ -42,7 +42,7 @@ export class ByteSearch {
     return position >= -1 ? position : runSync(this.#twoWay(bytes, -2 - position, end));
   }
 
-  /** Like {@link find}, in steps: for any number of bytes. */
+  /** Searches like {@link find}, in steps, any number of bytes. */
   *findInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
     const last = end - this.#wanted.length;
     for (let index = start; index <= last; index += STEP_BYTES) {
@@ -55,9 +55,9 @@ export class ByteSearch {
   }
 
   /**
-   * Looks from one occurrence of the first byte to the next.
-   * @param last place at which the bytes may begin
-   * @returns the offset; -1 if the bytes do not occur; -2 - offset if too many comparisons failed, where the
+   * Goes from one occurrence of the first byte to the next.
+   * @param last the last possible offset of the bytes
+   * @returns the offset; -1 if the bytes do not occur; -2 - offset if too many comparisons failed, and the
    * search must continue at that offset by the two-way algorithm
    */
   #quick(bytes: Uint8Array, start: number, last: number, end: number): number {
@@ -125,7 +125,8 @@ function* factorsOf(wanted: Uint8Array): Steps<Factors> {
 }
 
 /**
- * Where the suffix begins that comes last in the order of bytes, or in the opposite order, and its period.
+ * Returns the offset of the suffix that comes last in the order of bytes, or in the reverse order, and its
+ * period.
  */
 function* greatestSuffix(wanted: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
   const pace = new Pace(STEP_BYTES);

@@ -1,7 +1,7 @@
 /**
- * CAST and TRY_CAST. Floats and decimals lose their fraction where they become integers; decimals of fewer
- * digits are rounded. A value that the new type does not have is an error, or null where the cast is tried.
- * Numbers are cast in loops over typed arrays, all else value by value.
+ * CAST and TRY_CAST. Floats and decimals lose their fraction in a cast to integers; a cast to a decimal with
+ * fewer digits rounds. A value that the new type lacks is an error, or null in TRY_CAST. Numbers are cast in
+ * loops over typed arrays, other values one by one.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -51,7 +51,7 @@ import {
 import { fixedColumn } from "./arithmetic.js";
 import { RowPace, TextLane } from "./textRows.js";
 
-/** The cast of an operand; null where there is none between the types. */
+/** Returns the cast of an operand; null if there is none between the types. */
 export function castKernel(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
   if (areSame(from, to)) return ([{ column }]) => column;
   if (from.kind === "list" && to.kind === "list") return listCast(from, to, isTry);
@@ -77,12 +77,12 @@ export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Valu
   };
 }
 
-/** Rows that are cast one by one from one step to the next. */
+/** Rows that are cast one by one per step. */
 const STEP_ROWS = 256;
-/** Units of the longest text that is one of a number, a time or a boolean. */
+/** Maximum length, in UTF-16 units, of the text of a number, a time or a boolean. */
 const MAX_VALUE_TEXT = 2 ** 14;
 
-/** Reads texts, of long ones no more than what tells that they are none of a value. */
+/** Reads texts. It cuts a long text to a length at which its cast still fails. */
 function shortTexts(operand: Operand): (row: number) => Scalar {
   const lane = new TextLane(operand);
   return (row) => {
@@ -92,7 +92,7 @@ function shortTexts(operand: Operand): (row: number) => Scalar {
   };
 }
 
-/** Casts between texts and bytes, which keep the bytes; null for all others. */
+/** Casts between texts and bytes, which keep the bytes; null for other types. */
 function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
   const isText = from.kind === "string";
   if (isText && (to.kind === "string" || to.kind === "binary")) {
@@ -119,7 +119,7 @@ function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel |
   };
 }
 
-/** Bytes that are checked from one step to the next. */
+/** Bytes checked per step. */
 const STEP_CHECKED = 2 ** 18;
 
 function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
@@ -132,12 +132,12 @@ function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> 
     }
     return true;
   } catch {
-    // Bytes that are no UTF-8.
+    // The bytes are not UTF-8.
     return false;
   }
 }
 
-/** The same bytes in a column with offsets of another width. */
+/** Keeps the bytes of a column and changes the width of its offsets. */
 function withOffsets(operand: Operand, length: number, valid: Validity | null, isLarge: boolean): Column {
   const { bytes, offsets } = byteLane(operand);
   const end = offsets[length];
@@ -177,11 +177,11 @@ function listTextCast(
   };
 }
 
-/** Whether lists of a type have a text, those in lists too. */
+/** True if lists of a type, and the lists in them, have a text form. */
 const hasListText = (type: Extract<ValueType, { kind: "list" }>): boolean =>
   type.size === null && (type.item.kind === "list" ? hasListText(type.item) : itemText(type.item) !== null);
 
-/** Writes the text of a list; what is null in it is written as nothing. */
+/** Writes the text of a list. A null in it is empty. */
 function listWriter(
   column: Column,
   type: Extract<ValueType, { kind: "list" }>,
@@ -225,7 +225,7 @@ function listCast(
   return function* run([{ column }]) {
     const lane = listLane({ column, step: 1 });
     const first = lane.offsets[0];
-    // A page has the items of many batches.
+    // The items of a page belong to the lists of many batches.
     const listItems = sliceColumn(lane.items, first, lane.offsets[column.length] - first);
     const cast = yield* castItems(items, listItems);
     const offsets = new Int32Array(column.length + 1);
@@ -234,7 +234,7 @@ function listCast(
   };
 }
 
-/** Items that are cast at once. */
+/** Items cast per step. */
 const ITEMS_AT_ONCE = 2 ** 18;
 
 export function* castItems(cast: ValueKernel, items: Column): Steps<Column> {
@@ -247,7 +247,7 @@ export function* castItems(cast: ValueKernel, items: Column): Steps<Column> {
   return yield* concatInSteps(parts);
 }
 
-/** Members are told by their names, in whatever order; both structs have the same. */
+/** Members are matched by name, in any order; both structs have the same members. */
 function structCast(
   from: Extract<ValueType, { kind: "struct" }>,
   to: Extract<ValueType, { kind: "struct" }>,
@@ -277,7 +277,7 @@ function structCast(
   };
 }
 
-/** Casts that can't fail, of numbers that JavaScript reads as numbers. */
+/** Casts that cannot fail, between types whose values are JavaScript numbers. */
 function quickCast(from: ValueType, to: ValueType): ValueKernel | null {
   const source = from.kind === "int" || from.kind === "float" ? from : null;
   if (source === null || isWide(source)) return null;
@@ -309,7 +309,7 @@ function quickCast(from: ValueType, to: ValueType): ValueKernel | null {
   };
 }
 
-/** Null for a value that the new type does not have. */
+/** Returns null for a value that the new type lacks. */
 type Convert = (value: Scalar) => Scalar;
 
 function conversion(from: ValueType, to: ValueType): Convert | null {
@@ -437,7 +437,7 @@ function toDecimal(from: ValueType, to: DecimalType): Convert | null {
   }
 }
 
-/** An unscaled value at another scale. Halves are rounded away from zero. */
+/** Converts an unscaled value to another scale. Halves are rounded away from zero. */
 export function rescale(value: bigint, from: number, to: number): bigint {
   if (to >= from) return value * 10n ** BigInt(to - from);
   const divisor = 10n ** BigInt(from - to);
@@ -445,10 +445,10 @@ export function rescale(value: bigint, from: number, to: number): bigint {
   return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
 }
 
-/** Characters of a number's text: reading many more digits than any type has takes long. */
+/** Maximum number of characters of a number: reading many more digits than any type has takes long. */
 const MAX_NUMBER_TEXT = 1000;
 
-/** The unscaled value of a number's text; null for a text that is no number. */
+/** Returns the unscaled value of the text of a number; null if it is not a number. */
 export function parseDecimal(text: string, scale: number): bigint | null {
   if (text.length > MAX_NUMBER_TEXT) return null;
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -491,7 +491,7 @@ function toText(from: ValueType): Convert | null {
   }
 }
 
-/** How lists show their items: bytes as digits, nulls as nothing. */
+/** Converts an item to its text in a list: bytes as digits, null as the empty text. */
 function itemText(type: ValueType): Convert | null {
   if (type.kind === "null") return () => "";
   const text =
@@ -503,7 +503,7 @@ function itemText(type: ValueType): Convert | null {
   return text === null ? null : (value) => (value === null ? "" : text(value));
 }
 
-/** As the reference prints floats: always with a point or exponent, but for those of 16 bits. */
+/** Prints floats like the reference: with a point or exponent, except those of 16 bits. */
 function formatFloat(value: number, bits: 16 | 32 | 64): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
@@ -512,7 +512,7 @@ function formatFloat(value: number, bits: 16 | 32 | 64): string {
   return bits === 16 || /[.e]/.test(plain) ? plain : `${plain}.0`;
 }
 
-/** The shortest text that is the same 32-bit float. */
+/** Returns the shortest text that reads as the same 32-bit float. */
 function shortestFloat(value: number): string {
   for (let digits = 1; digits < 10; digits++) {
     const text = String(Number(value.toPrecision(digits)));
@@ -537,8 +537,7 @@ function toTime(
   return (value) => {
     const nanos = nanosOf(value);
     if (nanos === null) return null;
-    // Between units of the same type the reference cuts towards 1970; days and what a text says end at what
-    // began before.
+    // Between units of one type, the reference rounds towards 1970. Days and texts round to the earlier unit.
     const ticks =
       to.kind === "date" || from.kind === "string" ? floorDivide(nanos, perTick) : nanos / perTick;
     if (isNarrow) return Number(ticks);
@@ -566,10 +565,7 @@ const nanosPerTick = (
       : 1_000_000n
     : BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit]);
 
-/**
- * Reads values as nanoseconds of the meaning that `to` has: since the epoch, since midnight, or of a
- * duration.
- */
+/** Reads values as nanoseconds of the meaning of `to`: since the epoch, since midnight, or of a duration. */
 function nanosReader(
   from: ValueType,
   to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
@@ -601,8 +597,8 @@ function nanosReader(
       return (value) => {
         const nanos = (value as bigint) * perTick;
         if (to.kind === "timestamp") {
-          // An instant of a zone becomes the local time of UTC. What is finer than the new unit is cut off
-          // beforehand.
+          // An instant with a zone becomes the local time of UTC. Digits finer than the new unit are cut off
+          // first.
           return from.timezone === null ? nanosInZone(nanos - (nanos % nanosPerTick(to)), zone) : nanos;
         }
         const shifted = local(nanos);

@@ -1,7 +1,4 @@
-/**
- * Picks for each row the value of one of several operands: COALESCE, NULLIF, GREATEST, LEAST, and lists of
- * operands.
- */
+/** Picks one of several operands for each row: COALESCE, NULLIF, GREATEST, LEAST, and lists of operands. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
@@ -13,7 +10,7 @@ import { nullsOf } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
 import { RowOrder } from "./rowOrder.js";
 
-/** The values of `type` that `choose` picks; it gives the number of an operand, or -1 for null. */
+/** Returns the values that `choose` picks. It returns the number of an operand, or -1 for null. */
 function* pick(
   operands: readonly Operand[],
   type: ValueType,
@@ -41,12 +38,12 @@ function* pick(
   return yield* takeWhere(all, indices, validBits, type);
 }
 
-/** Operands that are looked at from one step to the next. */
+/** Operands checked per step. */
 const STEP_CHOICES = 2 ** 14;
-/** Bytes of values that are given for rows of a batch. Offsets have 32 bits. */
+/** Maximum number of bytes of the values of a batch. Offsets have 32 bits. */
 const MAX_TAKEN = 2 ** 31 - 1;
 
-/** The values at `indices` of the rows whose bit in `known` is set; null for all others. */
+/** Returns the values at `indices`, and nulls in the rows whose valid bit is not set. */
 export function* takeWhere(
   column: Column,
   indices: Uint32Array,
@@ -76,7 +73,7 @@ export const coalesce =
 const isThere = ({ column, step }: Operand, row: number): boolean =>
   column.kind !== "null" && isValid(column.validity, row * step);
 
-/** The first operand, or null where it equals the second. */
+/** The first operand, or null if it equals the second. */
 export const nullIf =
   (type: ValueType): ValueKernel =>
   ([first, second], length) => {
@@ -94,7 +91,7 @@ function* thenUnlessEqual(order: Steps<number>): Steps<number> {
   return unlessEqual(yield* order);
 }
 
-/** The order of two values; where they are long, comparing them is a step. */
+/** Orders two values. Comparing long values takes steps. */
 function orderOf(rows: RowOrder, left: number, right: number): number | Steps<number> {
   return rows.isSmall || rows.work(left, right) <= LONG_WORK
     ? rows.compare(left, right)
@@ -107,14 +104,14 @@ function* longOrder(rows: RowOrder, left: number, right: number): Steps<number> 
   return rows.compare(left, right);
 }
 
-/** Work of a comparison that is a step by itself. */
+/** Work of a comparison from which on it takes steps. */
 const LONG_WORK = 2 ** 10;
 
-/** The greatest operand, or the least; nulls are passed over. */
+/** The greatest operand, or the least, without nulls. */
 export const extreme =
   (type: ValueType, sign: 1 | -1): ValueKernel =>
   (operands, length) => {
-    // By the numbers of both operands. Those of far fewer pairs are needed than there are.
+    // By the numbers of both operands. Few of all pairs are compared.
     const orders = new Map<number, RowOrder>();
     const ordersOf = (left: number, right: number): RowOrder => {
       const key = left * operands.length + right;
@@ -125,7 +122,7 @@ export const extreme =
       }
       return rows;
     };
-    /** The best of a row's operands from one on, and of what was best before. */
+    /** Returns the best of a row's operands from `first` on and of the best one before. */
     const bestOf = (row: number, first: number, before: number): number | Steps<number> => {
       let best = before;
       for (let index = first; index < operands.length; index++) {

@@ -115,9 +115,9 @@ class UnitKernel {
   }
 
   /**
-   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. They are
-   * {@link MAX_CHUNKS} at most, and all but the last have a whole unit of values.
-   * @param offset number of the first value among all, a multiple of 8
+   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. There are at
+   * most {@link MAX_CHUNKS}, and all but the last have a whole unit of values.
+   * @param offset index of the first value among all, a multiple of 8
    * @returns the number of their values
    */
   compare(

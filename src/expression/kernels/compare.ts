@@ -1,7 +1,7 @@
 /**
- * Compares columns of one type. Floats have a total order in which NaN equals NaN and is greater than all
- * numbers; zeros are equal whatever their sign. Text and bytes compare byte by byte, which for UTF-8 is the
- * order of code points.
+ * Compares columns of one type. Floats have a total order, in which NaN equals NaN and is greater than all
+ * numbers; both zeros are equal. Texts and bytes compare byte by byte, which for UTF-8 is the order of code
+ * points.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -27,10 +27,10 @@ import { beside, compareNumber, type NumberRelation } from "./compareNumber.js";
 import { compareRangesInSteps, fits, TextQuestions } from "./compareText.js";
 import { RowOrder, SMALL_WORK } from "./rowOrder.js";
 
-/** Which bits a loop sets. */
+/** The relation for which a loop sets bits. */
 type Relation = NumberRelation;
 
-/** The comparison of two operands of `type`. */
+/** Returns the comparison of two operands of `type`. */
 export function comparison(operator: ComparisonOperator, type: ValueType): ValueKernel {
   const [relation, isSwapped, isNegated] = RELATIONS[operator];
   const questions = new TextQuestions();
@@ -125,7 +125,7 @@ function relate(
   }
 }
 
-/** Numbers beside one that is no NaN, on either side; null for all others. */
+/** Compares numbers with a constant that is not NaN, on either side; null for other operands. */
 function relateToOne(
   relation: Relation,
   left: Operand,
@@ -182,8 +182,8 @@ function relateNumbers(
 }
 
 /**
- * Numbers of which some may be NaN: comparisons of it are never true, so only a NaN on the right changes the
- * outcome.
+ * Compares floats that may be NaN. JavaScript compares NaN as false, so only a NaN on the right changes the
+ * result.
  */
 function relateFloats(
   relation: Relation,
@@ -203,7 +203,9 @@ function relateFloats(
   return bits;
 }
 
-/** Integers of 64 bits beside one, on either side; null for all others, and for few. */
+/**
+ * Compares integers of 64 bits with a constant, on either side; null for other operands, and for few values.
+ */
 function relatePairsToOne(
   relation: Relation,
   left: Operand,
@@ -222,7 +224,7 @@ function relatePairsToOne(
   );
 }
 
-/** Integers of 64 bits: pairs of words. */
+/** Compares integers of 64 bits, which are pairs of words. */
 function relatePairs(
   relation: Relation,
   a: Int32Array,
@@ -233,7 +235,7 @@ function relatePairs(
   isSigned: boolean,
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
-  // With its highest bit turned, an unsigned word compares like a signed one.
+  // With its highest bit inverted, an unsigned word compares like a signed one.
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
@@ -256,7 +258,7 @@ function relatePairs(
   return bits;
 }
 
-/** Signed integers of many words. */
+/** Compares signed integers of many words. */
 function relateWords(
   relation: Relation,
   a: Int32Array,
@@ -279,7 +281,7 @@ function relateWords(
   return bits;
 }
 
-/** Texts and bytes. */
+/** Compares texts and bytes. */
 function* relateBytes(relation: Relation, left: Operand, right: Operand, length: number): Steps<Uint8Array> {
   const a = byteLane(left);
   const b = byteLane(right);
@@ -345,5 +347,5 @@ function* relateNested(
   return bits;
 }
 
-/** Items that are compared from one step to the next. */
+/** Items compared per step. */
 const STEP_WORK = 2 ** 14;

@@ -1,6 +1,6 @@
 /**
- * Compares values, and indices into dictionaries, with a number where the chunks of a page hold them: packed
- * ones in the kernels of chunkKernel.ts, plain ones in those of compareKernel.ts.
+ * Compares values, and indices into dictionaries, with a number in the chunks of a page. Packed chunks use
+ * the kernels of chunkKernel.ts, plain ones those of compareKernel.ts.
  */
 
 import type { DictionaryColumn } from "../../arrow/columns/column.js";
@@ -15,8 +15,8 @@ import { clearAfter, compareKernels, laneBytes } from "./compareKernel.js";
 import { beside, type NumberRelation as Relation } from "./compareNumber.js";
 
 /**
- * Numbers that still lie as a file holds them beside one that is no NaN, on either side; null for all others,
- * and where they can't be compared so.
+ * Compares numbers in chunks with a number that is not NaN, on either side. Null if the operands are others
+ * or there is no kernel for them.
  */
 export function relateChunksToOne(
   relation: Relation,
@@ -38,15 +38,17 @@ export function relateChunksToOne(
   return beside(relation, isRight, (turned) => compareChunks(shape, turned, chunks, number, length));
 }
 
-/** Indices are compared with so many numbers at most; where more are to be told apart, they are made. */
+/**
+ * Maximum number of comparisons of the indices. If more values must be distinguished, the indices are
+ * decoded.
+ */
 const MAX_COMPARED = 4;
 
 /**
- * Looks up what is known of each value of a dictionary, without making the indices.
+ * Looks up the truth of each row by that of the dictionary's values, without decoding the indices.
  * @param ofValues a bit for each value of the dictionary
- * @returns a bit for each row; those of nulls mean nothing. Null where it is to be looked up by the indices:
- * where they do not lie in chunks or some may lie outside the dictionary, and where many values have a bit
- * and many have none
+ * @returns a bit for each row, arbitrary for nulls. Null if the indices must be decoded: they are not in
+ * chunks, some may lie outside the dictionary, or many values have a bit and many have none
  */
 export function lookUpInChunks(
   { indices: { lazy: chunks, byteWidth }, dictionary, length }: DictionaryColumn,
@@ -68,7 +70,7 @@ export function lookUpInChunks(
   return bits;
 }
 
-/** Whether all unsigned numbers are less than `end`. */
+/** True if all unsigned numbers are less than `end`. */
 function lieBelow(chunks: ChunkedValues, end: number, length: number): boolean {
   let most = 0;
   for (const bits of chunks.packedBits) most = Math.max(most, bits);
@@ -78,7 +80,7 @@ function lieBelow(chunks: ChunkedValues, end: number, length: number): boolean {
   return below !== null && countOnes(below, 0, length) === length;
 }
 
-/** How values are compared in chunks; null where they are not. */
+/** Returns the lanes in which values are compared in chunks; null if they are not. */
 function chunkShape(type: ValueType, relation: Relation): LaneShape | null {
   if (type.kind === "float") return type.bits === 64 ? "f64x2" : type.bits === 32 ? "f32x4" : null;
   const isSigned = type.kind !== "int" || type.signed;
@@ -89,8 +91,8 @@ function chunkShape(type: ValueType, relation: Relation): LaneShape | null {
 
 /**
  * Compares values with a number.
- * @param number its bytes; no NaN
- * @returns a bit for each of the first `length` values; null where there is no kernel
+ * @param number its bytes; not NaN
+ * @returns a bit for each of the first `length` values; null without a kernel
  */
 function compareChunks(
   shape: LaneShape,

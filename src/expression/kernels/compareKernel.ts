@@ -59,7 +59,7 @@ class CompareKernel {
     this.#valueBytes = laneBytes(shape);
   }
 
-  /** @param first number of the bit of the first value, a multiple of 8 */
+  /** @param first index of the bit of the first value, a multiple of 8 */
   compare(values: Uint8Array, number: Uint8Array, bits: Uint8Array, first: number): void {
     const size = this.#valueBytes;
     for (let byte = 0; byte < 16; byte += size) this.#number.set(number, byte);
@@ -105,7 +105,7 @@ export const compareKernels: CompareKernels = {
 /**
  * Compares values with a number.
  * @param values their bytes
- * @param number its bytes; no NaN
+ * @param number its bytes; not NaN
  * @param bits gets a bit for each value, from bit `first` on, a multiple of 8
  * @returns false without a kernel, and for few values
  */

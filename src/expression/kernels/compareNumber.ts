@@ -1,7 +1,7 @@
 /**
- * Compares numbers with one number, in kernels (compareKernel.ts) or, where the runtime has none, here, eight
- * at a time: a comparison is added to its byte as a 0 or 1, without a branch that a processor would have to
- * guess.
+ * Compares numbers with one number, in kernels (compareKernel.ts) or, in runtimes without them, in loops
+ * here. A loop adds each comparison to its byte as 0 or 1, eight at a time, without a branch that a processor
+ * would have to predict.
  */
 
 import { tagOf } from "../../bytes/anyRealm.js";
@@ -9,11 +9,11 @@ import type { LaneShape } from "../../bytes/wasm/values.js";
 import type { NumberLane } from "../values/operands.js";
 import { compareInKernel } from "./compareKernel.js";
 
-/** How a value stands to the number. */
+/** The relation of a value to the number. */
 export type NumberRelation = "less" | "atMost" | "equal";
 
 /**
- * @param number no NaN; a NaN among the values is never related to it
+ * @param number not NaN; a NaN among the values is never related to it
  * @returns a bit for each of the first `length` values
  */
 export function compareNumber(
@@ -45,9 +45,9 @@ export function compareNumber(
 }
 
 /**
- * How values stand to a number, or that number to them.
- * @param isRight whether the number is on the right
- * @param compare tells how the values stand to the number
+ * Compares values with a number, or that number with them.
+ * @param isRight true if the number is on the right
+ * @param compare compares the values with the number
  */
 export function beside<Bits extends Uint8Array | null>(
   relation: NumberRelation,
@@ -55,7 +55,8 @@ export function beside<Bits extends Uint8Array | null>(
   compare: (turned: NumberRelation) => Bits,
 ): Bits {
   if (isRight || relation === "equal") return compare(relation);
-  // A number is less than what is not at most that number: NaN too, which is greater than all numbers.
+  // A number is less than every value that is not at most it. NaN is such a value: it is greater than all
+  // numbers.
   const bits = compare(relation === "less" ? "atMost" : "less");
   if (bits !== null) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
   return bits;
@@ -72,7 +73,7 @@ function isComparedInKernel(
   if (shape === null) return false;
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = values;
   const bytes = new (values.constructor as new (numbers: number[]) => NumberLane)([number]);
-  // Of another type than the values, the number may not be one of theirs.
+  // The type of the values may lack the number.
   if (bytes[0] !== number) return false;
   return compareInKernel(
     shape,

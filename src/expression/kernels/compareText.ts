@@ -1,4 +1,4 @@
-/** Compares texts with a constant, without decoding them where they are codes still. */
+/** Compares texts with a constant, without decoding coded texts. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
@@ -9,13 +9,13 @@ import type { NumberRelation } from "./compareNumber.js";
 import { relationAutomaton } from "./textAutomaton.js";
 import { TextQuestion } from "./textQuestion.js";
 
-/** The questions of a comparison: it may be run with several constants, one after the other. */
+/** The questions of a comparison, which may run with several constants. */
 export class TextQuestions {
   #constant: Column | null = null;
   #question: TextQuestion | null = null;
   #isTurned = false;
 
-  /** A bit for each row; null for what are not texts beside a constant, and for few. */
+  /** Returns a bit for each row; null if the operands are not texts and a constant, and for few rows. */
   *ask(
     relation: NumberRelation,
     left: Operand,
@@ -28,7 +28,7 @@ export class TextQuestions {
     if (texts.kind !== "variable" || constant.kind !== "variable") return null;
     if (this.#question === null || this.#constant !== constant) {
       this.#constant = constant;
-      // A text is less than others that are not at most that text.
+      // A text is less than every text that is not at most it.
       this.#isTurned = right.step !== 0 && relation !== "equal";
       const turned = !this.#isTurned ? relation : relation === "less" ? "atMost" : "less";
       this.#question = questionOf(turned, constant);
@@ -40,7 +40,7 @@ export class TextQuestions {
   }
 }
 
-/** Whether texts stand so to a constant. @param constant of one value */
+/** Asks for the relation of texts to a constant. @param constant a column of one value */
 function questionOf(relation: NumberRelation, constant: Column): TextQuestion {
   const lane = byteLane({ column: constant, step: 0 });
   const wanted = lane.bytes.slice(lane.offsets[0], lane.offsets[1]);
@@ -55,11 +55,11 @@ function questionOf(relation: NumberRelation, constant: Column): TextQuestion {
   });
 }
 
-/** Whether two values whose order is known have a relation. */
+/** True if two values in this order have the relation. */
 export const fits = (relation: NumberRelation, order: number): boolean =>
   relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
 
-/** Compares ranges of any number of bytes, as {@link compareRanges} does. */
+/** Compares ranges of any number of bytes like {@link compareRanges}. */
 export function* compareRangesInSteps(
   a: Uint8Array,
   startA: number,

@@ -6,14 +6,14 @@ import { InvalidInputError } from "../../errors.js";
 import { byteLane, type ValueKernel } from "../values/operands.js";
 import { copyInSteps } from "../values/work.js";
 
-/** Bytes that are joined from one step to the next. */
+/** Bytes joined per step. */
 const STEP_BYTES = 2 ** 20;
-/** Longest value that is copied without steps. */
+/** Maximum length of a value that is copied without steps. */
 const MAX_COPIED = 2 ** 20;
 /** Work of a row besides its bytes. */
 const ROW_WORK = 64;
 
-/** || of two operands that are both text, or both bytes. */
+/** || of two texts, or of two values of bytes. */
 export const concatenation: ValueKernel = function* run([left, right], length, valid) {
   const a = byteLane(left);
   const b = byteLane(right);

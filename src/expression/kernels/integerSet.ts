@@ -1,32 +1,34 @@
 /**
- * Sets of integers in which many values are looked up. Where the numbers lie close together the set is a bit
- * for each from the least to the greatest, and a look-up is one load. Otherwise hashes have bits: most values
- * that are not in the set are turned away by theirs before a hash table is asked.
+ * Sets of integers in which many values are looked up. If the numbers lie close together, the set has a bit
+ * for each number from the least to the greatest, and a lookup is one load. Otherwise hashes have bits: most
+ * values outside the set fail there, before the lookup in a hash table.
  *
- * Integers are compared modulo 2^32 or 2^64: whether they have a sign makes no difference.
+ * Integers are compared modulo 2^32 or 2^64, so their sign makes no difference.
  */
 
 /**
- * Most bits of a set, unless the numbers themselves take about as much memory: what the second cache has room
- * for.
+ * Maximum number of bits of a set, unless the numbers themselves take about as much memory. The second cache
+ * has room for it.
  */
 const MAX_BITS = 2 ** 22;
-/** A set may have this many bits for each of its numbers. */
+/** Maximum number of bits of a set per number. */
 const BITS_PER_NUMBER = 64;
-/** Bits of hashes per number, at least. */
+/** Minimum number of bits of hashes per number. */
 const HASH_BITS_PER_NUMBER = 16;
-/** log2 of the number of bits of hashes. */
+/** Logarithm of the minimum number of bits of hashes. */
 const MIN_HASH_BITS = 10;
 const MAX_HASH_BITS = 23;
 
-/** Sets the bit of each value that is in the set: bit `row & 7` of byte `row >>> 3`. They are 0 before. */
+/**
+ * Sets the bit of each value that is in the set: bit `row & 7` of byte `row >>> 3`. All bits are 0 before.
+ */
 export type Look = (values: Int32Array, length: number, bits: Uint8Array) => void;
 
 /** Integers of 32 bits that lie close together. */
 export class CloseSet {
-  /** The least of them, which has the first bit. */
+  /** The least number, which has the first bit. */
   readonly least: number;
-  /** The number of a bit behind the last one, which is never set: of whatever lies outside. */
+  /** Index of the bit after the last one, which is never set. All values outside the range share it. */
   readonly end: number;
   readonly words: Int32Array;
 
@@ -37,7 +39,7 @@ export class CloseSet {
     for (const number of numbers) mark(this.words, (number - least) >>> 0);
   }
 
-  /** Null where they lie too far apart. @param numbers at least one */
+  /** Returns null if they lie too far apart. @param numbers at least one */
   static of(numbers: Int32Array): CloseSet | null {
     const { least, range } = span(numbers);
     return fits(range, numbers.length) ? new CloseSet(numbers, least, range) : null;
@@ -74,7 +76,7 @@ export function closePairs(numbers: Int32Array): Look | null {
   const { low, high, range } = spanOfPairs(numbers);
   if (!fits(range, numbers.length / 2)) return null;
   const set = new Int32Array((range >>> 5) + 1);
-  // What lies below the least wraps to numbers beyond the range.
+  // Numbers below the least wrap to numbers beyond the range.
   for (let index = 0; index < numbers.length; index += 2) mark(set, (numbers[index] - low) >>> 0);
   return (values, length, bits) => {
     for (let row = 0; row < length; row += 8) {
@@ -91,13 +93,13 @@ export function closePairs(numbers: Int32Array): Look | null {
   };
 }
 
-/** Bits of hashes, as many as keep them sparse. */
+/** Bits of hashes, enough of them to stay sparse. */
 export class HashBits {
   readonly words: Int32Array;
-  /** How far a hash is shifted right for the number of its bit. */
+  /** Shift of a hash to the index of its bit. */
   readonly shift: number;
 
-  /** @param count of the hashes that are to be added */
+  /** @param count number of hashes to be added */
   constructor(count: number) {
     const wanted = Math.ceil(Math.log2(HASH_BITS_PER_NUMBER * Math.max(1, count)));
     const log = Math.max(MIN_HASH_BITS, Math.min(MAX_HASH_BITS, wanted));
@@ -133,7 +135,7 @@ function span(numbers: Int32Array): { readonly least: number; readonly range: nu
   return { least, range: most - least };
 }
 
-/** @returns the words of the least, and how far the greatest is from it: rounded where that is far */
+/** @returns the words of the least, and the distance of the greatest from it: rounded if it is large */
 function spanOfPairs(numbers: Int32Array): {
   readonly low: number;
   readonly high: number;

@@ -1,6 +1,6 @@
 /**
- * LIKE, ILIKE and regular expressions over UTF-8. Patterns whose only wildcards stand at the ends are found
- * by comparing bytes; all others are matched by an automaton in linear time.
+ * LIKE, ILIKE and regular expressions over UTF-8. Patterns with wildcards at the ends only are found by
+ * comparing bytes; an automaton matches the others in linear time.
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
@@ -17,7 +17,7 @@ import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAu
 import { TextQuestion, type TextTest } from "./textQuestion.js";
 import { TextLane, truthRows } from "./textRows.js";
 
-/** @param escaping the character that makes a wildcard mean itself */
+/** @param escaping a character that makes the wildcard after it literal */
 export function* likeKernel(
   pattern: string,
   escaping: string,
@@ -29,7 +29,7 @@ export function* likeKernel(
   return textTest(test, isNegated, ignoresCase ? null : automatonOf(pieces));
 }
 
-/** Null for a pattern that is more than texts with anything between them. */
+/** Returns null for a pattern with more than texts and anything between them. */
 function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
   const texts: Uint8Array[] = [];
   for (const piece of pieces) {
@@ -48,15 +48,13 @@ function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
 
 const encoder = new TextEncoder();
 
-/** Patterns of rows that are kept ready at once. */
+/** Maximum number of compiled patterns of rows. */
 const MAX_PATTERNS = 256;
-/**
- * Work of making a pattern ready besides its characters, and of a step: a character takes some microseconds.
- */
+/** Work of compiling a pattern besides its characters, and of a step: a character takes some microseconds. */
 const PATTERN_WORK = 16;
 const STEP_PATTERNS = 256;
 
-/** LIKE with a pattern of each row's own. */
+/** LIKE with a pattern for each row. */
 export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
   const tests = new Map<string, TextTest>();
   const pace = new Pace(STEP_PATTERNS);
@@ -65,7 +63,7 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
     if (cached !== undefined) return cached;
     const test = yield* piecesTest(piecesOf(pattern, escaping), ignoresCase);
     if (pace.isStep(PATTERN_WORK + pattern.length)) yield;
-    // Looking a long one up takes as long as making it ready.
+    // Looking up a long pattern takes as long as compiling it.
     if (pattern.length > LONG_PATTERN) return test;
     if (tests.size >= MAX_PATTERNS) tests.clear();
     tests.set(pattern, test);
@@ -83,18 +81,18 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
   };
 }
 
-/** Longer patterns of rows are not kept. */
+/** Maximum length of a pattern that is kept. */
 const LONG_PATTERN = 256;
 
-/** Whether some part of a text matches a regular expression. */
+/** Tests if some part of a text matches a regular expression. */
 export const automatonTest = (automaton: Automaton): TextTest => ({
   fits: (bytes, start, end) => automaton.matches(bytes, start, end),
   inSteps: (bytes, start, end) => automaton.matchesInSteps(bytes, start, end),
 });
 
 /**
- * The rows whose text a test takes.
- * @param automaton for the same question; null where there is none
+ * Returns the rows whose text passes a test.
+ * @param automaton for the same question; null without one
  */
 export function textTest(
   test: TextTest,
@@ -152,7 +150,7 @@ function* piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Steps<Text
   return automatonTest(yield* Automaton.of({ kind: "sequence", parts }, true));
 }
 
-/** @throws InvalidInputError for one that is too long; MissingSet */
+/** @throws InvalidInputError for a pattern that is too long; MissingSet */
 function patternOf(pieces: readonly Piece[], ignoresCase: boolean): Pattern[] {
   const parts: Pattern[] = [];
   for (const piece of pieces) {
@@ -173,12 +171,12 @@ function patternOf(pieces: readonly Piece[], ignoresCase: boolean): Pattern[] {
   return parts;
 }
 
-/** Maximum parts of a pattern of LIKE. */
+/** Maximum number of parts of a LIKE pattern. */
 const MAX_PIECES = 20_000;
 
 /**
- * The parts of a pattern of LIKE: texts, and wildcards for one character and for any number of them.
- * @throws InvalidInputError for one of too many parts
+ * Returns the parts of a LIKE pattern: texts, and wildcards for one character and for any number of them.
+ * @throws InvalidInputError for too many parts
  */
 export function piecesOf(pattern: string, escaping: string): Piece[] {
   const pieces: Piece[] = [];
@@ -193,7 +191,7 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
     const behind = offset + escaping.length;
     if (escaping !== "" && behind < pattern.length && pattern.startsWith(escaping, offset)) {
       addText(pattern.slice(from, offset));
-      // What is escaped means itself: all of it, where it takes two units.
+      // An escaped character is literal: both units, if it has two.
       from = behind;
       offset = behind + ((pattern.codePointAt(behind) as number) > 0xffff ? 2 : 1);
     } else {
@@ -215,8 +213,7 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
 }
 
 /**
- * Finds the first wildcard or escaping from a position on, the pattern's length if there is none; positions
- * only rise.
+ * Finds the first wildcard or escape from a position on, or the end of the pattern. Positions must ascend.
  */
 function marksOf(pattern: string, escaping: string): (from: number) => number {
   const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, offset: -1 }));
@@ -243,7 +240,7 @@ export const startsWithTest = (text: Uint8Array): ValueKernel =>
 export const endsWithTest = (text: Uint8Array): ValueKernel =>
   textTest(textsTest("end", text), false, piecesFrom([text], false, true));
 
-/** Texts that hold another. */
+/** Texts that contain another. */
 export const containsTest = (text: Uint8Array): ValueKernel =>
   textTest(textsTest("any", text), false, piecesFrom([text], false, false));
 
@@ -256,7 +253,7 @@ const piecesFrom = (
 
 const NOTHING = new Uint8Array(0);
 
-/** A test of texts by another: whether it is the text, its start or end, or anywhere in it. */
+/** Tests if a text equals another, begins or ends with it, or contains it. */
 export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint8Array): TextTest {
   const size = wanted.length;
   if (where === "any") {

@@ -1,6 +1,6 @@
 /**
- * Three-valued logic over bitmaps. A boolean column becomes two bitmaps, of what is true and of what is
- * false; what is in neither is unknown.
+ * Three-valued logic over bitmaps. A boolean column becomes two bitmaps: the rows that are true, and those
+ * that are false. Rows in neither are unknown.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -12,7 +12,7 @@ export interface Truth {
   readonly falses: Uint8Array;
 }
 
-/** The rows in which an operand is true and false. */
+/** Returns the rows in which an operand is true, and those in which it is false. */
 function truthOf(operand: Operand, length: number): Truth {
   const byteLength = (length + 7) >>> 3;
   if (operand.column.kind === "null") {
@@ -30,7 +30,10 @@ function truthOf(operand: Operand, length: number): Truth {
   return { trues, falses };
 }
 
-/** The rows in which an operand is true: a bit for each, from bit 0 on. Its memory may be the operand's. */
+/**
+ * Returns the rows in which an operand is true: a bit for each, from bit 0 on. The result may share the
+ * operand's memory.
+ */
 export function truesOf(operand: Operand, length: number): Uint8Array {
   if (operand.column.kind === "null") return new Uint8Array((length + 7) >>> 3);
   const bits = bitsOf(operand, length);
@@ -41,7 +44,7 @@ export function truesOf(operand: Operand, length: number): Uint8Array {
   return trues;
 }
 
-/** The validity of an operand from bit 0 on; null where all rows are valid. */
+/** Returns the validity of an operand from bit 0 on; null if all rows are valid. */
 function validBits({ column, step }: Operand, length: number): Uint8Array | null {
   const { validity } = column;
   if (validity === null) return null;
@@ -49,7 +52,7 @@ function validBits({ column, step }: Operand, length: number): Uint8Array | null
   return new Uint8Array((length + 7) >>> 3);
 }
 
-/** What several operands are together, taken one after the other. */
+/** Combines operands one after another with AND or OR. */
 export class Combination {
   readonly #isAnd: boolean;
   readonly #length: number;
@@ -81,7 +84,7 @@ export class Combination {
     }
   }
 
-  /** Whether no further operand changes anything. */
+  /** True if no further operand can change the result. */
   get isDecided(): boolean {
     if (this.#truth === null) return false;
     const decided = this.#isAnd ? this.#truth.falses : this.#truth.trues;
@@ -123,7 +126,7 @@ export function isTruth(what: "true" | "false" | "unknown", isNegated: boolean):
   };
 }
 
-/** IS [NOT] NULL, of the rows' validity. */
+/** IS [NOT] NULL, from the validity of the rows. */
 export function nullTest(validity: Validity | null, isNegated: boolean, length: number): Column {
   const bits = new Uint8Array((length + 7) >>> 3);
   if (validity === null) {

@@ -1,6 +1,6 @@
 /**
- * IN of constants: the values are put into a hash table once, and each row is looked up. A row that is not
- * found is unknown where the list holds a null.
+ * IN with constants: the values become a hash table, in which each row is looked up. Without a hit, a row is
+ * unknown if the list has a null.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -22,11 +22,11 @@ import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.
 import { CloseSet, closePairs, HashBits } from "./integerSet.js";
 import { integerSetKernel } from "./integerSetKernel.js";
 
-/** Values put into a table from one step to the next: each takes some hundred nanoseconds. */
+/** Values added to a table per step: each takes some hundred nanoseconds. */
 const VALUES_PER_STEP = 4096;
 
 /**
- * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
+ * @param items the values of the list, of `type`; nulls among them only count in `hasNull`
  * @param type of the operand too
  */
 export function* membership(
@@ -56,7 +56,7 @@ export function* membership(
   };
 }
 
-/** Sets the bits of the first values of a column that are found; in steps where values may be long. */
+/** Sets the bits of the first values of a column that are in the set. Long values take steps. */
 type Find = (column: Column, length: number, bits: Uint8Array) => Steps<void> | undefined;
 
 function* finder(items: Column, type: ValueType): Steps<Find> {
@@ -145,14 +145,14 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
 const floatBits = new Float64Array(1);
 const floatWords = new Int32Array(floatBits.buffer);
 
-/** A hash that is the same for both zeros and for all NaN. */
+/** Returns one hash for both zeros, and one for all NaN. */
 function hashNumber(value: number): number {
   if ((value | 0) === value) return scramble(value | 0);
   floatBits[0] = Number.isNaN(value) ? Number.NaN : value;
   return scramble(Math.imul(floatWords[0], 31) ^ floatWords[1]);
 }
 
-/** What is there of some numbers, as words: `width` of each. */
+/** Returns the listed numbers as words: `width` of each. */
 function wordsOf(items: Column, listed: Int32Array, width: number): Int32Array {
   if (items.kind === "null") return new Int32Array(0);
   const { validity } = items;
@@ -165,7 +165,7 @@ function wordsOf(items: Column, listed: Int32Array, width: number): Int32Array {
   return Int32Array.from(words);
 }
 
-/** The numbers of a lane of integers as signed ones: the same words. */
+/** Reads the words of integers as signed numbers. */
 const signedOf = ({ buffer, byteOffset, length }: NumberLane): Int32Array =>
   new Int32Array(buffer, byteOffset, length);
 
@@ -203,7 +203,7 @@ function* numberFinder(items: Column, type: ValueType): Steps<Find> {
   };
 }
 
-/** Looks integers up where the chunks of a page hold them, if they have so many bits as those of the set. */
+/** Looks integers up in the chunks of a page, if they are as wide as the integers of the set. */
 const closeFinder =
   (close: CloseSet, type: ValueType): Find =>
   (column, length, target) => {
@@ -262,7 +262,7 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
   };
 }
 
-/** Nobody outside knows which values share a slot. */
+/** A random seed, so that nobody can choose values that share a slot. */
 const SEED = Math.floor(Math.random() * 2 ** 32) | 0;
 
 function scramble(value: number): number {
@@ -289,9 +289,9 @@ function mixBytes(seed: number, bytes: Uint8Array, start: number, end: number): 
   return hash;
 }
 
-/** An open hash table of rows, half full at most. Of equal values it holds the first. */
+/** An open hash table of rows, at most half full. It has the first of equal values. */
 class HashTable {
-  /** By slot: the number of an entry plus 1, or 0 for none. */
+  /** By slot: the index of an entry plus 1, or 0 for none. */
   readonly slots: Int32Array;
   readonly mask: number;
   /** The row of each entry. */
@@ -302,7 +302,7 @@ class HashTable {
 
   readonly #isSame: (left: number, right: number) => boolean;
 
-  /** @param isSame whether two rows hold equal values */
+  /** @param isSame true if two rows have equal values */
   constructor(capacity: number, isSame: (left: number, right: number) => boolean) {
     this.#isSame = isSame;
     const bits = Math.max(3, Math.ceil(Math.log2(2 * capacity + 2)));

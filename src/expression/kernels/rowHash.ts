@@ -1,7 +1,7 @@
 /**
- * Hashes of single values: values that are the same for `RowOrder` have the same hash. It is computed from a
- * bounded part of a value, so that long values take no steps, and from a seed that callers do not know, so
- * that they cannot choose many values of one hash.
+ * Hashes of single values. Values that are equal for `RowOrder` have equal hashes. A hash covers a bounded
+ * part of a value, so that long values take no steps. Its seed is random, so that callers cannot choose many
+ * values of one hash.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -13,14 +13,14 @@ import { byteWidthOf, type ValueType } from "../values/types.js";
 
 const SEED = Math.floor(Math.random() * 2 ** 32) | 0;
 
-/** Bytes of a text that are hashed: from its beginning, and from its end. */
+/** Number of bytes of a text in its hash: from its beginning, and from its end. */
 const HASHED_BYTES = 2 ** 11;
-/** Work on one value at most, besides its first member: what a hash of a number takes is 1. */
+/** Maximum work on one value, besides its first member: a hash of a number has work 1. */
 const MAX_WORK = 2 ** 8;
-/** Bytes that are hashed in the time that a number takes. */
+/** Number of bytes that are hashed in the time of one number. */
 const BYTES_PER_WORK = 16;
 
-/** Hashes of nulls, of NaN, and of values that are not told apart. */
+/** Hashes of nulls, of NaN, and of values that all share one hash. */
 const NULL_HASH = 0x2545f491;
 const NAN_HASH = 0x7ff80000;
 
@@ -29,7 +29,7 @@ const mixed = (hash: number, word: number): number => {
   return product ^ (product >>> 15);
 };
 
-/** Work that is left for a value. */
+/** The remaining work for a value. */
 interface Budget {
   left: number;
 }
@@ -44,13 +44,13 @@ export class RowHash {
     this.#hash = hashOfRows(column, type, this.#budget);
   }
 
-  /** Returns a hash of 32 bits with a sign. */
+  /** Returns a signed hash of 32 bits. */
   of(row: number): number {
     this.#budget.left = MAX_WORK;
     return mixed(this.#hash(row, SEED), SEED);
   }
 
-  /** Work of the hash that was computed last: 1 for a number. */
+  /** Work of the last hash: 1 for a number. */
   get work(): number {
     return MAX_WORK - this.#budget.left;
   }
@@ -127,7 +127,7 @@ function hashOfNumbers(column: Column, type: ValueType): HashOfRow {
     return (row, hash) => {
       const number = numbers[row];
       if (Number.isNaN(number)) return mixed(hash, NAN_HASH);
-      // Both zeros are the same.
+      // Both zeros are equal.
       float[0] = number + 0;
       return mixed(mixed(hash, words[0]), words[1]);
     };

@@ -1,7 +1,4 @@
-/**
- * Orders single values of two columns, and tells how much work that takes: texts, lists and structs may be
- * long.
- */
+/** Orders single values of two columns, and bounds the work: texts, lists and structs may be long. */
 
 import type { Column, ListColumn } from "../../arrow/columns/column.js";
 import { codesIn } from "../../arrow/columns/lazyColumn.js";
@@ -16,21 +13,21 @@ import { byteWidthOf, type ValueType } from "../values/types.js";
 import { STEP_BYTES } from "../values/work.js";
 import { compareRangesInSteps } from "./compareText.js";
 
-/** Bytes that are compared in the time that a call takes. */
+/** Number of bytes that are compared in the time of a call. */
 const BYTES_PER_WORK = 8;
-/** Most work that comparing two small values takes. */
+/** Maximum work of comparing two small values. */
 export const SMALL_WORK = 8;
 
 export class RowOrder {
   /**
-   * Returns less than 0 if the left value comes first, and 0 if both are the same. For values that are not
+   * Returns a number below 0 if the left value comes first, and 0 if both are equal. For values that are not
    * long.
    */
   readonly compare: (left: number, right: number) => number;
   readonly #left: Column;
   readonly #right: Column;
   readonly #type: ValueType;
-  /** Return the bytes that the values before a row take; null for values of a fixed size. */
+  /** Return the number of bytes of the values before a row; null for values of a fixed size. */
   readonly #bytesBefore: readonly [(row: number) => number, (row: number) => number] | null;
   #isSmall: boolean | null = null;
   #inSteps: ((left: number, right: number) => Steps<number>) | null = null;
@@ -43,15 +40,13 @@ export class RowOrder {
     this.#bytesBefore = UNSIZED.has(type.kind) ? [bytesBeforeValue(left), bytesBeforeValue(right)] : null;
   }
 
-  /**
-   * Whether all values have a few bytes at most, so that comparing two takes no more than {@link SMALL_WORK}.
-   */
+  /** True if all values have few bytes, so that comparing two takes at most {@link SMALL_WORK}. */
   get isSmall(): boolean {
     this.#isSmall ??= isSmall(this.#left) && (this.#left === this.#right || isSmall(this.#right));
     return this.#isSmall;
   }
 
-  /** Returns the most work that comparing two values takes: 1 for numbers. */
+  /** Returns the maximum work of comparing two values: 1 for numbers. */
   work(left: number, right: number): number {
     return this.#bytesBefore === null ? 1 : 1 + Math.ceil(this.#bytes(left, right) / BYTES_PER_WORK);
   }
@@ -60,7 +55,7 @@ export class RowOrder {
     return this.#bytesBefore !== null && this.#bytes(left, right) > STEP_BYTES;
   }
 
-  /** Compares values of any length, as {@link compare} does. */
+  /** Compares values of any length like {@link compare}. */
   inSteps(left: number, right: number): Steps<number> {
     this.#inSteps ??= orderInSteps(this.#left, this.#right, this.#type);
     return this.#inSteps(left, right);
@@ -73,7 +68,7 @@ export class RowOrder {
   }
 }
 
-/** Most bytes of a small value, and most items of a small list. */
+/** Maximum number of bytes of a small value, and of items of a small list. */
 const MAX_SMALL = 64;
 const MAX_SMALL_ITEMS = 16;
 
@@ -99,7 +94,7 @@ function isSmall(column: Column): boolean {
 /** Kinds of items that small lists may have. */
 const PLAIN: ReadonlySet<Column["kind"]> = new Set(["fixed", "bits", "variable", "null"]);
 
-/** Whether all lists have a few small items. */
+/** True if all lists have few small items. */
 function areListsSmall({ offsets, items, length }: ListColumn): boolean {
   if (!areNarrow(offsets) || !PLAIN.has(items.kind)) return false;
   const bytesBefore = bytesBeforeValue(items);
@@ -111,7 +106,7 @@ function areListsSmall({ offsets, items, length }: ListColumn): boolean {
 }
 
 const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
-/** Items that are compared from one step to the next. */
+/** Items compared per step. */
 const STEP_ITEMS = 2 ** 14;
 
 function orderInSteps(

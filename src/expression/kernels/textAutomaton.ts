@@ -1,33 +1,33 @@
 /**
- * Questions about texts as automata over bytes, of so few states that the step from each of them fits into 16
- * bytes: what a byte does to all states at once is one instruction of a kernel, and so is what a symbol of
- * several bytes does, which FSST puts in the place of a code. Texts are then asked without being decoded.
+ * Questions about texts as automata over bytes. They have so few states that the steps from all states fit
+ * into 16 bytes. One instruction of a kernel then takes the step of a byte from all states at once, or of an
+ * FSST symbol of several bytes. So coded texts are not decoded.
  *
- * A question that takes more states is asked of a part of its text, and is open for texts that pass.
+ * If a question needs more states, the automaton has a part of its text, and texts that pass are open.
  */
 
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";
 import type { NumberRelation } from "./compareNumber.js";
 
 export const STATES = 16;
-/** What was read means nothing. */
+/** The state after bytes that mean nothing. */
 export const FAULT = STATES - 1;
-/** States that are left again, at most: there are at most three others, and the fault. */
+/** Maximum number of states that can be left: there are at most three others, and the fault. */
 const WALKING = 12;
 const BYTES = 256;
 
 export interface TextAutomaton {
-  /** The state to which a byte leads: `steps[256 * state + byte]`. The first state is 0. */
+  /** The next state after a byte: `steps[256 * state + byte]`. The first state is 0. */
   readonly steps: Uint8Array;
-  /** From this one on, states are not left again. */
+  /** No byte leaves the states from this one on. */
   readonly firstFinal: number;
-  /** By state, whether a text that ends there is one of those asked for. */
+  /** True for each state in which the automaton accepts a text that ends there. */
   readonly accepts: readonly boolean[];
-  /** By state, whether only the text itself can tell. */
+  /** True for each state in which only the text itself can decide. */
   readonly isOpen: readonly boolean[];
 }
 
-/** Steps that do not end are added one after the other, and finals after them. */
+/** Collects the steps of states: first those of states that can be left, then those of final states. */
 class Builder {
   readonly #steps: Uint8Array[] = [];
   readonly accepts: boolean[] = [];
@@ -41,7 +41,7 @@ class Builder {
     return steps;
   }
 
-  /** @param finals for each whether it accepts; null for one that is open */
+  /** @param finals for each final state true if it accepts, null if it is open */
   finish(finals: readonly (boolean | null)[]): TextAutomaton {
     const firstFinal = this.#steps.length;
     for (const accepts of finals) this.add(accepts === true, accepts === null).fill(this.#steps.length - 1);
@@ -52,7 +52,7 @@ class Builder {
   }
 }
 
-/** Texts that stand so to another one, byte by byte. */
+/** Accepts texts with a relation to another one, byte by byte. */
 export function relationAutomaton(relation: NumberRelation, text: Uint8Array): TextAutomaton {
   const length = Math.min(text.length, WALKING - 1);
   const isWhole = length === text.length;
@@ -69,17 +69,17 @@ export function relationAutomaton(relation: NumberRelation, text: Uint8Array): T
   return builder.finish([relation !== "equal", false, null]);
 }
 
-/** What a text is made of: pieces in this order, with anything between them. */
+/** Pieces that a text has in this order, with anything between them. */
 export interface TextPieces {
   /** None is empty. */
   readonly pieces: readonly Uint8Array[];
-  /** Whether the first piece is where the text begins. */
+  /** True if the first piece begins the text. */
   readonly isFromStart: boolean;
-  /** Whether the last piece is where the text ends. It is not the one with which it begins. */
+  /** True if the last piece ends the text. It is not the piece that begins the text. */
   readonly isToEnd: boolean;
 }
 
-/** Texts that are made of some pieces. */
+/** Accepts texts of these pieces. */
 export function piecesAutomaton({ pieces, isFromStart, isToEnd }: TextPieces): TextAutomaton {
   const builder = new Builder();
   const stages: Stage[] = [];
@@ -90,7 +90,7 @@ export function piecesAutomaton({ pieces, isFromStart, isToEnd }: TextPieces): T
     const length = Math.min(piece.length, room - (isEnd ? 1 : 0));
     isCut = length < piece.length;
     if (length <= 0) break;
-    // A text that ends with a piece ends with its end.
+    // A text that ends with a piece ends with the end of the piece.
     const part = isEnd ? piece.subarray(piece.length - length) : piece.subarray(0, length);
     stages.push({ part, isFixed: isFromStart && index === 0, isEnd });
     room -= length + (isEnd ? 1 : 0);
@@ -116,11 +116,11 @@ interface Stage {
 }
 
 /**
- * Adds states for a part of a text that is looked for, which stand for as many bytes of it as have been seen.
- * @param first number of the first of the states
- * @param miss where it leads that no byte of the part is seen: the first state, or one that is not left again
- * @param whole where the whole part leads
- * @returns the steps from a state behind the whole part
+ * Adds states for a part of a text to search for. Each state says how many bytes of the part have matched.
+ * @param first index of the first of the states
+ * @param miss state after a byte that begins no match: the first state, or a final one
+ * @param whole state after the whole part
+ * @returns the steps from a state after the whole part
  */
 function addStage(
   builder: Builder,
@@ -130,7 +130,7 @@ function addStage(
   whole: number,
 ): Uint8Array {
   const tables: Uint8Array[] = [];
-  // What has been seen of the part behind its first byte: where it goes on once the part itself does not.
+  // Steps after a mismatch: those of the state for the matched bytes without the first.
   let again: Uint8Array = new Uint8Array(BYTES).fill(miss);
   for (const [index, byte] of part.entries()) {
     const steps = builder.add(false);
@@ -143,8 +143,8 @@ function addStage(
   return again;
 }
 /**
- * What codes, and behind them bytes, do to each state: `steps[16 * code + state]`, `steps[16 * (256 + byte) +
- * state]`.
+ * Computes the steps of codes and, after them, of bytes: `steps[16 * code + state]`, `steps[16 * (256 + byte)
+ * + state]`.
  */
 export function stepsOfSymbols(automaton: TextAutomaton, symbols: CodeSymbols | null): Uint8Array {
   const { steps } = automaton;

@@ -65,7 +65,7 @@ type Locals = ReturnType<typeof declareLocals>;
 
 /**
  * Marks hits in the bytes from `from`, a multiple of 16, up to `to`, and walks through the texts that have
- * hits; through all texts if `to` is 0.
+ * hits. If `to` is 0, it walks through all texts.
  */
 const textKernel = (): Kernel | null =>
   kernel(PAGES, (wasm) => {
@@ -137,7 +137,10 @@ function answer({ wasm, text, out, state, count }: Locals): void {
   }, text.below(count));
 }
 
-/** Stores if positions descend, and returns then: such texts may end anywhere. Skips the last 3 positions. */
+/**
+ * Stores 1 if positions descend, and returns then: such texts may end anywhere. It skips the last 3
+ * positions.
+ */
 function checkPositions({ wasm, address, end, low: faults, count }: Locals): void {
   const positions = (offset: number) => address.loadVector(POSITIONS + offset);
   end.set(count.shiftRight(2).shiftLeft(4));
@@ -152,7 +155,7 @@ function checkPositions({ wasm, address, end, low: faults, count }: Locals): voi
   wasm.returnWhen(Integer.of(FAULTS).load());
 }
 
-/** Marks the codes that complete a match alone, or right after a leading code; 16 at a time. */
+/** Marks the codes that complete a match alone, or right after a leading code, 16 at a time. */
 function markHits({ wasm, address, low, high, code, before, from, to }: Locals): void {
   const bitsOfHigh = (half: number) =>
     Vector.ofBytes(Array.from({ length: 16 }, (_, bit) => (bit >>> 3 === half ? 1 << (bit & 7) : 0)));

@@ -1,7 +1,6 @@
 /**
- * Asks texts a question: whether they stand in some relation to a constant, or what they are made of. Texts
- * that are codes still are asked as codes (textAutomaton.ts); where the automaton can't tell, the text itself
- * is looked at.
+ * Questions about texts: their relation to a constant, or the pieces they have. Coded texts are not decoded
+ * (textAutomaton.ts). If the automaton cannot decide, the text itself is tested.
  */
 
 import type { Column, Validity, VariableColumn } from "../../arrow/columns/column.js";
@@ -21,17 +20,19 @@ import {
   textKernelUse,
 } from "./textKernel.js";
 
-/** Tells whether a text of UTF-8 fits. */
+/** Tests if a UTF-8 text fits. */
 export interface TextTest {
-  /** Null where telling takes too long without steps. */
+  /** Null if the test needs steps. */
   fits(bytes: Uint8Array, start: number, end: number): boolean | null;
   inSteps(bytes: Uint8Array, start: number, end: number): Steps<boolean>;
 }
 
-/** Fewer texts are not worth the way into the memory of a kernel, or the steps of their symbols. */
+/**
+ * For fewer texts, copying them to the kernel and computing the steps of symbols costs more than it saves.
+ */
 const MIN_TEXTS = 1024;
 
-/** Texts one behind the other, or their codes. */
+/** Texts one after another, or their codes. */
 interface AskedTexts {
   readonly texts: Uint8Array;
   readonly offsets: Int32Array;
@@ -43,15 +44,15 @@ export class TextQuestion {
   readonly #ofSymbols = new WeakMap<CodeSymbols, KernelSteps>();
   #ofBytes: KernelSteps | null = null;
 
-  /** @param test the same question, asked of a text itself */
+  /** @param test the same question for a text itself */
   constructor(automaton: TextAutomaton, test: TextTest) {
     this.#automaton = automaton;
     this.#test = test;
   }
 
   /**
-   * A bit for each text that fits; those of nulls mean nothing.
-   * @returns null where the texts are to be asked one by one
+   * Returns a bit for each text that fits, arbitrary for nulls.
+   * @returns null if the texts must be tested one by one
    */
   *ask(column: Column, length: number, valid: Validity | null): Steps<Uint8Array | null> {
     if (column.kind !== "variable" || length < MIN_TEXTS) return null;
@@ -65,7 +66,7 @@ export class TextQuestion {
     return answers.yes;
   }
 
-  /** Asks texts where chunks hold them; false where that can't be done. */
+  /** Asks texts in their chunks. Returns false if a chunk does not fit. */
   *#askChunks(texts: ChunkedTexts, answers: TextAnswers): Steps<boolean> {
     const kernel = textKernelUse.get();
     const { chunks, counts } = texts;
@@ -78,10 +79,10 @@ export class TextQuestion {
     for (const [index, chunk] of chunks.entries()) {
       if (pace.isStep(chunk.length)) {
         yield;
-        // Somebody else may have asked meanwhile.
+        // The kernel may have served other questions in between.
         kernel.setSteps(steps);
       }
-      // Whoever gathers them says what is wrong with their positions.
+      // The code that decodes these chunks reports the error in their positions.
       if (!kernel.runChunk(chunk, counts[index], first, answers)) return false;
       first += counts[index];
     }
@@ -97,7 +98,7 @@ export class TextQuestion {
     return true;
   }
 
-  /** Looks at the texts of which the automaton can't tell. */
+  /** Tests the texts for which the automaton cannot decide. */
   *#askOpen(column: VariableColumn, rows: Uint32Array, yes: Uint8Array): Steps<void> {
     if (rows.length === 0) return;
     const coded = codesIn(column);
@@ -147,24 +148,27 @@ function* askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers:
       kernel?.setSteps(steps);
     } else if (pace.isStep(offsets[end] - offsets[first])) {
       yield;
-      // Somebody else may have asked meanwhile.
+      // The kernel may have served other questions in between.
       kernel?.setSteps(steps);
     }
     first = end;
   }
 }
 
-/** Bytes that are looked at from one step to the next. */
+/** Bytes per step. */
 const STEP_BYTES = 2 ** 20;
-/** Work of a text that is looked at by itself, besides its bytes. */
+/** Work of testing a text, besides its bytes. */
 const OPEN_WORK = 64;
-/** Codes that are looked at plainly from one step to the next. */
+/** Codes per step without the kernel. */
 const STEP_CODES = 2 ** 18;
 
-/** Of more codes than this, most texts have one. */
+/** Most texts have one of more codes than this. */
 const MAX_COMPLETING = 64;
 
-/** Which codes a text has that may be one of those asked for; null where it may be without, and for many. */
+/**
+ * Returns the codes without which no text fits; null if texts without any can fit, or there are many such
+ * codes.
+ */
 function completingCodes(
   steps: Uint8Array,
   { accepts, isOpen, firstFinal }: TextAutomaton,
@@ -178,7 +182,7 @@ function completingCodes(
   const placesOf = (fits: (index: number) => boolean) =>
     codes.flatMap((index, code) => (fits(index) ? [code] : []));
   const alone = placesOf((index) => completes(index, 0));
-  // What a text has behind an escape is no code.
+  // The byte after an escape is not a code.
   if (isCoded) alone.push(ESCAPE_CODE);
   const behind = placesOf((index) => walked.some((state) => state > 0 && completes(index, state)));
   const before = walked.filter((state) => state > 0 && codes.some((index) => completes(index, state)));
@@ -187,7 +191,7 @@ function completingCodes(
   return alone.length <= MAX_COMPLETING && isRare ? { alone, behind, leading } : null;
 }
 
-/** The kernel's loop, for texts that are too long for its memory, and where there is none. */
+/** The kernel's loop, for texts that are too long for its memory, and for runtimes without kernels. */
 function* askPlainly(
   { texts, offsets }: AskedTexts,
   { steps, automaton: { accepts, isOpen, firstFinal }, isCoded }: KernelSteps,
@@ -211,7 +215,7 @@ function* askPlainly(
   }
 }
 
-/** The texts whose bits are set, without nulls. */
+/** Returns the texts whose bits are set, without nulls. */
 function rowsOf(bits: Uint8Array, length: number, valid: Validity | null): Uint32Array {
   const rows: number[] = [];
   for (let byte = 0; byte < bits.length; byte++) {

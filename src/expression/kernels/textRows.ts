@@ -1,6 +1,4 @@
-/**
- * Functions of texts as loops over bytes of UTF-8: what a row's operands are, and the columns that rows make.
- */
+/** Functions of texts as loops over UTF-8 bytes: the operands of a row, and the columns of results. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
@@ -12,7 +10,7 @@ import { INT64 } from "../values/types.js";
 import { STEP_BYTES } from "../values/work.js";
 import { fixedColumn } from "./arithmetic.js";
 
-/** Work of a row whatever its values, in bytes that are looked at. */
+/** Work of a row besides its bytes. */
 const ROW_WORK = 64;
 
 /** The texts, or bytes, of an operand. */
@@ -51,12 +49,12 @@ export class TextLane {
     return this.#isNull || !isValid(this.#validity, row * this.#step);
   }
 
-  /** Adds a row's text of few bytes to others. */
+  /** Appends a short text of a row. */
   putInto(row: number, texts: GrowingTexts): void {
     texts.put(this.bytes, this.start(row), this.end(row));
   }
 
-  /** The bytes of a row's text. */
+  /** Returns the bytes of a row's text. */
   of(row: number): Uint8Array {
     return this.bytes.subarray(this.start(row), this.end(row));
   }
@@ -64,7 +62,7 @@ export class TextLane {
 
 const NO_BYTES = { bytes: new Uint8Array(0), offsets: new Int32Array(1) };
 
-/** Whole numbers of an operand. */
+/** Reads whole numbers of an operand. */
 export function wholeNumbers(operand: Operand): (row: number) => number {
   const read = scalarReader(operand, INT64);
   return (row) => Number(read(row) as Exclude<Scalar, null>);
@@ -76,11 +74,11 @@ export class RowPace {
   readonly #pace = new Pace(STEP_BYTES);
 
   constructor(lanes: readonly TextLane[]) {
-    // A constant is looked at once, or counts where it is.
+    // A constant costs work only once, or in the code that reads it.
     this.#lanes = lanes.filter(({ isConstant }) => !isConstant);
   }
 
-  /** Counts a row, and what was made of it. @returns whether a step ends with it */
+  /** Counts a row, and the bytes of its result. @returns true if a step ends with it */
   isStep(row: number, made = 0): boolean {
     let work = ROW_WORK + made;
     for (const lane of this.#lanes) work += lane.size(row);
@@ -89,9 +87,9 @@ export class RowPace {
 }
 
 /**
- * A text for each row.
+ * Makes a text for each row.
  * @param name of the function, if its texts have a maximum length
- * @param write writes the text of a row: at once, or where it may be long in steps
+ * @param write writes the text of a row. Long texts take steps
  */
 export function* textRows(
   name: string | null,
@@ -115,7 +113,7 @@ export function* textRows(
   return yield* texts.finish(valid);
 }
 
-/** A whole number of 32 bits for each row. */
+/** Computes a whole number of 32 bits for each row. */
 export function* numberRows(
   lanes: readonly TextLane[],
   length: number,
@@ -134,7 +132,7 @@ export function* numberRows(
   return fixedColumn(numbers, length, valid);
 }
 
-/** A truth for each row. */
+/** Computes a truth for each row. */
 export function* truthRows(
   lanes: readonly TextLane[],
   length: number,
@@ -153,7 +151,7 @@ export function* truthRows(
   return bitsColumn(bits, length, valid);
 }
 
-/** What is made of a constant operand once, and of one that varies for each row. */
+/** Makes a value from an operand: once for a constant, and for each row otherwise. */
 export function madeOnce<Made extends object>(
   lane: TextLane,
   make: (row: number) => Made | Steps<Made>,

@@ -1,5 +1,5 @@
 /**
- * Forms that begin with a word: CASE, CAST, and calls of functions, some of which have words between the
+ * Forms that begin with a word: CASE, CAST, and function calls, some of which have words between the
  * operands.
  */
 
@@ -9,7 +9,7 @@ import { numberLiteral, typeNameAt } from "./literals.js";
 import { COMPARE, LOOSEST } from "./operators.js";
 import type { Case, Syntax } from "./syntax.js";
 
-/** CASE, behind that word. */
+/** Parses CASE after that word. */
 export function* parseCase(grammar: Grammar, index: number): Steps<Case> {
   const { lexer } = grammar;
   const subject = lexer.keyword === "WHEN" ? null : yield* grammar.expression(LOOSEST);
@@ -30,7 +30,7 @@ export function* parseCase(grammar: Grammar, index: number): Steps<Case> {
   return { kind: "case", subject, branches, otherwise, offset: index };
 }
 
-/** CAST, behind that word. */
+/** Parses CAST after that word. */
 export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Steps<Syntax> {
   grammar.expectSymbol("(");
   const operand = yield* grammar.expression(LOOSEST);
@@ -41,7 +41,7 @@ export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Ste
 }
 
 /**
- * A call whose opening parenthesis comes next.
+ * Parses a call from its opening parenthesis on.
  * @param name in lower case
  */
 export function* parseCall(grammar: Grammar, name: string, index: number): Steps<Syntax> {
@@ -54,7 +54,7 @@ export function* parseCall(grammar: Grammar, name: string, index: number): Steps
   return { kind: "call", name: called, operands, offset: index };
 }
 
-/** Parses the operands of a function, and tells which function gets which of them. */
+/** Parses the operands of a function with words between them, and decides which function it is. */
 type WordedForm = (grammar: Grammar) => Steps<readonly [name: string, operands: readonly Syntax[]]>;
 
 /** EXTRACT(part FROM time). */

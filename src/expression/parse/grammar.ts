@@ -1,6 +1,6 @@
 /**
- * What all rules of the grammar share: the current token, what is expected next, and errors that point at it.
- * Rules that need whole operands ask the grammar for them.
+ * The common part of all rules of the grammar: the current token, the expected tokens, and errors with a
+ * position. Rules for whole operands are abstract here.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -8,7 +8,7 @@ import { type ExpressionSource, problem } from "./problem.js";
 import type { Syntax } from "./syntax.js";
 import type { Lexer } from "./tokens.js";
 
-/** Words with which statements begin: where an operand is expected, a subquery. */
+/** Words that begin a statement; in the position of an operand, a subquery. */
 export const STATEMENTS: ReadonlySet<string> = new Set(["SELECT", "WITH", "EXISTS"]);
 
 export abstract class Grammar {
@@ -22,7 +22,7 @@ export abstract class Grammar {
     this.#source = source;
   }
 
-  /** Everything up to an operator that binds no more strongly. */
+  /** Parses up to an operator that binds no more strongly. */
   abstract expression(precedence: number): Steps<Syntax>;
 
   accept(symbol: string): boolean {
@@ -40,7 +40,7 @@ export abstract class Grammar {
     this.lexer.next();
   }
 
-  /** The current token in messages. */
+  /** Returns the current token for messages. */
   shown(): string {
     const { kind, start, end } = this.lexer;
     if (kind === "end") return "the end";
@@ -48,11 +48,11 @@ export abstract class Grammar {
     return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   }
 
-  /** An error at the current token. */
+  /** Makes an error at the current token. */
   fail(reason: string): Error {
     return problem(this.#source, this.lexer.start, reason);
   }
 }
 
-/** Characters of a token that messages show. */
+/** Maximum number of characters of a token in messages. */
 const MAX_SHOWN = 40;

@@ -1,13 +1,13 @@
-/** Literals, lists of them, and the names of types. */
+/** Literals, lists of literals, and names of types. */
 
 import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
 import { LOOSEST } from "./operators.js";
 import type { IntervalLiteral, NumberLiteral, Syntax, TypeName } from "./syntax.js";
 
-/** Digits that a number holds exactly, whatever they are. */
+/** Maximum number of digits that a double always holds exactly. */
 const EXACT_DIGITS = 15;
-/** Digits from which on a whole number is beyond any type. Reading more of them takes long. */
+/** Maximum number of digits of a whole number. No type holds more, and reading them takes long. */
 const MOST_DIGITS = 1000;
 
 export function numberLiteral(text: string, index: number): NumberLiteral {
@@ -20,10 +20,10 @@ export function numberLiteral(text: string, index: number): NumberLiteral {
   return { kind: "number", value, isWhole: typeof value === "bigint", text: digits, offset: index };
 }
 
-/** The bytes of pairs of hexadecimal digits. */
+/** Returns the bytes of hexadecimal digits. */
 export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
   if (!/^[0-9a-fA-F]*$/.test(digits)) throw grammar.fail("expected hexadecimal digits");
-  // Of an odd number the first stands alone.
+  // The first digit of an odd number of digits is a byte.
   const bytes = new Uint8Array((digits.length + 1) >>> 1);
   for (let index = digits.length - 1, low = true, byte = bytes.length; index >= 0; index--, low = !low) {
     const digit = valueOfDigit(digits.charCodeAt(index));
@@ -36,7 +36,7 @@ export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
 /** @param unit of `0` to `9`, `a` to `f`, `A` to `F` */
 const valueOfDigit = (unit: number): number => (unit & 0xf) + (unit >= 0x41 ? 9 : 0);
 
-/** Items with commas between them, up to a bracket; empty where it comes at once. */
+/** Parses items with commas between them, up to a bracket. The list may be empty. */
 export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]> {
   const items: Syntax[] = [];
   if (!grammar.lexer.isSymbol(closing)) {
@@ -49,8 +49,8 @@ export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]
 }
 
 /**
- * A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other
- * item.
+ * Returns a literal before a comma or parenthesis; null for any other item. Nearly all items of long lists
+ * are such literals.
  */
 function simpleItem(grammar: Grammar): Syntax | null {
   const { lexer } = grammar;
@@ -66,12 +66,12 @@ function simpleItem(grammar: Grammar): Syntax | null {
   return null;
 }
 
-/** Units that stand behind the number of an interval. */
+/** Units that may follow the number of an interval. */
 const INTERVAL_UNITS: ReadonlySet<string> = new Set(
   "CENTURY DECADE YEAR MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split(" "),
 );
 
-/** An interval, behind that word. */
+/** Parses an interval after that word. */
 export function intervalLiteral(grammar: Grammar, index: number): IntervalLiteral {
   const { lexer } = grammar;
   const { text } = lexer;
@@ -82,7 +82,7 @@ export function intervalLiteral(grammar: Grammar, index: number): IntervalLitera
   return { kind: "interval", text: `${text} ${unit.toLowerCase()}`, offset: index };
 }
 
-/** A type as SQL names it. */
+/** Parses the SQL name of a type. */
 export function typeNameAt(grammar: Grammar): TypeName {
   const { lexer } = grammar;
   const { start: index, keyword: name } = lexer;

@@ -1,32 +1,32 @@
 /**
- * Texts in quotes, each quote in them doubled. The lexer reads a token at once, so long texts are read before
- * it, in steps.
+ * Quoted texts, in which each quote is doubled. The lexer reads a token in one go, so long texts are read
+ * beforehand, in steps.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 
-/** A text without its quotes, and the position of the quote that ends it. */
+/** A text without its quotes, and the position of the closing quote. */
 export interface QuotedText {
   readonly text: string;
   readonly end: number;
 }
 
-/** Long texts by the positions of the quotes that begin them; null for one that nothing ends. */
+/** Long texts by the position of the opening quote; null for a text without a closing quote. */
 export type LongTexts = ReadonlyMap<number, QuotedText | null>;
 
-/** Units of a text that is long. */
+/** Minimum number of UTF-16 units of a long text. */
 const LONG_UNITS = 2 ** 16;
-/** Units that are looked at in a step. */
+/** Units searched per step. */
 const STEP_UNITS = 2 ** 16;
-/** Units that are put together at once. */
+/** Units joined in one go. */
 const UNITS_AT_ONCE = 2 ** 12;
 /** Quotes, doubled. */
 const DOUBLED: readonly string[] = ["''", '""', "``"];
 
 /**
- * Reads a text up to the quote that is not doubled, in a few nanoseconds for each unit.
- * @param start of the text, behind its quote
- * @returns null if no quote ends it
+ * Reads a text up to the closing quote, in a few nanoseconds for each unit.
+ * @param start of the text, after its quote
+ * @returns null without a closing quote
  */
 export function* readQuoted(source: string, start: number, quote: number): Steps<QuotedText | null> {
   const pace = new Pace(STEP_UNITS);
@@ -46,12 +46,12 @@ export function* readQuoted(source: string, start: number, quote: number): Steps
   return null;
 }
 
-/** Reads the long texts with doubled quotes of an expression. */
+/** Reads the long texts of an expression that have doubled quotes. */
 export function* readLongTexts(source: string): Steps<LongTexts> {
   const texts = new Map<number, QuotedText | null>();
   if (source.length < LONG_UNITS || !DOUBLED.some((pair) => source.includes(pair))) return texts;
   const pace = new Pace(STEP_UNITS);
-  /** Comments that are open. */
+  /** Number of open comments. */
   let depth = 0;
   for (let position = 0; position < source.length; ) {
     if (pace.isStep()) yield;

@@ -1,8 +1,8 @@
-/** Operators: how strongly they bind (stronger ones have greater numbers), and which of them compare. */
+/** Operators, with their precedences (stronger ones have greater numbers), and the comparisons. */
 
 import type { ComparisonOperator } from "./syntax.js";
 
-/** Of nothing: a whole expression. */
+/** Precedence of a whole expression. */
 export const LOOSEST = 0;
 export const OR = 5;
 export const AND = 10;
@@ -38,7 +38,7 @@ export const SYMBOL_PRECEDENCE: Readonly<Record<string, number>> = {
   ".": MEMBER,
 };
 
-/** Comparisons by how they are written. */
+/** Comparisons by their symbols. */
 export const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
   "=": "=",
   "==": "=",

@@ -41,21 +41,21 @@ import { problem } from "./problem.js";
 import type { ArithmeticOperator, Syntax, TypeName } from "./syntax.js";
 import { Lexer } from "./tokens.js";
 
-/** Maximum UTF-16 units of an expression. */
+/** Maximum number of UTF-16 units of an expression. */
 const MAX_LENGTH = 2 ** 24;
 /** Maximum depth of parentheses, arguments and prefix operators. */
 const MAX_NESTING = 64;
-/** Maximum operators in a row that are no AND or OR: `a + a + a …`. */
+/** Maximum number of operators in a row other than AND and OR: `a + a + a …`. */
 const MAX_CHAIN = 512;
 
-/** Maximum names of a path: types nest no deeper. */
+/** Maximum number of names in a path: types nest no deeper. */
 const MAX_MEMBERS = 256;
 
-/** As {@link parseInSteps}, without interruption. */
+/** Parses like {@link parseInSteps}, in one go. */
 export const parseExpression = (text: string, label: string): Syntax => runSync(parseInSteps(text, label));
 
 /**
- * @param label what the caller passed the text as, for messages
+ * @param label the caller's name for the text, for messages
  * @throws InvalidInputError with position and a caret line
  */
 export function* parseInSteps(text: string, label: string): Steps<Syntax> {
@@ -71,7 +71,7 @@ export function* parseInSteps(text: string, label: string): Steps<Syntax> {
   return parsed;
 }
 
-/** Words that are no names where an operand is expected. */
+/** Words that cannot be names in the position of an operand. */
 const RESERVED = new Set(
   "AND OR IN IS LIKE ILIKE BETWEEN FROM WHERE GROUP ORDER HAVING LIMIT OFFSET UNION INTERSECT EXCEPT WHEN THEN ELSE END AS ON JOIN ESCAPE".split(
     " ",
@@ -79,7 +79,7 @@ const RESERVED = new Set(
 );
 /** Functions that are called without parentheses. */
 const MOMENTS: ReadonlySet<string> = new Set(["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"]);
-/** Types whose name before a text makes it a literal of that type. */
+/** Types whose name makes the text after it a literal of that type. */
 const TYPED_LITERALS = new Set([
   "DATE",
   "TIMESTAMP",
@@ -176,7 +176,7 @@ class Parser extends Grammar {
         lexer.next();
         const right = yield* this.expression(precedence);
         const kind = keyword === "AND" ? "and" : "or";
-        // The node was made here and nobody else knows it.
+        // The node was made here, and nothing else refers to it.
         const operands: Syntax[] = left.kind === kind ? (left.operands as Syntax[]) : [left];
         if (right.kind === kind) for (const operand of right.operands) operands.push(operand);
         else operands.push(right);
@@ -266,7 +266,7 @@ class Parser extends Grammar {
     return { kind: "subscript", operand, index, offset: slot };
   }
 
-  /** A member of an item, or of what a function gives. */
+  /** Parses a member of an item, or of the result of a function. */
   #memberSuffix(operand: Syntax, slot: number): Syntax {
     const { lexer } = this;
     if (operand.kind !== "subscript" && operand.kind !== "call") {
@@ -289,7 +289,7 @@ class Parser extends Grammar {
     return { kind: "cast", operand, types, offset: index };
   }
 
-  /** A literal, a name or a parameter; null where something else begins. */
+  /** Parses a literal, a name or a parameter; null for anything else. */
   #leaf(): Syntax | null {
     const { lexer } = this;
     const index = lexer.start;
@@ -362,7 +362,7 @@ class Parser extends Grammar {
     return this.#name(false);
   }
 
-  /** What begins with a word or symbol and has operands. */
+  /** Parses a form that begins with a word or symbol and has operands. */
   *#form(): Steps<Syntax> {
     const { lexer } = this;
     const { keyword, start: index } = lexer;
@@ -398,7 +398,7 @@ class Parser extends Grammar {
         if (lexer.kind === "number") {
           const literal = numberLiteral(`-${lexer.text}`, index);
           lexer.next();
-          // A cast binds more strongly than the sign; of a literal it makes no difference.
+          // A cast binds more strongly than the sign. For a literal, the order makes no difference.
           return literal;
         }
         return { kind: "negative", operand: yield* this.expression(MULTIPLY), offset: index };

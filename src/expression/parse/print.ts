@@ -5,7 +5,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { FilterValue } from "../../namespace/queries.js";
 import type { Syntax, TypeName } from "./syntax.js";
 
-/** Every operand that is more than a name or literal stands in parentheses. */
+/** Prints every operand in parentheses, except names and literals. */
 export function printExpression(node: Syntax): string {
   switch (node.kind) {
     case "null":
@@ -130,7 +130,7 @@ function printValue(value: FilterValue): string {
   return `[${value.map(printValue).join(", ")}]`;
 }
 
-/** Whole numbers beyond 2^53 are doubles, and stay so. */
+/** Whole numbers beyond 2^53 are doubles, and remain doubles. */
 function printNumber(value: number): string {
   if (Object.is(value, -0)) return "-0.0";
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return String(value);

@@ -3,15 +3,15 @@
 import { InvalidInputError } from "../../errors.js";
 import { NOWHERE } from "./syntax.js";
 
-/** Where an expression comes from, for messages. */
+/** The origin of an expression, for messages. */
 export interface ExpressionSource {
-  /** What the caller passed it as: `filter`, `expression of column a`. */
+  /** The caller's name for it: `filter`, `expression of column a`. */
   readonly label: string;
-  /** Null for one that a program built. */
+  /** Null for an expression that a program built. */
   readonly text: string | null;
 }
 
-/** Characters shown on either side of the position. */
+/** Number of characters shown on either side of the position. */
 const CONTEXT = 40;
 
 /**

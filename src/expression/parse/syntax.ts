@@ -1,22 +1,21 @@
 /**
- * An expression as it was written: the tree that the parser and the builder make, and that binding gives
- * names and types. Chains of AND and of OR are flat, whatever their length. Positions count UTF-16 units of
- * the text; nodes that a program built have none.
+ * The tree of an expression before binding, from the parser or the builder. Chains of AND and of OR are flat,
+ * whatever their length. Positions count UTF-16 units of the text; nodes that a program built have none.
  */
 
 import type { FilterValue } from "../../namespace/queries.js";
 
-/** Position of a node that comes from no text. */
+/** Position of a node without a text. */
 export const NOWHERE = -1;
 
-/** A number as written: whole numbers exactly, all others as the nearest double. */
+/** A number in the text: exact for whole numbers, otherwise the nearest double. */
 export type LiteralNumber = number | bigint;
 
 export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%" | "||" | "<<" | ">>";
 export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
 interface Node {
-  /** Where the node begins in the text, or its operator where it has one; {@link NOWHERE} without a text. */
+  /** Offset of the node in the text, or of its operator if it has one; {@link NOWHERE} without a text. */
   readonly offset: number;
 }
 
@@ -32,9 +31,9 @@ export interface BooleanLiteral extends Node {
 export interface NumberLiteral extends Node {
   readonly kind: "number";
   readonly value: LiteralNumber;
-  /** Whether the number is whole and was written without point and exponent. */
+  /** True if the number is whole and has neither point nor exponent. */
   readonly isWhole: boolean;
-  /** The digits, so that a decimal made of them is exact. */
+  /** The digits, from which a decimal is exact. */
   readonly text: string;
 }
 
@@ -65,11 +64,11 @@ export interface ValueLiteral extends Node {
 export interface Name extends Node {
   readonly kind: "name";
   readonly segments: readonly string[];
-  /** Whether the first segment stands in quotes, or comes from a program, and so means this very name. */
+  /** True if the first segment is in quotes, or comes from a program. It matches in exact case only. */
   readonly isExact: boolean;
 }
 
-/** A value that is passed beside the text: `$name`. */
+/** A value that the caller passes beside the text: `$name`. */
 export interface Parameter extends Node {
   readonly kind: "parameter";
   readonly name: string;
@@ -133,7 +132,7 @@ export interface Like extends Node {
   readonly ignoresCase: boolean;
   readonly operand: Syntax;
   readonly pattern: Syntax;
-  /** One character, or null where there is no ESCAPE. */
+  /** One character; null without ESCAPE. */
   readonly escape: string | null;
 }
 
@@ -144,7 +143,7 @@ export interface Is extends Node {
   readonly operand: Syntax;
 }
 
-/** A type as SQL names it: `DECIMAL(10, 2)`, `INT UNSIGNED`. */
+/** The SQL name of a type: `DECIMAL(10, 2)`, `INT UNSIGNED`. */
 export interface TypeName {
   /** In upper case. */
   readonly name: string;
@@ -156,13 +155,13 @@ export interface TypeName {
 export interface CastSyntax extends Node {
   readonly kind: "cast";
   readonly operand: Syntax;
-  /** The types one after the other: `a::int::string` has two. */
+  /** The types one after another: `a::int::string` has two. */
   readonly types: readonly { readonly type: TypeName; readonly isTry: boolean }[];
 }
 
 export interface Case extends Node {
   readonly kind: "case";
-  /** What the branches are compared with; null where they are conditions. */
+  /** The value that the branches compare with; null if they are conditions. */
   readonly subject: Syntax | null;
   readonly branches: readonly { readonly when: Syntax; readonly result: Syntax }[];
   readonly otherwise: Syntax | null;

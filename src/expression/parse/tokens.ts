@@ -38,33 +38,32 @@ const LATIN_BLANK = 0x85;
 
 const SYMBOLS = ["==", "!=", "<>", "<=", ">=", "||", "::", "<<", ">>"];
 const SINGLE = "()[],.;=<>+-*/%";
-/** What programmers write in other languages. */
+/** Operators of other languages that programmers try. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ["&", "AND"],
   ["|", "OR"],
   ["!", "NOT"],
 ]);
-// In functions, because engines collect the characters of such classes where they come upon a pattern: few
-// texts need it.
+// In functions, because engines build such classes when they first see a pattern, and few texts need them.
 const wordPattern = (): RegExp => /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 const restOfWord = (): RegExp => /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 
 export class Lexer {
   kind: TokenKind = "end";
-  /** Where the token begins and ends. */
+  /** Offsets of the token. */
   start = 0;
   end = 0;
   /**
-   * A word as written, without quotes; a text without quotes; a number as written; a symbol; a parameter's
-   * name.
+   * The content of the token: a word or text without its quotes, the digits of a number, a symbol, the name
+   * of a parameter.
    */
   text = "";
-  /** Of an unquoted word: in upper case. Of any other token: empty. */
+  /** For an unquoted word, the word in upper case. Empty for other tokens. */
   keyword = "";
 
   readonly #longTexts: LongTexts;
 
-  /** @param longTexts those of the source */
+  /** @param longTexts the long texts of the source */
   constructor(
     readonly source: ExpressionSource & { readonly text: string },
     longTexts: LongTexts,
@@ -73,7 +72,7 @@ export class Lexer {
     this.next();
   }
 
-  /** Goes back to a token that began at `start`. */
+  /** Goes back to the token that began at `start`. */
   rewind(start: number): void {
     this.end = start;
     this.next();
@@ -185,7 +184,7 @@ export class Lexer {
     this.end = end;
   }
 
-  /** The text between quotes; sets the end. */
+  /** Returns a quoted text and sets the end. */
   #quotedText(start: number, quote: number): string {
     const { text } = this.source;
     const end = text.indexOf(text[start], start + 1);
@@ -242,7 +241,7 @@ export class Lexer {
   }
 }
 
-/** Where the match of a sticky pattern ends; `start` where there is none. */
+/** Returns the end of the match of a sticky pattern; `start` without a match. */
 function endOfMatch(pattern: RegExp, text: string, start: number): number {
   pattern.lastIndex = start;
   return pattern.test(text) ? pattern.lastIndex : start;

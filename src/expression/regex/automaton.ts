@@ -1,11 +1,10 @@
 /**
- * Matches patterns over UTF-8 in linear time: a pattern becomes a nondeterministic automaton, whose sets of
- * states become states of a deterministic one when they are first met. Characters are told apart only as far
- * as the pattern does. The memory of the states kept is bounded; when it is reached, they are forgotten and
- * found anew.
+ * Matches patterns over UTF-8 in linear time. A pattern becomes a nondeterministic automaton. A set of its
+ * states becomes a state of a deterministic automaton when a text first reaches it. Characters that the
+ * pattern does not distinguish share a class. The memory of the states is bounded: when it is full, all
+ * states are dropped and made again.
  *
- * The state before a character knows what the character before it was, in so far as positions such as `\b`
- * ask for it.
+ * A state depends on the kind of the character before it, if positions such as `\b` ask for it.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -24,25 +23,25 @@ import {
   OTHER,
 } from "./program.js";
 
-/** Numbers that the states kept have together: instructions, and the states that follow. */
+/** Maximum count of numbers in all states: instructions, and next states. */
 const MAX_KEPT = 2 ** 20;
-/** Work from one step to the next: instructions that are looked at. */
+/** Instructions per step. */
 const STEP_WORK = 2 ** 15;
-/** Instructions, or characters, that may be looked at for a text without steps. */
+/** Maximum number of instructions, or characters, of a text without steps. */
 const QUICK_WORK = 2 ** 14;
 const UNKNOWN = -1;
 
 interface State {
-  /** Instructions that are reached, before positions are asked; ascending. */
+  /** Instructions reached before positions are tested, ascending. */
   readonly reached: Int32Array;
   readonly before: Kind;
-  /** By class of character, and last for the end: the number of the next state, or `UNKNOWN`. */
+  /** Index of the next state by class of character, and last for the end; or `UNKNOWN`. */
   readonly next: Int32Array;
 }
 
-/** The number of the state from which the text matches whatever follows. */
+/** Index of the state from which every text matches. */
 const MATCHED = 0;
-/** The number of the state from which no text matches. */
+/** Index of the state from which no text matches. */
 const DEAD = 1;
 
 export class Automaton {
@@ -52,23 +51,23 @@ export class Automaton {
   readonly #starts: Int32Array;
   /** The class of each ASCII character. */
   readonly #ascii = new Uint16Array(128);
-  /** What the characters of each class are to positions. */
+  /** The kind of the characters of each class, for positions. */
   readonly #kinds: readonly Kind[];
   readonly #states: State[] = [];
-  /** Numbers of states, by a hash of what they reach. */
+  /** Indices of states by a hash of their instructions. */
   readonly #byHash = new Map<number, number[]>();
-  /** Numbers that the states have together. */
+  /** Count of numbers in all states. */
   #kept = 0;
   readonly #mark: Uint32Array;
   readonly #isReached: Uint32Array;
   #generation = 0;
-  /** The state at the start of a text; `UNKNOWN` until it is first met. */
+  /** The state at the start of a text; `UNKNOWN` before it is made. */
   #edge = UNKNOWN;
-  /** Instructions that were looked at since somebody last asked. */
+  /** Number of instructions since the counter was last read. */
   #work = 0;
 
   /**
-   * @param isAnchored whether the pattern has to match the whole text, not some part of it
+   * @param isAnchored true if the pattern must match the whole text, false if some part of it
    * @throws InvalidInputError for a pattern that is too large
    */
   static *of(pattern: Pattern, isAnchored: boolean): Steps<Automaton> {
@@ -100,9 +99,7 @@ export class Automaton {
     this.#forget();
   }
 
-  /**
-   * Whether the text of UTF-8 from `start` to `end` matches; null where telling takes too long without steps.
-   */
+  /** True if the UTF-8 text from `start` to `end` matches; null if the test needs steps. */
   matches(bytes: Uint8Array, start: number, end: number): boolean | null {
     if (end - start > QUICK_WORK) return null;
     this.#work = 0;
@@ -133,7 +130,7 @@ export class Automaton {
   }
 
   /**
-   * Tells whether a text of any length matches.
+   * Tests if a text of any length matches.
    * @param before kind of the character before the text, for positions such as `\\b`. Default: no character
    */
   *matchesInSteps(bytes: Uint8Array, start: number, end: number, before: Kind = EDGE): Steps<boolean> {
@@ -160,7 +157,7 @@ export class Automaton {
         work += this.#work;
       }
       if (!pace.isStep(work)) continue;
-      // Another query may use the automaton during the step, and forget the states.
+      // During the step, another query may use the automaton and drop the states.
       const { reached, before: kind } = this.#states[state];
       yield;
       if (state !== MATCHED) state = this.#state(reached, kind);
@@ -168,7 +165,7 @@ export class Automaton {
     return this.#isMatchAtEnd(state);
   }
 
-  /** What a character is to the positions of the pattern. */
+  /** Returns the kind of a character for the positions of the pattern. */
   kindOf(bytes: Uint8Array, offset: number, end: number): Kind {
     const byte = bytes[offset];
     return this.#kinds[byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, offset, end))];
@@ -211,12 +208,12 @@ export class Automaton {
       this.#work += 2 * closed.length + bits.length;
       following = this.#state(placesOf(bits), after);
     }
-    // Where the states were forgotten, this one is none of them, and nobody reads it.
+    // If the states were dropped, this state is unreachable and the write has no effect.
     next[characterClass] = following;
     return following;
   }
 
-  /** Returns the number of a state, which is added if there is none. */
+  /** Returns the index of a state, and adds the state if it is missing. */
   #state(reached: Int32Array, before: Kind): number {
     if (reached.length === 0) return DEAD;
     let hash = before + 1;
@@ -246,7 +243,9 @@ export class Automaton {
     for (const reached of [FIRST, NONE]) this.#states.push({ reached, before: OTHER, next: NONE });
   }
 
-  /** All instructions for characters that are reached without one; null where the pattern has matched. */
+  /**
+   * Returns all character instructions that are reached without a character; null if the pattern has matched.
+   */
   #close(reached: Int32Array, before: Kind, after: Kind): number[] | null {
     const generation = ++this.#generation;
     const mark = this.#mark;
@@ -277,14 +276,14 @@ export class Automaton {
   }
 }
 
-/** Instructions of a program from which on it is made in steps. */
+/** From this number of instructions on, a program is made in steps. */
 const STEP_INSTRUCTIONS = 1024;
-/** What a state takes besides its numbers. */
+/** Size of a state besides its numbers. */
 const STATE_SIZE = 32;
 const FIRST = new Int32Array(1);
 const NONE = new Int32Array(0);
 
-/** The places of the bits that are set, ascending. */
+/** Returns the indices of the bits that are set, ascending. */
 function placesOf(bits: Uint32Array): Int32Array {
   const places: number[] = [];
   for (const [word, value] of bits.entries()) {

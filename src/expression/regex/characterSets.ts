@@ -1,9 +1,9 @@
-/** Sets of characters, as the brackets, escapes and flags of a regular expression make them. */
+/** Sets of characters, from the brackets, escapes and flags of a regular expression. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { firstIndex, lowerBound } from "../../bytes/search.js";
 
-/** Ranges of code points, both ends included: ascending and apart. */
+/** Ranges of code points, both ends included, ascending and disjoint. */
 export type CharacterSet = readonly (readonly [number, number])[];
 
 export const MAX_CODE_POINT = 0x10ffff;
@@ -69,12 +69,12 @@ export const single = (character: string): CharacterSet => {
 
 export const isSingle = (set: CharacterSet): boolean => set.length === 1 && set[0][0] === set[0][1];
 
-/** Code points below this differ in their case from others. */
+/** Only code points below this have other cases. */
 const CASED_POINTS = 0x1e944;
-/** A range as one number: its ends have 21 bits each. */
+/** Factor that packs a range into one number: its ends have 21 bits each. */
 const RANGE = 2 ** 21;
 
-/** All characters of some sets. */
+/** Returns the characters of all sets. */
 export function union(sets: Iterable<CharacterSet>): CharacterSet {
   const packed: number[] = [];
   for (const set of new Set(sets)) for (const [from, to] of set) packed.push(from * RANGE + to);
@@ -106,8 +106,8 @@ export function complement(set: CharacterSet): CharacterSet {
 }
 
 /**
- * Sets that are found by asking the runtime about every code point: once, and in steps. Who needs one that is
- * not there yet throws, has it loaded, and begins again.
+ * A set that is made once by asking the runtime about every code point, in steps. Code that needs a missing
+ * set throws this, waits until it is loaded, and starts again.
  */
 class MissingSet extends Error {
   readonly load: () => Steps<void>;
@@ -118,7 +118,7 @@ class MissingSet extends Error {
   }
 }
 
-/** Does what needs such sets, as often as one is missing. */
+/** Calls `make` again after each missing set is loaded. */
 export function* withSets<Result>(make: () => Result): Steps<Result> {
   for (;;) {
     try {
@@ -132,12 +132,12 @@ export function* withSets<Result>(make: () => Result): Steps<Result> {
 
 const properties = new Map<string, CharacterSet>();
 
-/** @throws MissingSet; SyntaxError for what is no property */
+/** @throws MissingSet; SyntaxError for an unknown property */
 export function propertySet(name: string): CharacterSet {
   return properties.get(name) ?? missingSet(name, new RegExp(`^\\p{${name}}$`, "u"));
 }
 
-/** What \w matches: letters, marks, digits, connectors and joiners. @throws MissingSet */
+/** Returns the set of \w: letters, marks, digits, connectors and joiners. @throws MissingSet */
 export function wordSet(): CharacterSet {
   return properties.get("\\w") ?? missingSet("\\w", WORD);
 }
@@ -168,14 +168,14 @@ function* scan(pattern: RegExp): Steps<CharacterSet> {
 
 const STEP_POINTS = 2 ** 12;
 
-/** By character: the others that differ from it in case only. */
+/** By character: the characters that differ from it in case only. */
 let otherCases: ReadonlyMap<number, readonly number[]> | null = null;
-/** The characters that have others, ascending. */
+/** The characters that have other cases, ascending. */
 let casedPoints = new Uint32Array(0);
 
 const inAnyCase = new WeakMap<CharacterSet, CharacterSet>();
 
-/** The set with its characters in the other case too. @throws MissingSet */
+/** Returns the set with all cases of its characters. @throws MissingSet */
 export function anyCase(set: CharacterSet): CharacterSet {
   const others = otherCases;
   if (others === null) throw new MissingSet(loadOtherCases);

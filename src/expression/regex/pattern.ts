@@ -36,28 +36,30 @@ export type Pattern =
   | { readonly kind: "set"; readonly set: CharacterSet }
   | { readonly kind: "position"; readonly position: Position }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Pattern[] }
-  /** A group that remembers what it matched; 0 is the whole match. */
+  /** A group whose match is recorded; 0 is the whole match. */
   | { readonly kind: "group"; readonly index: number; readonly name: string | null; readonly part: Pattern }
   | {
       readonly kind: "repeat";
       readonly part: Pattern;
       readonly least: number;
       readonly most: number;
-      /** Whether fewer repetitions are tried first. */
+      /** True if fewer repetitions are tried first. */
       readonly isLazy: boolean;
     };
 
 const MAX_NESTING = 100;
 const MAX_REPEAT = 1000;
-/** Maximum UTF-16 units: programs of longer patterns are too large, but for those of large classes. */
+/**
+ * Maximum length in UTF-16 units: programs of longer patterns are too large, except those of large classes.
+ */
 const MAX_LENGTH = 65_536;
 
-/** Large classes of which the other cases are looked up: each takes some ten microseconds. */
+/** Maximum number of large classes whose other cases are looked up: each takes some ten microseconds. */
 const MAX_CASED_CLASSES = 128;
-/** A class of more ranges, or with a range of more characters, is large. */
+/** A class is large if it has more ranges than this, or a range of more characters. */
 const SMALL_CLASS = 64;
 
-/** @throws InvalidInputError naming the position */
+/** @throws InvalidInputError with the position */
 export function parsePattern(text: string, flags: string): Steps<Pattern> {
   return withSets(() => new PatternParser(text, flags).parse());
 }
@@ -145,7 +147,7 @@ class PatternParser {
     return [least, most];
   }
 
-  /** Null for a group of flags, which matches nothing itself. */
+  /** Returns null for a group of flags, which has no pattern. */
   #atom(character: string): Pattern | null {
     switch (character) {
       case "(":
@@ -244,7 +246,7 @@ class PatternParser {
     return this.#set(this.#escapedSet(character));
   }
 
-  /** What an escape matches, inside brackets and outside. */
+  /** Returns the set of an escape, inside brackets and outside. */
   #escapedSet(character: string): CharacterSet {
     switch (character) {
       case "d":
@@ -297,7 +299,7 @@ class PatternParser {
       try {
         return propertySet(property);
       } catch (error) {
-        // Where it is not the name of a property, a script may have it.
+        // A name that is not a property may be a script.
         if ((error as Error).name !== "SyntaxError") throw error;
       }
     }
@@ -316,7 +318,7 @@ class PatternParser {
     return String.fromCodePoint(value);
   }
 
-  /** The content of brackets. */
+  /** Parses the content of brackets. */
   #class(): CharacterSet {
     if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
     const isNegated = this.#accept("^");
@@ -361,7 +363,7 @@ class PatternParser {
     return { kind: "set", set: this.#inCase(set) };
   }
 
-  /** The set, in any case where a flag says so. */
+  /** Returns the set, with all cases if a flag ignores case. */
   #inCase(set: CharacterSet): CharacterSet {
     if (!this.#flags.has("i")) return set;
     const isLarge = set.length > SMALL_CLASS || set.some(([from, to]) => to - from > SMALL_CLASS);

@@ -1,25 +1,25 @@
-/** Patterns as programs: what an automaton and a search run. */
+/** Patterns as programs, which automata and searches run. */
 
 import { InvalidInputError } from "../../errors.js";
 import { type CharacterSet, holdsPoint, wordSet } from "./characterSets.js";
 import type { Pattern, Position } from "./pattern.js";
 
-/** Maximum instructions of an automaton: repetitions are written out. */
+/** Maximum number of instructions of an automaton: repetitions are copied. */
 const MAX_INSTRUCTIONS = 20_000;
 export type Instruction =
   | { readonly kind: "set"; readonly set: CharacterSet }
-  /** Goes on at several places; those that come first are preferred. */
+  /** Goes on at several instructions, the preferred ones first. */
   | { readonly kind: "split"; readonly to: number[] }
   | { readonly kind: "position"; readonly position: Position }
-  /** Remembers the place: the start of group `slot / 2`, or its end where the slot is odd. */
+  /** Records the position: the start of group `slot / 2`, or its end if the slot is odd. */
   | { readonly kind: "save"; readonly slot: number }
   | { readonly kind: "match" };
 
-/** What a character is to positions. */
+/** The kind of a character for positions. */
 export const OTHER = 0;
 const WORD = 1;
 const NEW_LINE = 2;
-/** Before the first character, or behind the last. */
+/** Before the first character, or after the last. */
 export const EDGE = 3;
 export type Kind = 0 | 1 | 2 | 3;
 
@@ -31,14 +31,14 @@ export function compilePattern(pattern: Pattern): Instruction[] {
   return program;
 }
 
-/** Whether it matters to a program which characters are of words. */
+/** True if a program distinguishes characters of words from others. */
 export const asksForWords = (program: readonly Instruction[]): boolean =>
   program.some(({ kind, ...rest }) => kind === "position" && isBoundary(rest));
 
 const isBoundary = (instruction: object): boolean =>
   "position" in instruction && (instruction.position === "boundary" || instruction.position === "noBoundary");
 
-/** Whether a position is between two characters, by what they are. */
+/** True if a position lies between two characters of these kinds. */
 export function isAt(position: Position, before: Kind, after: Kind): boolean {
   switch (position) {
     case "start":
@@ -56,15 +56,13 @@ export function isAt(position: Position, before: Kind, after: Kind): boolean {
   }
 }
 
-/** @param asksWords whether it counts which characters are of words */
+/** @param asksWords true if characters of words must be distinguished */
 export function kindOf(point: number, asksWords: boolean): Kind {
   if (point === 0x0a) return NEW_LINE;
   return asksWords && holdsPoint(wordSet(), point) ? WORD : OTHER;
 }
 
-/**
- * @param written counts what was written out: repetitions of nothing make no instruction, but take time too
- */
+/** @param written counts copies: repetitions of nothing make no instruction, but take time too */
 function compile(pattern: Pattern, program: Instruction[], written: { steps: number }): void {
   if (++written.steps > 2 * MAX_INSTRUCTIONS || program.length > MAX_INSTRUCTIONS) {
     throw new InvalidInputError(`regular expression: longer than ${MAX_INSTRUCTIONS} steps when written out`);

@@ -1,9 +1,10 @@
 /**
- * Finds where a pattern matches, and what its groups match, in time linear in the text: all ways to match are
- * followed at once, in the order in which they are preferred. The first place counts, and of the matches
- * there the one that is preferred. An automaton tells first whether there is a match at all.
+ * Finds matches of a pattern and its groups, in time linear in the text. It follows all ways to match at
+ * once, in the order of preference. The first offset counts and, at that offset, the preferred match. An
+ * automaton first decides if there is a match at all.
  *
- * Searching for all matches may look at the rest of the text again for each of them. How often is bounded.
+ * A search for all matches may read the rest of the text again after each match. The number of such reads is
+ * bounded.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -18,20 +19,20 @@ import { compilePattern, EDGE, type Instruction, isAt, type Kind } from "./progr
 export type Match = Int32Array;
 
 /**
- * How often characters may be looked at, on average, for all matches of one text, and how many looks are
+ * Maximum number of looks at a character, on average, for all matches of one text, and the number that is
  * always allowed.
  */
 const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
-/** Most places that all ways to match remember together. */
+/** Maximum number of positions that all ways to match record together. */
 const MAX_REMEMBERED = 2 ** 22;
-/** Work from one step to the next: instructions that are looked at, and places that are remembered. */
+/** Instructions, and recorded positions, per step. */
 const STEP_WORK = 2 ** 15;
 
-/** Ways to match so far, the preferred ones first. */
+/** The ways to match so far, the preferred ones first. */
 class Threads {
   readonly starts: Int32Array;
-  /** What each of them remembers. */
+  /** The positions that each of them records. */
   readonly slots: Int32Array;
   readonly #slotCount: number;
   count = 0;
@@ -56,17 +57,17 @@ export class Search {
   readonly #program: readonly Instruction[];
   readonly #automaton: Automaton;
   readonly #slotCount: number;
-  /** Most ways to match at a time. */
+  /** Maximum number of ways to match at a time. */
   readonly #threadCount: number;
-  /** Of the groups that have one: the number. */
+  /** Numbers of the named groups. */
   readonly names = new Map<string, number>();
   /** Number of groups, without the whole match. */
   readonly groupCount: number;
-  /** What the next search runs in; null while one runs. */
+  /** A spare run for the next search; null during a search. */
   #spare: Run | null = null;
 
   /**
-   * @param remembersGroups whether it matters what the groups match
+   * @param remembersGroups true if the matches of groups are needed
    * @throws InvalidInputError for a pattern that is too large
    */
   static *of(pattern: Pattern, remembersGroups: boolean): Steps<Search> {
@@ -94,9 +95,9 @@ export class Search {
   }
 
   /**
-   * The first match that begins at `from` or behind it; null for none.
+   * Returns the first match that begins at `from` or later; null for none.
    * @param start of the text
-   * @param looked counts the characters that are looked at
+   * @param looked counts looks at characters
    */
   *find(
     bytes: Uint8Array,
@@ -131,10 +132,7 @@ export class Search {
     }
   }
 
-  /**
-   * Finds what {@link find} does in a text so short that all ways to match it are less than a step; else
-   * undefined.
-   */
+  /** Finds a match in a short text like {@link find}, without steps. Undefined for a longer text. */
   #findNow(
     bytes: Uint8Array,
     start: number,
@@ -171,9 +169,9 @@ export class Search {
   }
 
   /**
-   * All matches one behind the other; an empty one does not touch the one before.
-   * @param use gets each of them, and tells whether the search goes on
-   * @throws InvalidInputError where too much of the text is looked at again and again
+   * Yields all matches in order; an empty match does not touch the match before it.
+   * @param use gets each match, and returns true to go on
+   * @throws InvalidInputError if parts of the text are read too often
    */
   *findAll(
     bytes: Uint8Array,
@@ -242,10 +240,10 @@ class Run {
   readonly #mark: Uint32Array;
   #generation = 0;
   #threads: Threads;
-  /** Those that wait for the next character. */
+  /** The ways to match that wait for the next character. */
   #reached: Threads;
   readonly #slots: Int32Array;
-  /** Instructions to look at; below 0, what a slot was before. */
+  /** Instructions to follow; below 0, an earlier value of a slot. */
   readonly #stack: number[] = [];
   #hasMatch = false;
 
@@ -257,20 +255,20 @@ class Run {
     this.#slots = new Int32Array(slotCount);
   }
 
-  /** Whether no way to match goes on. */
+  /** True if no way to match goes on. */
   get isEnded(): boolean {
     return this.#threads.count === 0;
   }
 
-  /** Makes ready for the next search. */
+  /** Prepares the next search. */
   clear(): void {
     this.#threads.count = 0;
   }
 
   /**
-   * Finds what is reached at a place without a character.
-   * @param begins whether a match may begin here
-   * @returns the work that it took
+   * Follows the instructions that need no character.
+   * @param begins true if a match may begin here
+   * @returns the work done
    */
   reach(index: number, before: Kind, after: Kind, begins: boolean): number {
     this.#generation++;
@@ -288,9 +286,7 @@ class Run {
     return work;
   }
 
-  /**
-   * Goes on with a character; -1 for the end. @returns what a way has matched that ends here, if there is one
-   */
+  /** Goes on with a character; -1 for the end. @returns the match that ends here, if any */
   follow(point: number): Match | null {
     const { starts, count } = this.#reached;
     const threads = this.#threads;
@@ -298,7 +294,7 @@ class Run {
     for (let thread = 0; thread < count; thread++) {
       const position = starts[thread];
       const instruction = this.#program[position];
-      // What comes behind is less preferred.
+      // Later ways to match are less preferred.
       if (instruction.kind === "match") return this.#reached.slotsOf(thread).slice();
       if (point >= 0 && instruction.kind === "set" && holdsPoint(instruction.set, point)) {
         threads.add(position + 1, this.#reached.slotsOf(thread));

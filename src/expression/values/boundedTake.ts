@@ -1,6 +1,6 @@
 /**
- * Values that expressions repeat. A short text can ask for very many, `array_repeat(array_repeat(s, 1000),
- * 1000)` for one, so what they would take is reckoned before it is taken, and they are taken in steps.
+ * Repeated values of expressions. A short text can ask for very many, such as `array_repeat(array_repeat(s,
+ * 1000), 1000)`. So their size is computed beforehand, and they are taken in steps.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -12,18 +12,18 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { copyInSteps, STEP_BYTES } from "./work.js";
 
-/** Most bytes, and most characters, that a function makes of one batch of rows. */
+/** Maximum number of bytes, and of characters, that a function makes for one batch of rows. */
 export const MAX_MADE = 2 ** 28;
 /**
- * Values, and bytes, up to which they are taken in one step. Values of a fixed size are bounded by their
- * bytes only.
+ * Maximum number of values, and of bytes, that are taken in one step. For values of a fixed size, only the
+ * bytes count.
  */
 const FEW_VALUES = 2 ** 17;
 const FEW_BYTES = 2 ** 21;
-/** Bytes of a text up to which a loop copies it sooner than a call. */
+/** Up to this number of bytes, a loop copies a text faster than a call. */
 const SHORT = 24;
 
-/** @throws InvalidInputError where the values of a batch take too many bytes */
+/** @throws InvalidInputError if the values of a batch take too many bytes */
 export function* takeBounded(column: Column, indices: Uint32Array, maxBytes = MAX_MADE): Steps<Column> {
   const byteLength = yield* takenBytes(column, indices);
   checkMade(byteLength, maxBytes);
@@ -63,7 +63,7 @@ export function checkMade(size: number, most = MAX_MADE): void {
   );
 }
 
-/** The values at `indices`, as {@link takeColumn}. */
+/** Takes the values at `indices` like {@link takeColumn}. */
 function* takeInSteps(column: Column, indices: Uint32Array): Steps<Column> {
   const { length } = indices;
   const validity = yield* takeValidity(column.validity, indices);
@@ -150,7 +150,7 @@ function* takeTexts(
       for (let byte = 0; byte < size; byte++) bytes[target + byte] = from[start + byte];
     } else if (size > FEW_BYTES) yield* copyInSteps(from, start, start + size, bytes, offsets[row]);
     else bytes.set(from.subarray(start, start + size), offsets[row]);
-    // A copy takes less time than what else is done for each byte.
+    // A copied byte takes a fraction of the time of other work on it.
     if (pace.isStep(16 + (size >>> 4))) yield;
   }
   return { offsets, bytes };
@@ -183,7 +183,7 @@ function* bitsInSteps(bits: Uint8Array, bitOffset: number, indices: Uint32Array)
   return taken;
 }
 
-/** How many bytes the values before one take, without validities and offsets. */
+/** Returns the number of bytes of the values before one, without validities and offsets. */
 export function bytesBeforeValue(column: Column): (index: number) => number {
   switch (column.kind) {
     case "fixed":
@@ -216,10 +216,10 @@ export function bytesBeforeValue(column: Column): (index: number) => number {
   }
 }
 
-/** Bytes that a code stands for, about. */
+/** Average number of bytes of a code. */
 const CODED_BYTES = 3;
 
-/** Bytes of the values of a column, about: those that are not decoded yet stay so. */
+/** Estimates the bytes of the values of a column, without decoding lazy values. */
 export function estimatedBytes(column: Column): number {
   if (column.kind === "variable" && column.lazy?.kind === "chunks") {
     const byteLength = column.lazy.chunks.reduce((sum, chunk) => sum + chunk.length, 0);

@@ -1,12 +1,12 @@
 /**
- * Characters, which are code points, of texts of UTF-8. Bytes that are no UTF-8 count as some character, and
- * pass through.
+ * Characters, which are code points, of UTF-8 texts. Bytes that are not UTF-8 count as some character, and
+ * are kept.
  */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "./work.js";
 
-/** Whether a byte goes on with a character that began before it. */
+/** True if a byte continues a character. */
 const isWithin = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 /** Returns the end of the character that has a byte at `offset`. */

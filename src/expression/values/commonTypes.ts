@@ -1,4 +1,4 @@
-/** Which type two expressions are brought to, as the reference does it. */
+/** The common types of two expressions, as in the reference. */
 
 import type { IntegerType, TimeUnit } from "../../arrow/types/type.js";
 import {
@@ -13,7 +13,7 @@ import {
   type ValueType,
 } from "./types.js";
 
-/** The type that two operands of a comparison are brought to; null where they can't be compared. */
+/** Returns the type in which two operands are compared; null if they cannot be. */
 export function comparedType(left: ValueType, right: ValueType): ValueType | null {
   if (areSame(left, right)) return left;
   if (left.kind === "null") return right;
@@ -37,7 +37,7 @@ export function comparedType(left: ValueType, right: ValueType): ValueType | nul
 const isBinary = (type: ValueType): boolean => type.kind === "binary" || type.kind === "fixedSizeBinary";
 const isLarge = (type: ValueType): boolean => "large" in type && type.large;
 
-/** Types that are read from text where the two are compared. */
+/** True for types whose values are read from a text that they are compared with. */
 const isTextual = (type: ValueType): boolean =>
   isNumeric(type) || type.kind === "date" || type.kind === "timestamp" || type.kind === "time";
 
@@ -58,14 +58,14 @@ function temporalType(left: ValueType, right: ValueType): ValueType | null {
   return null;
 }
 
-/** Timestamps are compared and subtracted at the coarser of two resolutions, and lose what is finer. */
+/** Timestamps are compared and subtracted at the coarser of two resolutions, and lose finer digits. */
 export const coarser = (left: TimeUnit, right: TimeUnit): TimeUnit =>
   TICKS_PER_SECOND[left] <= TICKS_PER_SECOND[right] ? left : right;
 
 const finer = (left: TimeUnit, right: TimeUnit): TimeUnit =>
   TICKS_PER_SECOND[left] >= TICKS_PER_SECOND[right] ? left : right;
 
-/** The type that two numbers are brought to. */
+/** Returns the common type of two numbers. */
 export function numericType(left: NumericType, right: NumericType): NumericType {
   if (areSame(left, right)) return left;
   if (left.kind === "decimal" || right.kind === "decimal") return decimalWith(left, right);
@@ -100,7 +100,7 @@ function integerType(left: IntegerType, right: IntegerType): NumericType {
   return { kind: "int", bits: unsigned.bits === 8 ? 16 : unsigned.bits === 16 ? 32 : 64, signed: true };
 }
 
-/** The type of values that one expression may give: of CASE, COALESCE, lists. */
+/** Returns the common type of alternatives: of CASE, COALESCE, and lists. */
 export function unitedType(types: readonly ValueType[]): ValueType | null {
   let united: ValueType | null = null;
   for (const type of types) {

@@ -1,7 +1,4 @@
-/**
- * Numbers and texts whose count is known only once all are made. They lie in blocks, so that nothing is
- * copied as they grow.
- */
+/** Numbers and texts that grow to an unknown count. They lie in blocks, so that growing copies nothing. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
@@ -12,12 +9,12 @@ import { copyInSteps } from "./work.js";
 const FIRST_NUMBERS = 2 ** 10;
 const MOST_NUMBERS = 2 ** 18;
 
-/** Numbers of 32 bits without a sign. */
+/** Unsigned numbers of 32 bits. */
 export class GrowingNumbers {
   readonly #blocks: Uint32Array[] = [];
   #block = new Uint32Array(FIRST_NUMBERS);
   #used = 0;
-  /** Numbers in the blocks that are full. */
+  /** Number of values in the full blocks. */
   #before = 0;
 
   get length(): number {
@@ -48,11 +45,11 @@ export class GrowingNumbers {
   }
 }
 
-/** Longest text that a function makes, in bytes. */
+/** Maximum length in bytes of a text that a function makes. */
 const MAX_TEXT = 2 ** 24;
 const FIRST_BYTES = 2 ** 14;
 const MOST_BYTES = 2 ** 21;
-/** Bytes up to which a copy is not worth a step. */
+/** Copies of up to this number of bytes take no step. */
 const FEW_BYTES = 2 ** 18;
 /** Shorter pieces are copied byte by byte. */
 const SHORT = 24;
@@ -71,9 +68,9 @@ export class GrowingTexts {
   readonly #blocks: Uint8Array[] = [];
   #block = new Uint8Array(FIRST_BYTES);
   #used = 0;
-  /** Bytes in the blocks before. */
+  /** Number of bytes in the full blocks. */
   #before = 0;
-  /** Where the text that is being made begins. */
+  /** Offset of the unfinished text. */
   #start = 0;
   readonly #ends = new GrowingNumbers();
 
@@ -82,12 +79,12 @@ export class GrowingTexts {
     this.#name = name;
   }
 
-  /** Bytes of the text that is being made. */
+  /** Number of bytes of the unfinished text. */
   get size(): number {
     return this.#before + this.#used - this.#start;
   }
 
-  /** Number of texts that are finished. */
+  /** Number of finished texts. */
   get count(): number {
     return this.#ends.length;
   }
@@ -137,7 +134,7 @@ export class GrowingTexts {
     this.#used += end - start;
   }
 
-  /** Adds bytes again and again. */
+  /** Adds bytes a number of times. */
   *repeat(bytes: Uint8Array, start: number, end: number, times: number): Steps<void> {
     const size = end - start;
     const total = size * times;
@@ -150,7 +147,7 @@ export class GrowingTexts {
     const block = this.#block;
     const first = this.#used;
     yield* copyInSteps(bytes, start, end, block, first);
-    // What is there already is copied behind itself: each time twice as much, up to a step.
+    // Copies what is there, twice as much each time, up to a step.
     for (let made = size; made < total; ) {
       const whole = made > MOST_BYTES ? Math.max(size, MOST_BYTES - (MOST_BYTES % size)) : made;
       const count = Math.min(whole, total - made);

@@ -1,6 +1,6 @@
 /**
- * What kernels work on: columns, and constants as columns of one value. A step of 0 makes a loop read a
- * constant again and again.
+ * Operands of kernels: columns, and constants as columns of one value. A step of 0 makes a loop read a
+ * constant for each row.
  */
 
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
@@ -19,10 +19,10 @@ export interface Operand {
 }
 
 /**
- * Computes a column of `length` values, in steps where a value or the rows of a batch can take more than a
- * few milliseconds.
- * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means
- * nothing, and it must not fail on them
+ * Computes a column of `length` values. It takes steps if a value or a batch can take more than a few
+ * milliseconds.
+ * @param valid rows in which no operand is null; null for all. The kernel must not fail on other rows; their
+ * results are ignored
  */
 export type ValueKernel = (
   operands: readonly Operand[],
@@ -30,15 +30,15 @@ export type ValueKernel = (
   valid: Validity | null,
 ) => Column | Steps<Column>;
 
-/** What a kernel makes: at once, or in steps. */
+/** Returns the result of a kernel, which it may make in steps. */
 export function* madeBy(made: Column | Steps<Column>): Steps<Column> {
   return "next" in made ? yield* made : made;
 }
 
-/** Numbers that JavaScript reads as numbers. Few classes of arrays keep the loops over them fast. */
+/** Lanes of JavaScript numbers. Few classes of arrays keep the loops over them fast. */
 export type NumberLane = Int32Array | Uint32Array | Float32Array | Float64Array;
 
-/** Values of integers of up to 32 bits, floats, days and times of 32 bits. */
+/** Reads integers of up to 32 bits, floats, days and times of 32 bits. */
 export function numbersOf({ column }: Operand, type: ValueType): NumberLane {
   if (column.kind !== "fixed") throw new InternalError(`numbers in a column of kind ${column.kind}`);
   const { values, byteWidth, length } = column;
@@ -70,17 +70,17 @@ export function numbersOf({ column }: Operand, type: ValueType): NumberLane {
   throw new InternalError(`numbers of ${byteWidth} bytes`);
 }
 
-/** Values of 8 bytes or more as words, the least significant first. */
+/** Reads values of 8 bytes or more as words, the least significant first. */
 export function wordLane({ column }: Operand): Int32Array {
   if (column.kind !== "fixed") throw new InternalError(`words in a column of kind ${column.kind}`);
   const bytes = alignedBytes(column.values, 4);
   return new Int32Array(bytes.buffer, bytes.byteOffset, (column.length * column.byteWidth) >> 2);
 }
 
-/** Where each value of bytes begins, and the bytes. */
+/** Values of bytes: their offsets, and the bytes. */
 export interface ByteLane {
   readonly bytes: Uint8Array;
-  /** One more than values. */
+  /** One more offset than values. */
   readonly offsets: Int32Array | Float64Array;
 }
 
@@ -102,7 +102,7 @@ export function narrowOffsets(offsets: Int32Array | BigInt64Array): Int32Array |
   return narrow;
 }
 
-/** The bits of booleans from bit 0 on; of a constant as many as `length`. */
+/** Returns the bits of booleans from bit 0 on; those of a constant are repeated `length` times. */
 export function bitsOf({ column, step }: Operand, length: number): Uint8Array {
   if (column.kind !== "bits") throw new InternalError(`booleans in a column of kind ${column.kind}`);
   if (step === 1) return shiftBits(column.bits, column.bitOffset, 0, length);
@@ -118,7 +118,7 @@ export const bitsColumn = (bits: Uint8Array, length: number, validity: Validity 
   bitOffset: 0,
 });
 
-/** The validity without some more rows: those whose bit in `failed` is set. */
+/** Removes the rows from a validity whose bit in `failed` is set. */
 export function without(valid: Validity | null, failed: Uint8Array, length: number): Validity | null {
   const bytes =
     valid === null
@@ -129,10 +129,10 @@ export function without(valid: Validity | null, failed: Uint8Array, length: numb
 }
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-/** Shorter texts are decoded here: a call of the decoder takes longer. */
+/** Shorter texts are decoded here, because a call of the decoder takes longer. */
 const SHORT_TEXT = 24;
 
-/** The text of some bytes of UTF-8. */
+/** Decodes UTF-8. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= SHORT_TEXT) {
     let text = "";

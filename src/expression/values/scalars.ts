@@ -1,6 +1,6 @@
 /**
- * Single values as JavaScript has them, and columns of them: for constants, and for what is too rare for
- * typed loops.
+ * Single values in JavaScript, and columns of them: for constants, and for values that are too rare for typed
+ * loops.
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -16,12 +16,12 @@ import { byteLane, decodeText, narrowOffsets, numbersOf, type Operand, wordLane 
 import { byteWidthOf, isTextType, layoutOfValue, type ValueType } from "./types.js";
 
 /**
- * A value: integers of 64 bits, decimals (unscaled), timestamps, durations and dates of milliseconds are
- * bigint; all other numbers are number. Lists are arrays.
+ * A value. Integers of 64 bits, unscaled decimals, timestamps, durations and dates of milliseconds are
+ * bigint; other numbers are number. Lists are arrays.
  */
 export type Scalar = null | boolean | number | bigint | string | Uint8Array | readonly Scalar[];
 
-/** Whether values of a type are bigint. */
+/** True if values of a type are bigint. */
 export function isWide(type: ValueType): boolean {
   return type.kind !== "float" && type.kind !== "fixedSizeBinary" && byteWidthOf(type) >= 8;
 }
@@ -90,7 +90,7 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
   }
 }
 
-/** Where the items of each list lie. */
+/** Lists: their offsets, and their items. */
 export interface ListLane {
   readonly items: Column;
   readonly offsets: Int32Array | Float64Array;
@@ -110,11 +110,11 @@ export function listLane({ column }: Operand): ListLane {
   throw new InternalError(`lists in a column of kind ${column.kind}`);
 }
 
-/** Values that are put into a column from one step to the next, and units of their texts. */
+/** Values per step, and units of their texts. */
 const STEP_VALUES = 2 ** 12;
 const STEP_UNITS = 2 ** 16;
 
-/** A column of many values. */
+/** Makes a column of many values. */
 export function* columnInSteps(type: ValueType, scalars: readonly Scalar[]): Steps<Column> {
   const parts: Column[] = [];
   let first = 0;
@@ -133,10 +133,10 @@ export function* columnInSteps(type: ValueType, scalars: readonly Scalar[]): Ste
   return yield* concatInSteps(parts);
 }
 
-/** Bytes of a text that are decoded from one step to the next. */
+/** Bytes of a text decoded per step. */
 const STEP_DECODED = 2 ** 20;
 
-/** {@link decodeText} of a text of any length. */
+/** Decodes a text of any length. */
 export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Steps<string> {
   if (end - start <= STEP_DECODED) return decodeText(bytes, start, end);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -149,7 +149,7 @@ export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Ste
   return text;
 }
 
-/** A column of a few values, or of short ones. */
+/** Makes a column of a few values, or of short ones. */
 export function columnOfScalars(type: ValueType, scalars: readonly Scalar[]): Column {
   const { length } = scalars;
   const validity = validityOf(scalars);
@@ -262,7 +262,7 @@ function variableOf(
 
 const encoder = new TextEncoder();
 
-/** Writes a text as UTF-8, and gives the position behind it. Most texts are short and ASCII. */
+/** Writes a text as UTF-8, and returns the offset after it. Most texts are short and ASCII. */
 function encodeText(text: string, target: Uint8Array, start: number): number {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -280,24 +280,24 @@ function validityOf(scalars: readonly Scalar[]): Validity | null {
   return validityFrom(bytes, 0, scalars.length);
 }
 
-/** The value of a constant. */
+/** Returns the value of a constant. */
 export function scalarOf(column: Column, type: ValueType): Scalar {
   return scalarReader({ column, step: 0 }, type)(0);
 }
 
-/** A column of nulls. */
+/** Makes a column of nulls. */
 export function nullsOf(type: ValueType, length: number): Column {
   return nullColumn(layoutOfValue(type), length);
 }
 
-/** Whether a constant is null. */
+/** True if a constant is null. */
 export const isNullConstant = (column: Column): boolean =>
   column.kind === "null" || !isValid(column.validity, 0);
 
-/** One value of a column as a column of its own. */
+/** Makes a column of one value of another column. */
 export const oneOf = (column: Column, row: number): Column => sliceColumn(column, row, 1);
 
-/** A value in messages. */
+/** Formats a value for messages. */
 export function shownScalar(value: Scalar): string {
   const text = isUint8Array(value) ? `a binary of ${value.length} bytes` : String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;

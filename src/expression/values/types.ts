@@ -1,6 +1,6 @@
 /**
- * The types of values in expressions: those of columns, with their children inside. A dictionary has the type
- * of its values: it is a layout, which evaluation knows and binding does not.
+ * Types of values in expressions: those of columns, with their children. A dictionary has the type of its
+ * values, because only evaluation needs to know the layout.
  */
 
 import type { Layout } from "../../arrow/columns/column.js";
@@ -49,7 +49,7 @@ export interface StructValueType {
   readonly members: readonly { readonly name: string; readonly type: ValueType }[];
 }
 
-/** Types that expressions can only hand on and test for null, with their name. */
+/** Types that expressions can only pass on and test for null. */
 export interface OtherValueType {
   readonly kind: "other";
   readonly name: string;
@@ -85,14 +85,14 @@ export const listTypeOf = (item: ValueType): ListValueType => ({
   item,
 });
 
-/** A field of a schema, in so far as expressions need it. */
+/** The part of a schema field that expressions need. */
 export interface TypedField {
   readonly name: string;
   readonly type: LogicalType;
   readonly children: readonly TypedField[];
 }
 
-/** The type of a field's values. */
+/** Returns the type of a field's values. */
 export function valueTypeOfField(field: TypedField): ValueType {
   return valueTypeOf(field.type, field.children);
 }
@@ -123,7 +123,7 @@ function valueTypeOf(type: LogicalType, children: readonly TypedField[]): ValueT
   }
 }
 
-/** The name of a type in messages. */
+/** Returns the name of a type for messages. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {
     case "list":
@@ -172,7 +172,7 @@ export const isNumeric = (type: ValueType): type is NumericType =>
 
 export const isTextType = (type: ValueType): boolean => type.kind === "string";
 
-/** How values of a type lie in columns that expressions make. */
+/** Returns the layout of the values that expressions compute. */
 export function layoutOfValue(type: ValueType): Layout {
   switch (type.kind) {
     case "null":

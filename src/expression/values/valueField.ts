@@ -1,4 +1,4 @@
-/** Columns that expressions compute: the field that one is, and its values in the layout of their type. */
+/** The field of a column that an expression computes, and its values in the layout of their type. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
@@ -7,8 +7,8 @@ import { UnsupportedError } from "../../errors.js";
 import { typeName, type ValueType } from "./types.js";
 
 /**
- * A field for values of a type. They may be null, whatever the expression.
- * @param label what the caller passed the expression as, for messages
+ * Makes a nullable field for values of a type.
+ * @param label the caller's name for the expression, for messages
  * @throws UnsupportedError for a type that can only be read, not computed
  */
 export function fieldOfValues(name: string, type: ValueType, label: string): LogicalField {
@@ -40,7 +40,7 @@ export function fieldOfValues(name: string, type: ValueType, label: string): Log
   );
 }
 
-/** The column with plain values where it has dictionaries. */
+/** Decodes the dictionaries of a column. */
 export function withoutDictionaries(column: Column): Column {
   switch (column.kind) {
     case "dictionary":

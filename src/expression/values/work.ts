@@ -1,19 +1,19 @@
-/** Work on bytes in pieces that are small enough to share the thread with the host. */
+/** Splits work on bytes into pieces that are short enough to share the thread with the host. */
 
 import type { Steps } from "../../async/eventLoop.js";
 
-/** Bytes from one step to the next where each takes a few nanoseconds. */
+/** Bytes per step, if each takes a few nanoseconds. */
 export const STEP_BYTES = 2 ** 16;
-/** Bytes from one step to the next where each takes about a nanosecond. */
+/** Bytes per step, if each takes about a nanosecond. */
 export const STEP_SCANNED = 2 ** 18;
-/** Work of a row besides its bytes, where each byte takes about a nanosecond. */
+/** Work of a row besides its bytes, if each byte takes about a nanosecond. */
 export const ROW_WORK = 16;
 
 /**
- * Goes through rows in plain loops, and in steps from one loop to the next.
- * @param loop handles rows from `first` on, as many as a step has; returns the first row that it leaves, or
+ * Processes rows in plain loops, with steps between the loops.
+ * @param loop processes the rows of a step from `first` on; returns the first row that it leaves, or
  * `rowCount`
- * @param handle handles a row that a loop leaves, which may be long
+ * @param handle processes a row that a loop leaves, which may be long
  */
 export function* loopInSteps(
   rowCount: number,
@@ -25,10 +25,10 @@ export function* loopInSteps(
     yield* handle(row);
   }
 }
-/** Bytes that are copied from one step to the next. */
+/** Bytes copied per step. */
 const STEP_COPIED = 2 ** 21;
 
-/** Copies the bytes from `start` to `end`: a few at once, more in steps. */
+/** Copies the bytes from `start` to `end`. Many take steps. */
 export function* copyInSteps(
   source: Uint8Array,
   start: number,
