@@ -107,10 +107,10 @@ export class MergedTests {
   }
 
   /** True if a bound replaces an earlier one. */
-  #counts(bound: Placed, than: Placed, side: Side): boolean {
+  #counts(bound: Placed, earlier: Placed, side: Side): boolean {
     const isAnd = this.#node.kind === "and";
-    if (bound.value === than.value) return bound.isInclusive !== isAnd;
-    return (bound.value > than.value === (side === "lower")) === isAnd;
+    if (bound.value === earlier.value) return bound.isInclusive !== isAnd;
+    return (bound.value > earlier.value === (side === "lower")) === isAnd;
   }
 }
 

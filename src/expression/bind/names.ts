@@ -75,9 +75,9 @@ export class Names {
         else group.push(field);
       }
     }
-    const fieldPosition = this.#byFolded.get(text.toLowerCase());
-    if (fieldPosition === undefined || fieldPosition.length === 1) return fieldPosition?.[0];
-    const names = fieldPosition.map((field) => field.name).join(", ");
+    const matches = this.#byFolded.get(text.toLowerCase());
+    if (matches === undefined || matches.length === 1) return matches?.[0];
+    const names = matches.map((field) => field.name).join(", ");
     throw new InvalidInputError(
       problemText(source, name.offset, `${text} may mean any of the columns ${names}`),
     );

@@ -112,19 +112,19 @@ export class Search {
     if (!(yield* this.#isMatchBehind(bytes, from, end, edge))) return null;
     const pace = new Pace(STEP_WORK);
     const run = this.#takeRun();
-    let found: Match | null = null;
+    let longest: Match | null = null;
     let before = edge;
     for (let index = from; ; ) {
       const isEnd = index >= end;
       const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, index, end);
       looked.looks++;
-      const work = run.reach(index, before, after, found === null);
+      const work = run.reach(index, before, after, longest === null);
       const match = run.follow(isEnd ? -1 : pointAt(bytes, index, end));
-      if (match !== null) found = match;
-      if (isEnd || (found !== null && run.isEnded)) {
+      if (match !== null) longest = match;
+      if (isEnd || (longest !== null && run.isEnded)) {
         run.clear();
         this.#spare = run;
-        return found;
+        return longest;
       }
       if (pace.isStep(work)) yield;
       before = after;
