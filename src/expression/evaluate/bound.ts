@@ -50,8 +50,8 @@ export interface BoundCall {
 
 /**
  * A test of the values of a column, null for a null. `values` has the type of the column or, for `hasAny` and
- * `hasAll`, of its items. It has at least one value and no nulls. Floats compare as in kernels/compare: both zeros
- * are equal, and NaN comes after all numbers.
+ * `hasAll`, of its items. It has at least one value and no nulls. Floats compare as in kernels/compare: both
+ * zeros are equal, and NaN comes after all numbers.
  */
 export type ColumnTest =
   /** True if the value is one of `values`. */
