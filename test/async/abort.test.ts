@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
 import { untilAborted, whenAborted } from "../../src/async/abort.js";
 
-it("has one listener on a signal, however many wait for it", () => {
+it("a signal has one listener for any number of waits", () => {
   const controller = new AbortController();
   const { signal } = controller;
   const called: number[] = [];
@@ -16,7 +16,7 @@ it("has one listener on a signal, however many wait for it", () => {
   expect(called).toEqual([0, 1, 2, 3]);
 });
 
-it("leaves nothing on a signal once nobody waits, and may wait again", () => {
+it("a signal loses its listener with the last wait, and gets it back with the next", () => {
   const controller = new AbortController();
   const { signal } = controller;
   const called: string[] = [];
@@ -24,18 +24,18 @@ it("leaves nothing on a signal once nobody waits, and may wait again", () => {
   end();
   expect(getEventListeners(signal, "abort").length).toBe(0);
   whenAborted(signal, () => called.push("second"));
-  // Twice is as good as once, and nobody else's wait is ended by it.
+  // A second call changes nothing, and ends no other wait.
   end();
   expect(getEventListeners(signal, "abort").length).toBe(1);
   controller.abort();
   expect(called).toEqual(["second"]);
 });
 
-it("settles as what it waits for, or as the signal says", async () => {
+it("untilAborted settles as the value does, or rejects with the signal's reason", async () => {
   const controller = new AbortController();
   const { signal } = controller;
   expect(await untilAborted(5, signal)).toBe(5);
-  await expect(untilAborted(Promise.reject(new Error("own")), signal)).rejects.toThrow("own");
+  await expect(untilAborted(Promise.reject(new Error("failed")), signal)).rejects.toThrow("failed");
   const waits = untilAborted(new Promise(() => undefined), signal);
   controller.abort(new Error("enough"));
   await expect(waits).rejects.toThrow("enough");

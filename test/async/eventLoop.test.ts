@@ -8,9 +8,9 @@ function work(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-it("long work, however much of it, leaves most turns of the loop to others", async () => {
+it("any amount of long work leaves most turns of the loop to others", async () => {
   let isWorking = true;
-  /** The turn in which each piece of work was done. */
+  /** Turn in which each piece of work ran. */
   const pieces: number[] = [];
   let turns = 0;
   const count = async () => {
@@ -29,12 +29,12 @@ it("long work, however much of it, leaves most turns of the loop to others", asy
   await counting;
   const rests = pieces.slice(1).map((turn, index) => turn - pieces[index]);
   expect(pieces).toHaveLength(20);
-  // Each piece holds the thread for longer than all together may in one turn.
+  // Each piece alone holds the thread for longer than all pieces together may in one turn.
   for (const rest of rests) expect(rest).toBeGreaterThanOrEqual(16);
 });
 
-it("work that holds nothing for long goes on in the same turn", async () => {
-  // What was held before is over.
+it("short work continues in the same turn", async () => {
+  // The hold of earlier work is over.
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   let turns = 0;
   setImmediate(() => turns++);

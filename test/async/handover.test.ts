@@ -1,9 +1,9 @@
-/** Items pass from one side to the other one at a time, and neither waits for ever. */
+/** Items pass from one side to the other one at a time, and neither side waits for ever. */
 
 import { expect, it } from "vitest";
 import { Handover } from "../../src/async/handover.js";
 
-it("hands over all items in order, each once the one before is done with", async () => {
+it("a handover passes all items in order, each after the consumer has finished with the one before", async () => {
   const handover = new Handover<number>();
   const steps: string[] = [];
   const take = async () => {
@@ -23,7 +23,7 @@ it("hands over all items in order, each once the one before is done with", async
   expect(steps).toEqual(["took 0", "gave 0", "took 1", "gave 1", "took 2", "gave 2", "ended"]);
 });
 
-it("tells who takes of a failure, and who gives of an early end", async () => {
+it("the consumer learns of a failure, and the producer of an early end", async () => {
   const failing = new Handover<number>();
   const taken = (async () => {
     for await (const item of failing) expect(item).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { lazy } from "../../src/async/lazy.js";
 
-it("makes a thing once, when it is first asked for, and has it at hand from then on", async () => {
+it("a lazy value is made once, when it is first asked for, and kept", async () => {
   let made = 0;
   const thing = lazy(async () => ({ number: ++made }));
   expect([thing.current, thing.started, made]).toEqual([undefined, undefined, 0]);
@@ -12,7 +12,7 @@ it("makes a thing once, when it is first asked for, and has it at hand from then
   expect(made).toBe(1);
 });
 
-it("tells that a thing is being made before it is there", async () => {
+it("a lazy value exposes its promise while it is made", async () => {
   let finish = (_made: object): void => {};
   const thing = lazy(() => new Promise<object>((resolve) => (finish = resolve)));
   const asked = thing.get();
@@ -22,7 +22,7 @@ it("tells that a thing is being made before it is there", async () => {
   expect(await thing.started).toBe(await asked);
 });
 
-it("tries anew what could not be made", async () => {
+it("a lazy value is made again after a failure", async () => {
   let tries = 0;
   const thing = lazy(async () => {
     if (++tries === 1) throw new Error("no luck");

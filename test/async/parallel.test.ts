@@ -7,7 +7,7 @@ const later = <T>(value: T, turns: number): Promise<T> =>
     ? Promise.resolve(value)
     : new Promise((resolve) => setImmediate(resolve)).then(() => later(value, turns - 1));
 
-/** Counts work that is under way. */
+/** Counts running work. */
 class Watch {
   underWay = 0;
   most = 0;
@@ -25,7 +25,7 @@ class Watch {
 }
 
 describe("mapParallel", () => {
-  it("gives results in the order of the list, with as many at a time as allowed", async () => {
+  it("returns results in the order of the list, with at most the allowed number at a time", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(4), { maxLength: 30 }),
@@ -43,7 +43,7 @@ describe("mapParallel", () => {
     );
   });
 
-  it("starts nothing after the first error, and throws it once what is under way has ended", async () => {
+  it("starts nothing after the first error, and throws it after all started work has ended", async () => {
     const watch = new Watch();
     const run = runParallel(100, 4, (index) =>
       watch.do(async () => {
@@ -64,7 +64,7 @@ describe("mapParallel", () => {
     await expect(run).rejects.toThrow("number 1");
   });
 
-  it("starts nothing after an abort, and throws its reason once what is under way has ended", async () => {
+  it("starts nothing after an abort, and throws its reason after all started work has ended", async () => {
     const controller = new AbortController();
     const watch = new Watch();
     const run = runParallel(
@@ -88,7 +88,7 @@ describe("mapParallel", () => {
 });
 
 describe("Limit", () => {
-  it("keeps independent callers to a number at a time, in their order, whatever becomes of them", async () => {
+  it("bounds the concurrent tasks of separate callers, and keeps their order after failures", async () => {
     const limit = new Limit(3);
     const watch = new Watch();
     const begun: number[] = [];
@@ -113,7 +113,7 @@ describe("Limit", () => {
 });
 
 describe("mapAhead", () => {
-  it("keeps the order of the source whatever order the work ends in", async () => {
+  it("keeps the order of the source when the work ends in another order", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(4), { maxLength: 30 }),
@@ -134,7 +134,7 @@ describe("mapAhead", () => {
     );
   });
 
-  it("never has more weight under way than allowed, but always one item", async () => {
+  it("bounds the weight of started items, but always allows one", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 }),
@@ -158,7 +158,7 @@ describe("mapAhead", () => {
     );
   });
 
-  it("raises an error where its result is due, after the results before it", async () => {
+  it("throws an error in the turn of its result, after the results before it", async () => {
     const seen: number[] = [];
     const run = async () => {
       const work = async (item: number) => {
@@ -187,7 +187,7 @@ describe("mapAhead", () => {
     expect(closed).toBe(true);
   });
 
-  it("starts nothing after an error, and throws it once what is under way has ended", async () => {
+  it("starts nothing after an error, and throws it after all started work has ended", async () => {
     const watch = new Watch();
     const work = (item: number) =>
       watch.do(async () => {
@@ -204,7 +204,7 @@ describe("mapAhead", () => {
     expect(watch.started).toBeLessThan(10);
   });
 
-  it("leaves nothing under way where the consumer stops early", async () => {
+  it("ends all started work when the consumer stops early", async () => {
     const watch = new Watch();
     const items = Array.from({ length: 100 }, (_, index) => index);
     const work = (item: number) => watch.do(() => later(item, item === 0 ? 0 : 10));
@@ -213,7 +213,7 @@ describe("mapAhead", () => {
     expect(watch.started).toBeLessThan(10);
   });
 
-  it("throws the reason of an abort where the next item would be started", async () => {
+  it("throws the reason of an abort in place of starting the next item", async () => {
     const controller = new AbortController();
     const watch = new Watch();
     const items = Array.from({ length: 100 }, (_, index) => index);
@@ -231,7 +231,7 @@ describe("mapAhead", () => {
     expect(watch.underWay).toBe(0);
   });
 
-  it("starts no more than its bound while the consumer takes nothing, and tells what it holds", async () => {
+  it("stops at its bound while the consumer takes nothing, and reports the weight that it holds", async () => {
     const watch = new Watch();
     const held: number[] = [];
     const items = Array.from({ length: 100 }, (_, index) => index);

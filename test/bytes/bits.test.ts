@@ -16,8 +16,8 @@ const ranges = fc
     return { source, sourceBit: start, targetBit, count: count % (source.length * 8 - start + 1) };
   });
 
-describe("bits", () => {
-  it("copies any range to any place and touches nothing else", () => {
+describe("bit functions", () => {
+  it("copy any range to any position and change nothing else", () => {
     fc.assert(
       fc.property(ranges, ({ source, sourceBit, targetBit, count }) => {
         const target = new Uint8Array(50);
@@ -32,7 +32,7 @@ describe("bits", () => {
     );
   });
 
-  it("counts ones of any range", () => {
+  it("count the ones of any range", () => {
     fc.assert(
       fc.property(ranges, ({ source, sourceBit, count }) => {
         let ones = 0;
@@ -42,7 +42,7 @@ describe("bits", () => {
     );
   });
 
-  it("finds the positions of ones, wherever the bytes lie in their memory", () => {
+  it("find the positions of ones at any alignment of the bytes", () => {
     const bytes = fc.array(fc.oneof(fc.constant(0), fc.constant(255), fc.nat(255)), { maxLength: 40 });
     fc.assert(
       fc.property(bytes, fc.nat(7), fc.nat(7), ([...all], skipped, cut) => {
@@ -52,8 +52,10 @@ describe("bits", () => {
         const expected = Array.from({ length: count }, (_, bit) => bit).filter((bit) =>
           bitAt(memory, skipped * 8 + bit),
         );
-        const found = positionsOfOnes(memory.subarray(skipped), count);
-        expect(found === null ? "all" : [...found]).toEqual(expected.length === count ? "all" : expected);
+        const positions = positionsOfOnes(memory.subarray(skipped), count);
+        expect(positions === null ? "all" : [...positions]).toEqual(
+          expected.length === count ? "all" : expected,
+        );
         expect(countOnes(memory.subarray(skipped), 0, count)).toBe(expected.length);
       }),
     );

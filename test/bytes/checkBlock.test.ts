@@ -3,7 +3,7 @@ import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../src/b
 import { concatBytes } from "../../src/bytes/concat.js";
 import { decodeSealedJson, encodeSealedJson, isSealBroken } from "../../src/bytes/sealedJson.js";
 
-/** The bytes with each single bit flipped, and the index of that bit. */
+/** Yields the bytes with each single bit flipped, and the index of that bit. */
 function* flipsOf(bytes: Uint8Array): Generator<{ flipped: Uint8Array; bit: number }> {
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const flipped = bytes.slice();
@@ -18,14 +18,14 @@ describe("a check block", () => {
   const name = new TextEncoder().encode("name");
   const file = concatBytes([before, makeCheckBlock(before, after, name), after]);
 
-  it("fits its file under its name only", () => {
+  it("matches its file under its name only", () => {
     expect(lookAtCheckBlock(file, 3, name)).toBe("intact");
     expect(lookAtCheckBlock(file, 3)).toBe("damaged");
     expect(lookAtCheckBlock(file, 2, name)).toBe("absent");
     expect(lookAtCheckBlock(before, before.length - CHECK_BLOCK_BYTES)).toBe("absent");
   });
 
-  it("never takes changed content for intact", () => {
+  it("never accepts changed content", () => {
     for (const { flipped, bit } of flipsOf(file)) {
       const isMagic = bit >> 3 >= 3 && bit >> 3 < 11;
       const isPadding = bit >> 3 >= 15 && bit >> 3 < 19;
@@ -46,21 +46,21 @@ describe("sealed JSON", () => {
     expect(decodeSealedJson(file)).toEqual(value);
   });
 
-  it("with a flipped bit is broken, no JSON, or what was written", () => {
+  it("with a flipped bit is broken, not JSON, or the written value", () => {
     const value = { version: 3, branch: null };
     for (const { flipped, bit } of flipsOf(encodeSealedJson(value))) {
       expect([undefined, value], `bit ${bit}`).toContainEqual(decodeSealedJson(flipped));
     }
   });
 
-  it("is not broken where another program wrote it anew", () => {
+  it("is not broken after another program has written it again", () => {
     for (const text of ["{}", '{"version":1}', '{"version":1}\n', '{"version":1}'.padEnd(64)]) {
       expect(isSealBroken(new TextEncoder().encode(text))).toBe(false);
       expect(decodeSealedJson(new TextEncoder().encode(text))).toEqual(JSON.parse(text));
     }
   });
 
-  it("has no value for bytes that are not JSON, or too deep", () => {
+  it("has no value for bytes that are not JSON, or nest too deep", () => {
     for (const text of ["", "{", `${"[".repeat(65)}${"]".repeat(65)}`]) {
       expect(decodeSealedJson(new TextEncoder().encode(text))).toBeUndefined();
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
 
 describe("16-bit floats", () => {
-  it("are all encoded as what they were decoded from", () => {
+  it("are all encoded to the bits that they were decoded from", () => {
     for (let bits = 0; bits < 0x10000; bits++) {
       const value = decodeHalfFloat(bits);
       if (Number.isNaN(value)) expect(Number.isNaN(decodeHalfFloat(encodeHalfFloat(value)))).toBe(true);
@@ -28,7 +28,7 @@ describe("16-bit floats", () => {
   ])("%d is rounded to the nearest, ties to even", (value, bits) => {
     expect(encodeHalfFloat(value)).toBe(bits);
   });
-  it("lie between their neighbours", () => {
+  it("are the nearest ones to any number", () => {
     for (let bits = 0; bits < 0x7bff; bits++) {
       const [low, high] = [decodeHalfFloat(bits), decodeHalfFloat(bits + 1)];
       expect(encodeHalfFloat(low + (high - low) * 0.49)).toBe(bits);

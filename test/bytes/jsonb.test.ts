@@ -1,4 +1,4 @@
-/** JSONB against bytes that the reference wrote, and against JSON.parse. */
+/** JSONB against bytes of the reference, and against JSON.parse. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ const fail = (reason: string) => new JsonError(reason);
 const encode = (text: string) => encodeJsonb(new TextEncoder().encode(text), fail);
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex");
 
-/** Text, what the reference keeps of it, and the text it gives back where that is another. */
+/** Text, the reference's bytes for it, and the text that the reference reads back, if that differs. */
 const REFERENCE: [text: string, bytes: string, read?: string][] = [
   ["null", "2000000000000000"],
   ["true", "2000000040000000"],
@@ -58,14 +58,14 @@ const REFERENCE: [text: string, bytes: string, read?: string][] = [
   ],
 ];
 
-describe("bytes of the reference", () => {
+describe("the codec reads and writes the reference's bytes", () => {
   it.each(REFERENCE)("%s", (text, bytes, read = text) => {
     expect(hex(encode(text))).toBe(bytes);
     expect(decodeJsonb(Buffer.from(bytes, "hex"), fail)).toBe(read);
   });
 });
 
-describe("text that is no JSON", () => {
+describe("the encoder refuses text that is not JSON", () => {
   it.each([
     "",
     " ",
@@ -102,7 +102,7 @@ describe("text that is no JSON", () => {
     expect(() => encode(text)).toThrow(JsonError);
   });
 
-  it("nested without end", () => {
+  it("of endless nesting", () => {
     const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
     expect(decodeJsonb(encode(nested(MAXIMUM_JSON_DEPTH)), fail)).toBe(nested(MAXIMUM_JSON_DEPTH));
     expect(() => encode(nested(MAXIMUM_JSON_DEPTH + 1))).toThrow(JsonError);
@@ -110,27 +110,27 @@ describe("text that is no JSON", () => {
   });
 });
 
-describe("any JSON", () => {
+describe("any JSON value", () => {
   const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
   console.info(`jsonb: seed ${seed}`);
 
-  it("keeps its meaning", () => {
+  it("keeps its meaning in JSONB", () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
         const text = JSON.stringify(value, (_, part) => (Object.is(part, -0) ? 0 : part));
         const back = decodeJsonb(encode(text), fail);
         expect(JSON.parse(back)).toEqual(JSON.parse(text));
-        // What is read is written as the same bytes.
+        // The read text is written as the same bytes.
         expect(hex(encode(back))).toBe(hex(encode(text)));
       }),
       { numRuns: 400, seed },
     );
   });
 
-  it("is refused or read where bytes are damaged, and nothing else is thrown", () => {
-    const at = fc.record({ index: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.nat(3) });
+  it("is read or refused with a JsonError when its bytes are damaged", () => {
+    const damage = fc.record({ index: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.nat(3) });
     fc.assert(
-      fc.property(fc.jsonValue(), at, (value, { index, byte, cut }) => {
+      fc.property(fc.jsonValue(), damage, (value, { index, byte, cut }) => {
         const bytes = encode(JSON.stringify(value));
         bytes[index % bytes.length] = byte;
         const damaged = cut === 0 ? bytes.subarray(0, index % (bytes.length + 1)) : bytes;

@@ -13,12 +13,12 @@ describe("LZ4 blocks", () => {
     expect(decode([0x00], 0)).toEqual([]);
   });
 
-  it("repeat what they overlap", () => {
+  it("hold matches that overlap their output", () => {
     // Two literals, a match of 4 + 3 bytes at distance 2, then one literal.
     expect(decode([0x23, 7, 8, 2, 0, 0x10, 9], 10)).toEqual([7, 8, 7, 8, 7, 8, 7, 8, 7, 9]);
   });
 
-  it("lengthen counts of 15 by the bytes that follow", () => {
+  it("extend counts of 15 by the following bytes", () => {
     const literals = Array.from({ length: 15 + 255 + 4 }, (_, index) => index & 255);
     expect(decode([0xf0, 255, 4, ...literals], literals.length)).toEqual(literals);
     const run = decode([0x1f, 5, 1, 0, 255, 0, 0x10, 6], 1 + 15 + 255 + 4 + 1);
@@ -30,14 +30,14 @@ describe("LZ4 blocks", () => {
     expect(decode([0x30, 1, 2], 3)).toBeNull();
     expect(decode([0x30, 1, 2, 3], 2)).toBeNull();
     expect(decode([0x30, 1, 2, 3], 4)).toBeNull();
-    // Distance 0, a distance before the start, a match behind the end of the output.
+    // Distance 0, a distance before the start, a match after the end of the output.
     expect(decode([0x10, 1, 0, 0, 0x10, 2], 6)).toBeNull();
     expect(decode([0x10, 1, 2, 0, 0x10, 2], 6)).toBeNull();
     expect(decode([0x1f, 1, 1, 0, 255, 255, 255, 0, 0x10, 2], 20)).toBeNull();
     expect(decode([0xf0, 255, 255], 600)).toBeNull();
   });
 
-  it("never take longer than their output allows, whatever the input", () => {
+  it("decode in time bounded by their output, for any input", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(500), (input, size) => {
         const output = new Uint8Array(size);
@@ -60,7 +60,7 @@ describe.each([
     return block.length;
   };
 
-  it("keeps whatever bytes, and adds little to those that don't repeat", () => {
+  it("keeps any bytes, and adds little to those that don't repeat", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.uint8Array({ maxLength: 80 }), fc.integer({ min: 1, max: 40 })), {
@@ -77,13 +77,13 @@ describe.each([
     );
   });
 
-  it("makes repeated bytes short", () => {
+  it("shortens repeated bytes", () => {
     const text = new TextEncoder().encode("a value that is there again and again, ".repeat(200));
     expect(roundTrip(text)).toBeLessThan(text.length / 50);
     expect(roundTrip(new Uint8Array(100_000))).toBeLessThan(500);
   });
 
-  it("matches no further back than a distance can tell", () => {
+  it("finds matches only within the largest distance", () => {
     let state = 1;
     const noise = Uint8Array.from({ length: 70_000 }, () => {
       state = Math.imul(state, 1_664_525) + 1_013_904_223;
@@ -97,7 +97,7 @@ describe.each([
 });
 
 describe("encoding small LZ4 blocks", () => {
-  it("finds longer matches than the quick way", () => {
+  it("finds longer matches than the quick encoder", () => {
     const words = "the of and to in a is that for it as was with be by on not he his but at are this".split(
       " ",
     );

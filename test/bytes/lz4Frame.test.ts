@@ -8,7 +8,7 @@ const lz4js = createRequire(import.meta.url)("lz4js") as { compress(bytes: Uint8
 const LIMIT = 1 << 24;
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString("latin1"));
 
-/** A frame of the given flags and blocks; the checksums are not looked at. */
+/** Makes a frame of these flags and blocks; nobody reads its checksums. */
 function frameOf(flags: number, blocks: (string | { stored: string })[], contentSize?: number): Uint8Array {
   const parts: Buffer[] = [Buffer.from([0x04, 0x22, 0x4d, 0x18, 0x40 | flags, 0x40])];
   if (contentSize !== undefined) {
@@ -35,7 +35,7 @@ const FIRST = "\x80abcdefgh";
 const LINKED = "\x04\x08\x00\x10x";
 
 describe("decodeLz4Frame", () => {
-  it("decodes what an encoder wrote", () => {
+  it("decodes frames of an encoder", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc
@@ -58,16 +58,16 @@ describe("decodeLz4Frame", () => {
     );
   });
 
-  it("steps over checksums", () => {
+  it("skips checksums", () => {
     expect(text(decodeLz4Frame(frameOf(0x14, [FIRST, LINKED]), LIMIT))).toBe("abcdefghabcdefghx");
   });
 
-  it("holds the content size against the blocks", () => {
+  it("compares the content size with the blocks", () => {
     expect(text(decodeLz4Frame(frameOf(0x08, [FIRST], 8), LIMIT))).toBe("abcdefgh");
     expect(decodeLz4Frame(frameOf(0x08, [FIRST], 9), LIMIT)).toBeNull();
   });
 
-  it("refuses what is no frame, and more than it was allowed", () => {
+  it("refuses bytes that are not a frame, and content beyond its limit", () => {
     const frame = frameOf(0, [FIRST, LINKED]);
     expect(decodeLz4Frame(frame, 17)).not.toBeNull();
     expect(decodeLz4Frame(frame, 16)).toBeNull();
@@ -79,7 +79,7 @@ describe("decodeLz4Frame", () => {
     }
   });
 
-  it("ends on any bytes", () => {
+  it("returns for any bytes", () => {
     const frame = frameOf(0x08, [FIRST, LINKED], 17);
     fc.assert(
       fc.property(fc.nat(frame.length - 1), fc.nat(255), (offset, value) => {

@@ -7,7 +7,7 @@ const ORIGIN = { path: "r", byteOffset: 0 };
 const MAX = 2 ** 22;
 type Form = "plain" | "runs";
 
-/** A writer of the portable format, container by container; with "runs", every other container is one of runs. */
+/** Writes the portable format, container by container; with "runs", every second container is one of runs. */
 function encode(values: readonly number[], form: Form): Uint8Array {
   const containers = new Map<number, number[]>();
   for (const value of values) {
@@ -62,18 +62,18 @@ const forms = fc.constantFrom<Form>("plain", "runs");
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 
 describe("a roaring bitmap", () => {
-  it("reads real bytes", () => {
+  it("is read from bytes of the reference", () => {
     const one = Uint8Array.of(0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 3, 0, 9, 0);
     expect(Array.from(decodeRoaring(one, 10, ORIGIN))).toEqual([3, 9]);
     expect(decodeRoaring(Uint8Array.of(0x3a, 0x30, 0, 0, 0, 0, 0, 0), 10, ORIGIN).length).toBe(0);
   });
 
-  it.each(["plain", "runs"] as const)("reads bitmap, array and run containers: %s", (form) => {
+  it.each(["plain", "runs"] as const)("is read with bitmap, array and run containers: %s", (form) => {
     const values = [...range(0, 5000), ...range(70000, 70003), ...range(140000, 190000), 200001, 4294967295];
     expect(Array.from(decodeRoaring(encode(values, form), MAX, ORIGIN))).toEqual(values);
   });
 
-  it("reads what was written, whatever the values", () => {
+  it("is read back with any values", () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(400_000), { minLength: 1, maxLength: 300 }), forms, (set, form) => {
         const values = set.sort((a, b) => a - b);
@@ -82,7 +82,7 @@ describe("a roaring bitmap", () => {
     );
   });
 
-  it("is refused, or ascends, with any byte changed", () => {
+  it("is refused, or ascends, after a change of any byte", () => {
     const bytes = encode([...range(5, 40), 70000, 70009, ...range(200000, 200100)], "runs");
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (index, mask) => {
@@ -100,7 +100,7 @@ describe("a roaring bitmap", () => {
     );
   });
 
-  it("is refused cut short, with bytes left over, or with more values than make sense", () => {
+  it("is refused if it is cut short, has bytes left over, or has too many values", () => {
     const bytes = encode([1, 2, 3, 70000], "plain");
     for (let length = 0; length < bytes.length; length++) {
       expect(() => decodeRoaring(bytes.subarray(0, length), MAX, ORIGIN)).toThrow(CorruptFileError);

@@ -1,4 +1,4 @@
-/** Sets of 32-bit numbers do what sets do, in all forms of their containers. */
+/** Sets of 32-bit numbers behave as sets in all forms of their containers. */
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -50,11 +50,11 @@ function valuesOf(parts: readonly Part[]): { set: RoaringSet; values: Set<number
   return { set, values };
 }
 
-/** Asks for equal numbers; vitest compares long arrays value by value, which takes seconds. */
-function expectEqual(found: Uint8Array | Uint32Array, expected: Uint8Array | Uint32Array): void {
+/** Expects equal numbers; vitest compares long arrays value by value, which takes seconds. */
+function expectEqual(actual: Uint8Array | Uint32Array, expected: Uint8Array | Uint32Array): void {
   const bytesOf = ({ buffer, byteOffset, byteLength }: Uint8Array | Uint32Array) =>
     Buffer.from(buffer, byteOffset, byteLength);
-  if (!bytesOf(found).equals(bytesOf(expected))) expect(found).toEqual(expected);
+  if (!bytesOf(actual).equals(bytesOf(expected))) expect(actual).toEqual(expected);
 }
 
 const sorted = (values: Iterable<number>): Uint32Array => Uint32Array.from(values).sort();
@@ -92,7 +92,7 @@ describe("sets of numbers", () => {
     );
   });
 
-  it("knows all numbers at once", () => {
+  it("hold all numbers in one set", () => {
     const { full } = RoaringSet;
     expect(full.isFull && full.has(0xffff_ffff)).toBe(true);
     const some = RoaringSet.ofRange(5, 70_000);

@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
 import { hasSharedMemory, sharedCopy } from "../../src/bytes/sharedCopy.js";
 
-test("views get into one piece of shared memory, but those that lie in such already", () => {
+test("a copy has its views in one piece of shared memory, and keeps views of shared memory", () => {
   const shared = new Float32Array(new SharedArrayBuffer(16), 4, 2).fill(1.5);
-  const own = { words: Uint32Array.of(7, 8), name: "own" };
-  const copy = sharedCopy({ shared, list: [own, own], map: new Map([["bytes", Uint8Array.of(3)]]) });
+  const plain = { words: Uint32Array.of(7, 8), name: "own" };
+  const copy = sharedCopy({ shared, list: [plain, plain], map: new Map([["bytes", Uint8Array.of(3)]]) });
   expect(copy.shared).toBe(shared);
   expect(copy.list[0]).toBe(copy.list[1]);
-  expect(copy.list[0]).toEqual(own);
+  expect(copy.list[0]).toEqual(plain);
   const bytes = copy.map.get("bytes");
   expect(bytes).toEqual(Uint8Array.of(3));
   expect(bytes?.buffer).toBe(copy.list[0].words.buffer);
   expect(bytes?.buffer).toBeInstanceOf(SharedArrayBuffer);
 });
 
-test("memory is made as is asked, and found again wherever it is", () => {
+test("the caller allocates the memory, and hasSharedMemory finds it at any depth", () => {
   const memory = new Uint8Array(new SharedArrayBuffer(64), 8, 32).fill(9);
   const copy = sharedCopy({ words: Float64Array.of(0.5, 2), bytes: Uint8Array.of(1) }, () => memory);
   expect(copy).toEqual({ words: Float64Array.of(0.5, 2), bytes: Uint8Array.of(1) });
@@ -23,7 +23,7 @@ test("memory is made as is asked, and found again wherever it is", () => {
   expect(hasSharedMemory([null, "text", 7, new Map([["a", { bytes: Uint8Array.of(1) }]])])).toBe(false);
 });
 
-test("copies begin as far behind a multiple of 8 as what they are made of", () => {
+test("copies have the phase of their sources", () => {
   const memory = Uint8Array.from({ length: 64 }, (_, index) => index);
   const bytes = memory.subarray(13, 30);
   const words = new Uint32Array(memory.buffer, 36, 5);

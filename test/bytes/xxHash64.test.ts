@@ -1,4 +1,4 @@
-/** The hash is that of the plain formula over 64-bit numbers, and of known texts. */
+/** The hash equals the plain formula over 64-bit numbers, and published hashes of texts. */
 
 import { expect, it } from "vitest";
 import { XxHash64 } from "../../src/bytes/xxHash64.js";
@@ -49,13 +49,13 @@ function hashOf(bytes: Uint8Array, start = 0, end = bytes.length): bigint {
   return (BigInt(hash.high) << 32n) + BigInt(hash.low);
 }
 
-it("hashes known texts", () => {
+it("xxHash64 gives the published hashes of texts", () => {
   expect(hashOf(Buffer.from(""))).toBe(0xef46db3751d8e999n);
   expect(hashOf(Buffer.from("a"))).toBe(0xd24ec4f1a98c6e5bn);
   expect(hashOf(Buffer.from("abc"))).toBe(0x44bc2cf5ad770999n);
 });
 
-it("hashes bytes of all lengths", () => {
+it("xxHash64 equals the plain formula for all lengths", () => {
   const random = new Random(1);
   for (let length = 0; length < 200; length++) {
     const bytes = new Uint8Array(length + 3);

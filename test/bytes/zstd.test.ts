@@ -103,7 +103,7 @@ describe("zstd frames", () => {
     });
   }
 
-  it("that ask for more than there is room for are refused at once", () => {
+  it("that ask for more room than the output has are refused without delay", () => {
     // 83,690 sequences in 17 bytes, each of 65,536 literals and a match of 65,539 bytes.
     const body = [0x00, 255, (83690 - 0x7f00) & 255, (83690 - 0x7f00) >> 8, 0x54, 35, 0, 52, 1];
     const header = (body.length << 3) | 5;
@@ -112,7 +112,7 @@ describe("zstd frames", () => {
     expect(decodeZstdFrame(frame, new Uint8Array(200))).toBe(false);
   });
 
-  it("with bytes changed are decoded to something or refused", () => {
+  it("with changed bytes are decoded or refused", () => {
     const frames = Object.values(FRAMES).map(([content, base64]) => ({ content, frame: frameOf(base64) }));
     const change = fc.record({ at: fc.nat(), value: fc.integer({ min: 1, max: 255 }) });
     fc.assert(
@@ -128,7 +128,7 @@ describe("zstd frames", () => {
   });
 });
 
-describe("frames that are written", () => {
+describe("written frames", () => {
   function roundTrip(content: Uint8Array): Uint8Array {
     const frame = encodeZstdFrame(content);
     const bound = zstdFrameBound(frame);
@@ -140,7 +140,7 @@ describe("frames that are written", () => {
     return frame;
   }
 
-  it("hold what they were made of, whatever that is", () => {
+  it("hold any content", () => {
     const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 1_000_000_007));
     console.info(`zstd frames: seed ${seed}`);
     const contents = fc.record({
@@ -168,7 +168,7 @@ describe("frames that are written", () => {
   });
 
   it("are about as small as those of the command line tool", () => {
-    // What `zstd -3` makes of it, 1,132 bytes, and a tenth.
+    // `zstd -3` makes 1,132 bytes of it; a tenth more is allowed.
     expect(roundTrip(wordsText()).length).toBeLessThan(1132 * 1.1);
     expect(roundTrip(new Uint8Array(1_000_000).fill(7)).length).toBeLessThan(60);
     const random = { value: 3 };
@@ -176,7 +176,7 @@ describe("frames that are written", () => {
     expect(roundTrip(noise).length).toBeLessThan(noise.length + 32);
   });
 
-  it("of bytes that match only by chance are no larger than their entropy asks for", () => {
+  it("of bytes that match only by chance are no larger than their entropy", () => {
     const random = { value: 5 };
     const hex = Uint8Array.from({ length: 60_000 }, () =>
       "0123456789abcdef".charCodeAt((next(random) >>> 2) & 15),
@@ -184,7 +184,7 @@ describe("frames that are written", () => {
     expect(roundTrip(hex).length).toBeLessThan(30_000 * 1.03);
   });
 
-  it("match far back, beyond the blocks before, but not beyond the window", () => {
+  it("have matches beyond the preceding blocks, but not beyond the window", () => {
     const random = { value: 9 };
     const piece = Uint8Array.from({ length: 100_000 }, () => next(random) & 63);
     const content = new Uint8Array(3_000_000);

@@ -1,6 +1,6 @@
 /**
- * Blob values lie outside of pages and have checksums of their own: a changed byte of a file with blobs gives the rows
- * it had or a typed error, and one within a value always the error.
+ * Blob values lie outside of pages and have checksums of their own. A changed byte of a file with blobs gives
+ * the old rows or a typed error; one within a value always gives the error.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
 
   const open = () => new DirectoryNamespace({ root, durability: "none", dataStorageVersion: version });
 
-  /** What reading the file gives with a byte changed: rows, or the error. */
+  /** Reads the file with a byte changed; returns the rows or the error. */
   async function scanWith(changed: Uint8Array): Promise<Table | Error> {
     writeFileSync(dataPath, changed);
     const namespace = open();
@@ -66,14 +66,14 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
     close: async () => undefined,
   });
 
-  /** Where values begin that are found by their bytes. */
+  /** Positions of the values that their bytes identify. */
   const valuePositions = (): number[] =>
     VALUES.flatMap((value) => {
       if (value === null || value.length < 5) return [];
       return [Buffer.from(bytes.buffer).indexOf(value)];
     });
 
-  it("gives its rows or a typed error wherever a byte is changed", async () => {
+  it("gives its rows or a typed error after a change of any byte", async () => {
     const { globalBuffers } = await openDataFile(inMemory(bytes), "blobs");
     const checksums = globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX]!;
     let refused = 0;
@@ -84,7 +84,7 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
         const isChecksum = index >= checksums.byteOffset && index < checksums.byteOffset + checksums.length;
         expect(isChecksum, `byte ${index}`).toBe(false);
       } else {
-        // The version in the footer may become one that is not read.
+        // The changed version in the footer may be an unsupported one.
         if (!(read instanceof UnsupportedError)) expect(read).toBeInstanceOf(CorruptFileError);
         refused++;
       }
@@ -92,7 +92,7 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
     expect(refused).toBeGreaterThan(bytes.length / 2);
   });
 
-  it("refuses every changed byte of a value, in scans, in takes and lazily", async () => {
+  it("refuses every changed byte of a value, in scans, in takes and in lazy reads", async () => {
     for (const start of valuePositions()) {
       writeFileSync(dataPath, flipped(start));
       const namespace = open();
@@ -109,7 +109,7 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
     }
   });
 
-  it("is read unverified where it has no checksums", async () => {
+  it("is read unverified if it has no checksums", async () => {
     const changed = flipped(valuePositions()[0]!);
     const { globalBuffers, columns } = await openDataFile(inMemory(bytes), "blobs");
     const buffers = columns.flatMap(({ pages }) => pages.flatMap(({ bufferRanges }) => bufferRanges));

@@ -1,6 +1,6 @@
 /**
- * Side files of blobs that are damaged: gone, too short, exchanged, changed. Whoever wrote them, values that are not
- * there are an error; of ours every changed byte is one.
+ * Side files of blobs that are missing, too short, exchanged or changed. Missing values of any writer are an
+ * error; in our files every changed byte is one.
  */
 
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ let data: string;
 let directory: string;
 const open = () => new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
 
-/** Looks at the table with fresh caches. */
+/** Opens the table with fresh caches. */
 async function withTable<Result>(use: (table: ReturnType<DirectoryNamespace["table"]>) => Promise<Result>) {
   const namespace = open();
   try {
@@ -49,7 +49,7 @@ const readLazily = async (table: ReturnType<DirectoryNamespace["table"]>) => {
   for (const blob of await table.takeBlobs("b", ALL)) await blob?.read();
 };
 
-/** Every way to read the values tells; other rows are read as ever. */
+/** Every way to read the values throws; other rows can still be read. */
 async function expectCorrupt(intactRow: number, what: RegExp = /./): Promise<void> {
   await withTable(async (table) => {
     for (const read of [() => table.scan().toArrow(), () => table.take(ALL), () => readLazily(table)]) {
@@ -61,7 +61,7 @@ async function expectCorrupt(intactRow: number, what: RegExp = /./): Promise<voi
   });
 }
 
-describe.each(["us", "the reference"])("side files of %s", (writer) => {
+describe.each(["us", "the reference"])("reads refuse side files of %s", (writer) => {
   beforeEach(async () => {
     root = await makeTempDir();
     const namespace = open();
@@ -78,7 +78,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
   const sideFile = (number: number) =>
     join(directory, `${number.toString(2).padStart(32, "0").split("").reverse().join("")}.blob`);
 
-  it("that are gone", async () => {
+  it("that are missing", async () => {
     const [first, , last] = readdirSync(directory).map((name) => join(directory, name));
     expect(readdirSync(directory)).toHaveLength(4);
     rmSync(first!);
@@ -101,7 +101,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
   });
 
   if (writer === "us") {
-    it("that are exchanged, though they are of one length", async () => {
+    it("that are exchanged with others of one length", async () => {
       const [three, four] = [readFileSync(sideFile(3)), readFileSync(sideFile(4))];
       expect(three.length).toBe(four.length);
       writeFileSync(sideFile(3), four);
@@ -109,7 +109,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
       await expectCorrupt(0, /fails its checksum/);
     });
 
-    it("of which any byte is changed; what is read in part only is not checked", async () => {
+    it("with any byte changed; partial reads are not checked", async () => {
       for (const name of readdirSync(directory)) {
         const path = join(directory, name);
         const bytes = readFileSync(path);
@@ -132,7 +132,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
       });
     });
 
-    it("of a data file of which any byte is changed", async () => {
+    it("of a data file with any byte changed", async () => {
       const name = readdirSync(data).find((entry) => entry.endsWith(".lance"))!;
       const path = join(data, name);
       const bytes = readFileSync(path);
@@ -145,7 +145,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
         if (read instanceof Table) {
           compareTables(ROWS, read);
         } else {
-          // The version in the footer may become one that is not read.
+          // The changed version in the footer may be an unsupported one.
           if (!(read instanceof UnsupportedError))
             expect(read, `byte ${offset}`).toBeInstanceOf(CorruptFileError);
           refused++;

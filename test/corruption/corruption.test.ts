@@ -1,7 +1,7 @@
 /**
- * Damaged files: any flipped or cut byte of a table we wrote gives the rows that were written or a typed error.
- * Tables of the reference carry no checksums: there a flipped value can't be told from another value, but the
- * answer is still well-formed rows or a typed error, in bounded time and memory.
+ * Damaged files: any flipped or cut byte of a table we wrote gives the written rows or a typed error. Tables
+ * of the reference carry no checksums, so a flipped value looks like another value. The answer is still
+ * well-formed rows or a typed error, in bounded time and memory.
  */
 
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
@@ -17,20 +17,20 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const NAME = "t";
 const TABLE = `${NAME}.lance`;
-/** Memory that one read may add, far above what these tables take and far below what a wild length would. */
+/** Memory that one read may add, far above the need of these tables and far below that of a wild length. */
 const MAX_HEAP_GROWTH = 512 * 1024 * 1024;
 
 interface Damage {
   /** Index among the table's files. */
   file: number;
-  /** Where in the file, as a fraction of its length. */
-  at: number;
+  /** Position in the file, as a fraction of its length. */
+  fraction: number;
   kind: { flip: number } | { cut: true } | { zero: number };
 }
 
 const damages: fc.Arbitrary<Damage> = fc.record({
   file: fc.nat(1000),
-  at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+  fraction: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
   kind: fc.oneof(
     { weight: 6, arbitrary: fc.record({ flip: fc.integer({ min: 1, max: 255 }) }) },
     { weight: 2, arbitrary: fc.constant({ cut: true as const }) },
@@ -38,8 +38,8 @@ const damages: fc.Arbitrary<Damage> = fc.record({
   ),
 });
 
-function damage(bytes: Uint8Array, { at: index, kind }: Damage): Uint8Array {
-  const position = Math.floor(index * bytes.length);
+function damage(bytes: Uint8Array, { fraction, kind }: Damage): Uint8Array {
+  const position = Math.floor(fraction * bytes.length);
   if ("cut" in kind) return bytes.slice(0, position);
   const damaged = Uint8Array.from(bytes);
   if ("flip" in kind) damaged[position] ^= kind.flip;
@@ -55,7 +55,7 @@ async function filesOf(directory: string): Promise<string[]> {
     .sort();
 }
 
-/** All rows, read by a fresh engine. */
+/** Returns all rows, read by a fresh engine. */
 async function readAll(root: string): Promise<Table> {
   const namespace = new DirectoryNamespace({ root, durability: "none" });
   try {
@@ -97,7 +97,7 @@ describe.each([
     (globalThis as { gc?: () => void }).gc?.();
   });
 
-  it("gives the rows written or a typed error", async () => {
+  it("gives the written rows or a typed error", async () => {
     const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
     console.info(`corruption of ${maker} ${dataStorageVersion}: seed ${seed}`);
     const work = await makeTempDir();
@@ -129,7 +129,7 @@ describe.each([
     expect(survived).toBeGreaterThan(0);
   });
 
-  it("is noticed by an engine that has read it before", async () => {
+  it("is noticed by an engine that has read the table before", async () => {
     const work = await makeTempDir();
     await cp(join(root, TABLE), join(work, TABLE), { recursive: true });
     const namespace = new DirectoryNamespace({ root: work, durability: "none" });
@@ -142,7 +142,7 @@ describe.each([
       await writeFile(path, original.subarray(0, -1));
       await expect(read()).rejects.toThrow(NamespaceError);
       if (maker === "ours") {
-        await writeFile(path, damage(original, { file: 0, at: 0, kind: { flip: 1 } }));
+        await writeFile(path, damage(original, { file: 0, fraction: 0, kind: { flip: 1 } }));
         await expect(read()).rejects.toThrow(NamespaceError);
       }
       await writeFile(path, original);
@@ -151,7 +151,7 @@ describe.each([
     await namespace.close();
   });
 
-  it("whose hint is missing, stale, too high or garbage reads as if nothing were", async () => {
+  it("with a missing, stale, too high or garbage hint is read as ever", async () => {
     const hint = join(root, TABLE, "_versions", "latest_version_hint.json");
     for (const text of [
       "",

@@ -1,14 +1,14 @@
 /**
- * Data files of every version, layout and encoding, the reference's and ours, damaged in thousands of ways: each is
- * opened and read whole, in part and row by row, and gives rows or a typed error. Columns the damage is no part of
- * have the rows they had; where checksums are in force, so has everything. Reading happens in a process of its own
- * (processes/damagedReader.mjs), with little memory and a limit to its time.
+ * Data files of every version, layout and encoding, the reference's and ours, damaged in thousands of ways.
+ * Each is opened and read whole, in part and row by row, and gives rows or a typed error. Undamaged columns
+ * keep their rows; so does everything under checksums. A process of its own reads
+ * (processes/damagedReader.mjs), with little memory and a time limit.
  *
- * Memory: what a read asks for, freed since or not, stays under twice what its file can declare:
+ * Memory: the allocations of a read, freed since or not, stay below twice the size that its file can declare:
  *
- *     rows × bytes of a row as they were before the damage
- *   + EXPANSION × bytes of the file     what runs and levels in the densest encodings come to
- *   + WORKING_BYTES                     what a read takes however little there is to read
+ *     rows × bytes of a row before the damage
+ *   + EXPANSION × bytes of the file     the content of runs and levels in the densest encodings
+ *   + WORKING_BYTES                     the need of any read, however small
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -44,13 +44,13 @@ const READER = fileURLToPath(new URL("../support/processes/damagedReader.mjs", i
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
 const FILES = runsOf("FUZZ_FILES", 1200);
 
-/** Bytes that one byte of a file may stand for. */
+/** Maximum bytes that one byte of a file stands for. */
 const EXPANSION = 1024;
 /** Tables and windows of decompressors. */
 const WORKING_BYTES = 512 * 1024;
-/** CPU time of one read of a file of some kilobytes, far above what it takes. */
+/** CPU time of one read of a file of some kilobytes, far above its need. */
 const MAXIMUM_CPU_MS = 5_000;
-/** After this long without an answer a read is taken for endless, however busy the machine. */
+/** A read without an answer for this long counts as endless, however busy the machine. */
 const PATIENCE_MS = 60_000;
 
 interface Read {
@@ -90,7 +90,7 @@ beforeAll(async () => {
     try {
       await ours[version].createTable({ id: [name] }, rows);
     } catch (error) {
-      // Not every type that can be read can be written, nor in every version.
+      // Some types can be read but not written, or not in every version.
       if (error instanceof UnsupportedError) return;
       throw error;
     }
@@ -177,7 +177,7 @@ function rowBytes({ rows }: Specimen): number {
   return Math.ceil(bytes / Math.max(1, rows.numRows));
 }
 
-/** Fails unless the rows are safe to read, and right as far as the damage leaves no doubt. */
+/** Fails unless the rows are safe to read, and right if the damage leaves no doubt. */
 function checkRows(
   specimen: Specimen,
   { intact, guarded }: Damage,
@@ -195,7 +195,7 @@ function checkRows(
   expect(rows.numRows).toBe(count);
   if (specimen.rows === null) return;
   const expected = read.what === "take" ? null : specimen.rows.slice(start, start + count);
-  // What is read in part is not held against checksums.
+  // Partial reads are not verified by checksums.
   const names = guarded && read.what === "scan" ? specimen.columnNames : intact;
   if (expected === null || names.length === 0) return;
   compareTables(expected.select([...names]), rows.select([...names]), { metadata: false });

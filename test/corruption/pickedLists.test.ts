@@ -1,6 +1,6 @@
 /**
- * Pages of lists, written out so that a few bytes of them stand for no end of buffers, levels or values: picking rows of them
- * refuses them as decoding does, before it makes room for what they claim.
+ * Pages of lists, written by hand so that a few bytes stand for countless buffers, levels or values. Picking
+ * rows refuses them as decoding does, before it makes room for the claimed counts.
  */
 
 import { describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ const listOf = (item: LeafLayout): Layout => ({
 });
 
 const flat = (bitsPerValue: number): CompressiveEncoding => ({ flat: { bitsPerValue, data: undefined } });
-/** Level 0, as often as a chunk says it has levels, in no bytes. */
+/** Level 0 for every level of a chunk, in no bytes. */
 const NO_BITS: CompressiveEncoding = {
   outOfLineBitpacking: { uncompressedBitsPerValue: 16, values: flat(0) },
 };
@@ -42,7 +42,7 @@ const miniBlock = (init: Partial<MiniBlockLayout>): MiniBlockLayout =>
     ...init,
   });
 
-/** Equal chunks. @param log2Values of all chunks but the last, which has the rest */
+/** Makes equal chunks. @param log2Values of all chunks but the last, which has the rest */
 function chunksOf(chunk: Uint8Array, count: number, log2Values: number): Uint8Array[] {
   const words = new Uint16Array(count).fill(((chunk.length / 8 - 1) << 4) | log2Values);
   const data = new Uint8Array(chunk.length * count);
@@ -60,7 +60,7 @@ const refusal = (act: () => unknown): string => {
   throw new Error("the page is not refused");
 };
 
-/** What picking a row of the page is refused with; decoding it must be refused too. */
+/** Returns the error of picking a row of the page; decoding it must fail too. */
 function pickRefusal(layout: Layout, page: MiniBlockLayout, buffers: Uint8Array[], rowCount = 1): string {
   // The first event begins a row.
   const encoding = { miniBlock: page, withinRow: [0] };
@@ -69,7 +69,7 @@ function pickRefusal(layout: Layout, page: MiniBlockLayout, buffers: Uint8Array[
   return refusal(() => pickRows(layout, encoding, rowCount, buffers, Uint32Array.of(rowCount - 1), ORIGIN));
 }
 
-it("pages of lists with more values than places can tell are not picked from", () => {
+it("pickable excludes pages of lists with more values than 32-bit positions reach", () => {
   const page = miniBlock({ itemCount: 2 ** 32 });
   expect(pickable(listOf(UTF8), { miniBlock: page }, 1, 2)).toBe(true);
   expect(pickable(listOf(UTF8), { miniBlock: { ...page, itemCount: 2 ** 32 + 1 } }, 1, 2)).toBe(false);
@@ -88,20 +88,20 @@ describe("picking rows of lists refuses", () => {
     // Eight values and their levels: one list each.
     new Uint16Array(chunk.buffer, 0, 8).set([8, 16, 32, 0, 1, 1, 1, 1]);
     new Uint16Array(chunk.buffer, 16, 4).fill(1);
-    const own = { repCompression: flat(16), itemCount: 8 };
+    const lists = { repCompression: flat(16), itemCount: 8 };
     const buffers = chunksOf(new Uint8Array([...chunk, ...new Uint8Array(8)]), 1, 0);
-    const page = miniBlock({ ...own, bufferCount: 1 });
+    const page = miniBlock({ ...lists, bufferCount: 1 });
     const picked = pickRows(listOf(INT32), { miniBlock: page }, 8, buffers, Uint32Array.of(1, 7), ORIGIN);
     expect(picked.length).toBe(2);
 
-    const message = pickRefusal(listOf(INT32), miniBlock({ ...own, bufferCount }), buffers, 8);
+    const message = pickRefusal(listOf(INT32), miniBlock({ ...lists, bufferCount }), buffers, 8);
     expect(message).toContain(`${bufferCount} value buffers where 1 are read`);
-    const strings = { ...own, bufferCount, valueCompression: { variable: { offsets: flat(32) } } };
+    const strings = { ...lists, bufferCount, valueCompression: { variable: { offsets: flat(32) } } };
     expect(pickRefusal(listOf(UTF8), miniBlock(strings), buffers, 8)).toContain("where 1 are read");
   });
 
-  it("levels that their chunks have no room for, before it looks at many", () => {
-    // Each a value behind empty lists: header, two runs of definition levels, value.
+  it("levels that exceed their chunks, before it reads many", () => {
+    // Each a value after empty lists: header, two runs of definition levels, value.
     const chunk = new Uint8Array(40);
     new Uint16Array(chunk.buffer).set([65_535, 0, 20, 4, 4, 0, 0, 0, 1, 0, 65_534, 0, 1]);
     const page = miniBlock({
@@ -113,7 +113,7 @@ describe("picking rows of lists refuses", () => {
     expect(message).toContain("131070 levels in 80 bytes");
   });
 
-  it("values that their chunks have no room for, before it looks at many", () => {
+  it("values that exceed their chunks, before it reads many", () => {
     const chunk = new Uint8Array(16);
     new Uint16Array(chunk.buffer)[0] = 32_768;
     const page = miniBlock({
@@ -131,7 +131,7 @@ describe("picking rows of lists refuses", () => {
     );
     const strings = { ...page, itemCount, valueCompression: { variable: { offsets: flat(32) } } };
     expect(pickRefusal(listOf(UTF8), strings, buffers)).toContain("32769 offsets in a buffer of 0 bytes");
-    // Nothing is known of the size of coded values: their levels are too many.
+    // The page does not state the size of coded values: their levels are too many.
     const general = { compression: { scheme: CompressionScheme.ZSTD, level: undefined }, values: flat(32) };
     const coded = { ...page, itemCount: 2_000 * 32_768, valueCompression: { general } };
     const fewer = chunksOf(chunk, 2_000, 15);

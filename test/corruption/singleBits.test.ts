@@ -1,7 +1,7 @@
 /**
- * Single bits flipped in every kind of file that we write: each read then gives what it gave before or a typed error. The
- * reads are scans, rows at offsets, counts, filters and searches through each kind of index, refs, the catalog and jobs,
- * each by an engine that has read nothing before.
+ * Single bits flipped in every kind of file that we write: each read then gives its old answer or a typed
+ * error. The reads are scans, rows at offsets, counts, filters and searches through each kind of index, refs,
+ * the catalog and jobs. Each runs in an engine that has read nothing before.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +35,7 @@ const DIMENSIONS = 24;
 type Read = (namespace: DirectoryNamespace) => Promise<string>;
 
 interface Subject {
-  /** Begins the paths of its files, below the root. */
+  /** Prefix of the paths of its files, below the root. */
   readonly directory: string;
   readonly reads: Readonly<Record<string, Read>>;
 }
@@ -328,7 +328,7 @@ const filesBelow = (directory: string): string[] =>
     )
     .sort();
 
-/** What a read gives: its answer, or the error. */
+/** Returns the answer of a read, or the error. */
 async function outcomeOf(read: Read): Promise<string | Error> {
   const namespace = new DirectoryNamespace({ root, durability: "none", workers: 0 });
   try {
@@ -392,7 +392,7 @@ describe("a single flipped bit", () => {
           const where = `${kind}: bit ${bit} of ${file}, ${name}`;
           if (outcome instanceof Error) {
             isRefused = true;
-            // A number of a version may become one that no release knows, and a name one that nothing has.
+            // A version number may become one of no release, and a name one that nothing has.
             const isTyped =
               outcome instanceof CorruptFileError ||
               (outcome instanceof NamespaceError && !(outcome instanceof InternalError));

@@ -1,4 +1,4 @@
-/** Arrow tables to data files and back, for tests. */
+/** Writes Arrow tables to data files, and reads them back, for tests. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { Column, Layout } from "../../src/arrow/columns/column.js";
@@ -16,7 +16,7 @@ import type { Disk, ReadHandle } from "../../src/io/disk/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 import { readPageBuffers } from "./pageBuffers.js";
 
-/** The physical columns of a schema: one per leaf. */
+/** Physical columns of a schema: one per leaf. */
 export function fileColumns(schema: Schema): FileColumn[] {
   return schema.fields
     .flatMap((field) =>
@@ -30,7 +30,7 @@ export function fileColumns(schema: Schema): FileColumn[] {
     .map((column, fieldId) => ({ fieldId, ...column }));
 }
 
-/** Good enough for files that are only read here. */
+/** Suffices for files that only these tests read. */
 const descriptorOf = (schema: Schema): FileSchema =>
   FileSchema.create({
     fields: schema.fields.map(({ name, nullable }, id) =>
@@ -38,7 +38,7 @@ const descriptorOf = (schema: Schema): FileSchema =>
     ),
   });
 
-/** The physical columns of a batch. */
+/** Physical columns of a batch. */
 export function columnsOf(batch: RecordBatch): Column[] {
   return batch.data.children.flatMap((data, index) => {
     const { type, name } = batch.schema.fields[index];
@@ -70,7 +70,7 @@ export async function tableToFile(table: Table, version: FileVersion): Promise<U
   return disk.files.get("/t.lance")!;
 }
 
-/** All columns of a file. */
+/** Reads all columns of a file. */
 export async function readColumns(
   handle: ReadHandle,
   file: DataFileMetadata,
@@ -99,7 +99,7 @@ export async function readColumns(
   );
 }
 
-/** All rows of a file, decoded by the schema they were written with. */
+/** Reads all rows of a file, decoded by the schema they were written with. */
 export async function fileToTable(bytes: Uint8Array, schema: Schema): Promise<Table> {
   const handle = new MemoryDisk().handle("/t.lance", bytes);
   const file = await openDataFile(handle, "/t.lance");
@@ -116,7 +116,7 @@ export async function fileToTable(bytes: Uint8Array, schema: Schema): Promise<Ta
   return toTable(schema, [makeBatch(schema, columns, file.rowCount)]);
 }
 
-/** What each page of a column is, in short: "constant", "fullZip", "miniBlock/inlineBitpacking" … */
+/** Names the layout of each page of a column: "constant", "fullZip", "miniBlock/inlineBitpacking" … */
 export async function pageKinds(bytes: Uint8Array, columnIndex: number): Promise<string[]> {
   const handle = new MemoryDisk().handle("/t.lance", bytes);
   const file = await openDataFile(handle, "/t.lance");

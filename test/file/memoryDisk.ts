@@ -6,7 +6,7 @@ export class MemoryDisk implements Pick<Disk, "open" | "create" | "remove"> {
   readonly files = new Map<string, Uint8Array>();
   /** Bytes read through handles. */
   bytesRead = 0;
-  /** When set, the write that takes a file beyond this many bytes fails. */
+  /** A write that takes a file beyond this many bytes fails. */
   capacity = Number.POSITIVE_INFINITY;
 
   async open(path: string): Promise<ReadHandle | null> {
@@ -52,7 +52,7 @@ export class MemoryDisk implements Pick<Disk, "open" | "create" | "remove"> {
   }
 }
 
-/** One that does something else around each write, and whose writes take all their chunks at once. */
+/** Calls a hook around each write; its writes take all their chunks at once. */
 export class WatchedDisk extends MemoryDisk {
   readonly #around: (write: () => Promise<void>, chunks: readonly Uint8Array[]) => Promise<void>;
 
@@ -71,5 +71,5 @@ export class WatchedDisk extends MemoryDisk {
   }
 }
 
-/** As the engine takes it; the verbs that data files don't use are missing. */
+/** A disk in the engine's type; it lacks the verbs that data files don't use. */
 export const asDisk = (disk: MemoryDisk): Disk => disk as unknown as Disk;

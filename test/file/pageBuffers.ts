@@ -4,7 +4,7 @@ import type { DataFileMetadata } from "../../src/file/container/reader.js";
 import type { ReadHandle } from "../../src/io/disk/disk.js";
 import { type ByteRange, readRanges } from "../../src/io/disk/ranges.js";
 
-/** The pages of one column to read. */
+/** Pages of one column to read. */
 export interface PageRequest {
   readonly columnIndex: number;
   /** Indexes into the column's `pages`. */
@@ -12,9 +12,9 @@ export interface PageRequest {
 }
 
 /**
- * Fetches the buffers of pages, neighbouring ones in one read. The result is indexed by request, page and buffer, for
+ * Fetches the buffers of pages, neighbouring ones in one read. Returns them by request, page and buffer, for
  * `decodePage`.
- * @throws CorruptFileError where a buffer fails its checksum
+ * @throws CorruptFileError if a buffer fails its checksum
  */
 export async function readPageBuffers(
   handle: ReadHandle,

@@ -34,7 +34,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     uri = await makeTempDir();
   });
 
-  /** Replaces what the reference wrote by our file of other rows; all the ways to read give our rows. */
+  /** Replaces the reference's file by ours, with other rows; all the ways to read give our rows. */
   async function expectReadable(name: string, theirs: Table, ours: Table): Promise<void> {
     await reference.createTable(uri, name, tableToIPC(theirs, "stream"), { dataStorageVersion: version });
     await swapDataFile(disk, join(uri, `${name}.lance`), ours, version);
@@ -42,7 +42,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     const half = Math.floor(ours.numRows / 2);
     const middle = await reference.readTable(uri, name, { offset: half, limit: 100 });
     compareTables(ours.slice(half, half + 100), middle, { metadata: false });
-    // Ascending: the reference hands rows out in their own order.
+    // The reference returns rows in its own order, so ours ascend.
     const count = Math.min(60, ours.numRows);
     const offsets = Array.from({ length: count }, (_, index) => Math.floor((index * ours.numRows) / count));
     const batch = ours.batches[0];
@@ -65,7 +65,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     ["empty", "some"],
   ] as const) {
     it(`with ${shape} values of every type, nulls: ${nulls}`, async () => {
-      // Only these types have long values; the others would be random once more.
+      // Only these types have long values; for others this case repeats the random one.
       const types = shape === "long" ? (["utf8", "largeUtf8", "binary", "largeBinary"] as const) : TYPE_NAMES;
       const ours = makeTable(allTypesSpec(1500, nulls, { shape, seed: 5, types }));
       const theirs = makeTable(allTypesSpec(1500, nulls, { shape: "random", seed: 6, types }));

@@ -47,13 +47,13 @@ describe.each(VERSIONS)("data files of version %s", (version) => {
     }
   });
 
-  it("keep no rows at all", async () => {
+  it("keep an empty table", async () => {
     const table = makeTable(allTypesSpec(0, "some"));
     const read = await fileToTable(await tableToFile(table, version), table.schema);
     expect(read.numRows).toBe(0);
   });
 
-  it("keep whatever tables hold", async () => {
+  it("keep any table", async () => {
     await fc.assert(
       fc.asyncProperty(tableSpecs(), async (spec) => {
         const table = makeTable(spec);

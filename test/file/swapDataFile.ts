@@ -1,4 +1,4 @@
-/** Puts a data file of ours in place of the one in a table that the reference wrote. */
+/** Replaces the data file in a table of the reference by one of ours. */
 
 import { readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { writeTable } from "./dataFiles.js";
 
 /**
  * @param directory of a table with one version and one data file
- * @param write writes the file and tells its length
+ * @param write writes the file and returns its length
  */
 export async function swapDataFile(
   disk: Disk,
@@ -42,7 +42,7 @@ export async function swapDataFile(
     version,
     Schema.create({ fields: manifest.fields }),
   );
-  // Decoded fragments are never changed: they are written as the bytes they came from.
+  // Decoded fragments are never changed: they are written as their old bytes.
   manifest.fragments = [{ ...fragment, files: [{ ...file, fileSizeBytes }] }];
   const message = Manifest.encode(manifest);
   const size = new Uint8Array(new Uint32Array([message.length]).buffer);

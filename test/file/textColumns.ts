@@ -1,4 +1,4 @@
-/** Columns of texts, and the texts of columns. */
+/** Makes columns of texts, and reads their texts. */
 
 import type { VariableColumn } from "../../src/arrow/columns/column.js";
 

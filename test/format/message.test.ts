@@ -7,7 +7,7 @@ import { DeletionFile, Manifest, Transaction, UpdateMap } from "../../src/format
 const ORIGIN = { path: "m", byteOffset: 100 };
 
 describe("a message", () => {
-  it("leaves defaults out, and writes optional fields that are zero", () => {
+  it("omits defaults, and writes optional fields that are zero", () => {
     expect(Manifest.encode(Manifest.create())).toEqual(new Uint8Array(0));
     expect(Manifest.encode(Manifest.create({ maxFragmentId: 0 }))).toEqual(Uint8Array.of(0x58, 0));
     expect(Manifest.decode(Uint8Array.of(0x58, 0), ORIGIN).maxFragmentId).toBe(0);
@@ -20,7 +20,7 @@ describe("a message", () => {
     expect(Field.decode(bytes, ORIGIN).parentId).toBe(-1);
   });
 
-  it("keeps all 64 bits where they are in use, and refuses others beyond 2^53", () => {
+  it("keeps all 64 bits of big kinds, and refuses others beyond 2^53", () => {
     const id = 2n ** 64n - 3n;
     const bytes = DeletionFile.encode(DeletionFile.create({ id }));
     expect(DeletionFile.decode(bytes, ORIGIN).id).toBe(id);
@@ -28,7 +28,7 @@ describe("a message", () => {
     expect(() => Manifest.decode(bytes, ORIGIN)).toThrow(CorruptFileError);
   });
 
-  it("keeps absent and empty values of a map update apart", () => {
+  it("distinguishes absent and empty values of a map update", () => {
     const update = UpdateMap.create({
       updateEntries: [
         { key: "gone", value: undefined },
@@ -38,15 +38,15 @@ describe("a message", () => {
     expect(UpdateMap.decode(UpdateMap.encode(update), ORIGIN)).toEqual(update);
   });
 
-  it("carries fields it does not know behind its own", () => {
-    const known = Transaction.encode(Transaction.create({ readVersion: 3, uuid: "u" }));
+  it("writes unknown fields after its own", () => {
+    const encoded = Transaction.encode(Transaction.create({ readVersion: 3, uuid: "u" }));
     const foreign = Uint8Array.of(0xa2, 0x0f, 2, 8, 1);
-    const decoded = Transaction.decode(Uint8Array.from([...foreign, ...known]), ORIGIN);
+    const decoded = Transaction.decode(Uint8Array.from([...foreign, ...encoded]), ORIGIN);
     expect([decoded.readVersion, decoded.unknown]).toEqual([3, foreign]);
-    expect(Transaction.encode(decoded)).toEqual(Uint8Array.from([...known, ...foreign]));
+    expect(Transaction.encode(decoded)).toEqual(Uint8Array.from([...encoded, ...foreign]));
   });
 
-  it("decodes or is refused as corrupt, whatever the bytes", () => {
+  it("decodes or is refused as corrupt, for any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         for (const declaration of [Manifest, Transaction]) {

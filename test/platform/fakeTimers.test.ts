@@ -1,4 +1,4 @@
-/** Programs whose test runner has put fakes in place of the host's timers. Nothing moves the clocks of these fakes here. */
+/** Programs whose test runner has replaced the host's timers by fakes, whose clocks nothing moves here. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Makes, changes, indexes, searches and optimises a table, one call after the other, and two at a time. */
+/** Makes, changes, indexes, searches and optimises a table: one call after the other, and two at a time. */
 async function useTable({ DirectoryNamespace }: typeof import("tiltyard")): Promise<unknown> {
   await using ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const rows = Array.from({ length: 2000 }, (_, id) => ({ id, text: `word ${id % 7}` }));
@@ -33,26 +33,26 @@ async function useTable({ DirectoryNamespace }: typeof import("tiltyard")): Prom
   await ns.waitForJob(await table.createIndex("text", { indexType: "FTS" }));
   await ns.waitForJob({ ...(await table.createIndex("id")), timeoutMs: 60_000 });
   await table.optimize();
-  const found = await table.search({ text: "changed" }).toArray();
-  return [await table.countRows("id >= 0"), found.map((row) => Number(row.id))];
+  const matches = await table.search({ text: "changed" }).toArray();
+  return [await table.countRows("id >= 0"), matches.map((row) => Number(row.id))];
 }
 
 describe("fake timers", () => {
-  it("that are installed after the package was loaded stop no call", async () => {
+  it("stop no call if they are installed after the package was loaded", async () => {
     const built = await import("tiltyard");
     vi.useFakeTimers({ toFake: FAKED });
     expect(await useTable(built)).toEqual([2000, [-1]]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("that were installed before the package was loaded stop no call", async () => {
+  it("stop no call if they were installed before the package was loaded", async () => {
     vi.resetModules();
     vi.useFakeTimers({ toFake: FAKED });
     const source = (await import("../../src/index.js")) as unknown as typeof import("tiltyard");
     expect(await useTable(source)).toEqual([2000, [-1]]);
   });
 
-  it("that stand for the module of timers, too, stop no call", async () => {
+  it("stop no call if they replace the module of timers too", async () => {
     vi.resetModules();
     const { default: timers } = await import("node:timers");
     const kept = { ...timers };

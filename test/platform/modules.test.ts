@@ -1,6 +1,6 @@
 /**
- * Parts of the built package whose first load fails for a reason that passes are loaded by later calls: as ES modules and as
- * CommonJS, each time in a process of its own.
+ * If the first load of a part of the package fails for a passing reason, a later call loads it. Each case
+ * runs in a process of its own, as ES modules and as CommonJS.
  */
 
 import { execFile } from "node:child_process";
@@ -38,7 +38,7 @@ const CALLS = `
   };
 `;
 
-/** Makes the table that the calls are about. */
+/** Makes the table of the calls. */
 const MAKE = `
   async function make(DirectoryNamespace, root) {
     const ns = new DirectoryNamespace({ root, workers: 0, durability: "none" });
@@ -48,7 +48,7 @@ const MAKE = `
   }
 `;
 
-/** The package in a directory of its own, and a table. */
+/** Copy of the package, with a table. */
 let copy: string;
 let root: string;
 
@@ -121,7 +121,7 @@ describe.runIf(process.platform !== "win32")("a process without free descriptors
   });
 });
 
-it("every import() goes through what proves that it can succeed", () => {
+it("every import() runs after the proof that it can succeed", () => {
   const source = join(CHECKOUT, "src");
   const bare = readdirSync(source, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
@@ -132,7 +132,7 @@ it("every import() goes through what proves that it can succeed", () => {
 });
 
 describe("a file of the package", () => {
-  it.each(["esm", "cjs"] as const)("may be missing for a while: %s", async (form) => {
+  it.each(["esm", "cjs"] as const)("may be missing for a while, and is loaded later: %s", async (form) => {
     const part = join(copy, "dist", form, form === "esm" ? "changing.js" : "changing.cjs");
     const text = `${IMPORTS[form]} ${CALLS}
       const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });

@@ -3,16 +3,16 @@ import { describe, expect, it } from "vitest";
 import * as native from "../../src/platform/native.js";
 import * as portable from "../../src/platform/portable.js";
 
-// Neither compiles without what the other has.
+// Each assignment compiles only if neither side lacks a name of the other.
 const asNative: typeof native = portable;
 const asPortable: typeof portable = native;
 
-describe("what is there without Node.js", () => {
-  it("has the names of what Node.js has", () => {
+describe("the portable platform", () => {
+  it("exports the names of the native platform", () => {
     expect(Object.keys(asNative).sort()).toEqual(Object.keys(asPortable).sort());
   });
 
-  it.runIf(native.sep === "/")("names the same paths", () => {
+  it.runIf(native.sep === "/")("joins paths like the native platform", () => {
     const names = ["a", "b.lance", "_versions", ".", "..", "été"];
     const path = fc
       .tuple(fc.boolean(), fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 5 }))
@@ -30,7 +30,7 @@ describe("what is there without Node.js", () => {
     );
   });
 
-  it("tells the same of bytes", () => {
+  it("answers questions on bytes like the native platform", () => {
     const text = fc.string({ unit: "binary" }).map((value) => new TextEncoder().encode(value));
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array(), text), fc.uint8Array(), (a, b) => {

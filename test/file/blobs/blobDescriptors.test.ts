@@ -1,4 +1,4 @@
-/** Descriptors of blobs, of both kinds: where they say a value is, and that damaged ones are refused. */
+/** Descriptors of blobs, of both kinds: the locations in them, and errors for damaged ones. */
 
 import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
@@ -38,12 +38,12 @@ describe("packed descriptors", () => {
     expect(location).toMatchObject({ path, byteOffset, length: 5 });
   });
 
-  it("of values outside the table give their URI", () => {
+  it("of values outside the table throw an error with the URI", () => {
     const [location] = blobLocations(columnOf(packed(3, 0, 5, 0, "s3://é")), PATH);
     expect(location).toMatchObject({ path: null, length: 5, uri: new TextEncoder().encode("s3://é") });
   });
 
-  it("that are damaged are refused", () => {
+  it("are refused when they are damaged", () => {
     const whole = packed(0, 1, 5, 0, "u");
     for (let size = 0; size < whole.length; size++) {
       expect(() => blobLocations(columnOf(whole.subarray(0, size)), PATH)).toThrow(CorruptFileError);
@@ -53,7 +53,7 @@ describe("packed descriptors", () => {
   });
 });
 
-it("plain descriptors beyond what a file can be are refused", () => {
+it("plain descriptors beyond the largest file are refused", () => {
   const values = emptyDescriptors(1);
   const column = { kind: "fixed", byteWidth: 16, length: 1, validity: null, values } as const;
   setDescriptor(values, 0, 2 ** 40 + 3, 2 ** 33 + 1);

@@ -15,7 +15,7 @@ import type { WordBits } from "../../../src/file/compression/bitpackKernel.js";
 
 const FL = [0, 4, 2, 6, 1, 5, 3, 7];
 
-/** The definition, bit by bit. */
+/** Packs by the definition, bit by bit. */
 function packSlowly(wordBits: WordBits, packedBits: number, values: bigint[]): Uint8Array {
   const lanes = PACK_UNIT / wordBits;
   const out = new Uint8Array(packedUnitBytes(packedBits));
@@ -55,7 +55,7 @@ const randomValue = (bits: number) =>
 describe("bit-packing", () => {
   const counting = Array.from({ length: PACK_UNIT }, (_, index) => BigInt(index));
 
-  it("gives the words known from the reference's files", () => {
+  it("gives the words of the reference's files", () => {
     const wide = new Uint8Array(packedUnitBytes(10));
     packBits(64, 10, toBytes(64, counting), 0, wide, 0);
     const word64 = (index: number) => Buffer.from(wide.subarray(8 * index, 8 * index + 8)).toString("hex");
@@ -76,7 +76,7 @@ describe("bit-packing", () => {
       unpackBits(8, 1, unit, 0, new Uint8Array(PACK_UNIT), 0);
   });
 
-  it("is done by kernels here", () => {
+  it("runs in kernels here", () => {
     for (const wordBits of [8, 16, 32, 64] as const) {
       expect(bitPackers[wordBits].get()).not.toBeNull();
       expect(bitUnpackers[wordBits].get()).not.toBeNull();

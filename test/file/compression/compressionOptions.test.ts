@@ -31,7 +31,7 @@ describe("compression options", () => {
     expect(compressionOptions(new Map([["comment", "compression"]]), "a")).toEqual(DEFAULT_COMPRESSION);
   });
 
-  it("that are no numbers or modes are ignored", () => {
+  it("that are not numbers or modes are ignored", () => {
     expect(
       read({ "compression-level": "high", "rle-threshold": "x", bss: "maybe", "dict-size-ratio": "half" }),
     ).toEqual(DEFAULT_COMPRESSION);

@@ -17,7 +17,7 @@ function join(values: readonly Uint8Array[]): { offsets: Int32Array; bytes: Uint
   return { offsets, bytes };
 }
 
-/** Encodes and decodes again; the share of the bytes that the codes take, or null where there are none. */
+/** Encodes and decodes again; returns the codes' share of the bytes, or null if the encoder made no codes. */
 function roundTrip(values: readonly Uint8Array[], insist: boolean): number | null {
   const { offsets, bytes } = join(values);
   const codes = encodeFsst(offsets, bytes, insist);
@@ -29,7 +29,7 @@ function roundTrip(values: readonly Uint8Array[], insist: boolean): number | nul
   const positions = codes.offsets.slice();
   const decoded = decodeFsst(symbols, positions, codes.bytes, origin);
   expect(Buffer.compare(decoded, bytes)).toBe(0);
-  // Memory that was not filled with zeros first may hold anything.
+  // Memory without zeros may hold anything.
   expect(new Uint8Array(decoded.buffer, decoded.length).every((byte) => byte === 0)).toBe(true);
   expect(positions).toEqual(offsets);
   return codes.bytes.length / bytes.length;
@@ -39,7 +39,7 @@ const text = (values: readonly string[]): Uint8Array[] =>
   values.map((value) => new TextEncoder().encode(value));
 
 describe("encoding FSST", () => {
-  it("keeps whatever values, or declines", () => {
+  it("keeps any values, or declines", () => {
     let encoded = 0;
     const piece = fc.oneof(
       fc.constantFrom(...text(["the ", "http://", "a", "é", "\u0000", "\u00ff\u00ff", "0123456789"])),
@@ -57,7 +57,7 @@ describe("encoding FSST", () => {
     expect(encoded).toBeGreaterThan(50);
   });
 
-  it("halves text at least", () => {
+  it("at least halves text", () => {
     const random = new Random(1);
     const words = "the quick brown fox jumps over a lazy dog and then some more of it".split(" ");
     const values = Array.from({ length: 3000 }, () =>
@@ -66,7 +66,7 @@ describe("encoding FSST", () => {
     expect(roundTrip(text(values), false)).toBeLessThan(0.4);
   });
 
-  it("finds what values share that differ in their ends", () => {
+  it("finds the common parts of values with different ends", () => {
     const values = Array.from({ length: 5000 }, (_, index) => `https://example.com/items/${index * 7919}`);
     expect(roundTrip(text(values), false)).toBeLessThan(0.35);
   });
@@ -77,7 +77,7 @@ describe("encoding FSST", () => {
     expect(roundTrip(text(["", "", "abcabcabcabcabcabcabcabcabcabcabc", ""]), true)).toBeLessThan(1);
   });
 
-  it("declines where it saves little, and where there are few bytes", () => {
+  it("declines if it saves little, and for few bytes", () => {
     const noise = new Uint8Array(100_000);
     new Random(3).fill(noise);
     expect(encodeFsst(Int32Array.of(0, 50_000, 100_000), noise)).toBeNull();

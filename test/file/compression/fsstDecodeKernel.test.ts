@@ -24,7 +24,7 @@ function randomSymbols(random: Random, count: number): CodeSymbols {
   return { count, low, high, lengths };
 }
 
-/** What a decoder makes of values, or of which error it complains. */
+/** Returns the decoded values, or the error. */
 function outcome(decode: typeof decodeFsst, symbols: CodeSymbols, offsets: Int32Array, codes: Uint8Array) {
   const positions = offsets.slice();
   try {
@@ -41,7 +41,7 @@ describe("the FSST decoding kernel", () => {
     expect(fsstDecoder.get()).not.toBeNull();
   });
 
-  it("agrees with the plain form, on whatever codes", () => {
+  it("agrees with the plain loop on any codes", () => {
     const seed = Date.now() & 0x7fffffff;
     console.log(`FSST decoding kernel: seed ${seed}`);
     let intact = 0;
@@ -61,7 +61,7 @@ describe("the FSST decoding kernel", () => {
           if (kind !== "anything") {
             for (let offset = 0; offset < codes.length; offset++) {
               const escaped = count === 0 || random.below(kind === "escapes" ? 3 : 500) === 0;
-              // What follows an escape may be anything; it is as it was.
+              // Any byte may follow an escape, and stands for itself.
               if (escaped) codes[offset++] = 255;
               else codes[offset] %= count;
             }
@@ -69,7 +69,7 @@ describe("the FSST decoding kernel", () => {
           const ends = [start];
           for (let index = start; index < start + codeCount; ) {
             const length = Math.min(random.below(40), start + codeCount - index);
-            // Values that keep their escapes whole, or that end anywhere.
+            // Values end anywhere, or never split an escape.
             let end = index;
             if (keepWhole) while (end < index + length) end += codes[end] === 255 ? 2 : 1;
             else end = index + length;
@@ -82,7 +82,7 @@ describe("the FSST decoding kernel", () => {
           padded.set(codes);
           const byKernel = outcome(decodeFsst, symbols, offsets, padded);
           expect(byKernel).toEqual(outcome(decodeFsstPlainly, symbols, offsets, padded));
-          // In pieces that end where values do.
+          // Pieces end where values do.
           const inPieces: typeof decodeFsst = (symbols, offsets, codes, origin) => {
             const cuts = [...offsets].filter((_, value) => value % 7 === 0);
             const pieces = cuts.map((from, piece) => codes.subarray(from, cuts[piece + 1] ?? offsets.at(-1)));

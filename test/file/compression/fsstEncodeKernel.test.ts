@@ -11,7 +11,7 @@ import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };
 
-/** Values of so many bytes in all, in memory that begins and ends with other bytes. */
+/** Makes values of `byteCount` bytes in all, in memory that begins and ends with other bytes. */
 function randomValues(random: Random, byteCount: number, kind: string, longest: number) {
   const bytes = new Uint8Array(byteCount);
   if (kind === "noise") random.fill(bytes);
@@ -22,7 +22,7 @@ function randomValues(random: Random, byteCount: number, kind: string, longest: 
       const piece = pieces[random.below(pieces.length)];
       bytes.set(piece.subarray(0, byteCount - offset), offset);
       offset += piece.length;
-      // A byte that no symbol stands for.
+      // A byte without a symbol.
       if (kind === "rare" && random.below(20) === 0 && offset < byteCount)
         bytes[offset++] = random.below(256);
     }
@@ -50,7 +50,7 @@ describe("the FSST encoding kernel", () => {
     expect(fsstEncoder.get()).not.toBeNull();
   });
 
-  it("makes the codes that the plain form makes, of whatever values", () => {
+  it("makes the codes of the plain loop for any values", () => {
     const seed = Date.now() & 0x7fffffff;
     console.log(`FSST encoding kernel: seed ${seed}`);
     let encoded = 0;

@@ -25,7 +25,7 @@ describe.each(WIDTHS)("single values of %i bits", (wordBits) => {
       }
     }
     const start = 24;
-    // Nothing behind the unit: what would be read there would show.
+    // The bytes after the unit would show in the result if they were read.
     const data = new Uint8Array(start + packedUnitBytes(bits)).fill(0xff);
     data.fill(0, start);
     packBits(wordBits, bits, words, 0, data, start);

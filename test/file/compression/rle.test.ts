@@ -4,7 +4,7 @@ import { countRuns, describeRle, RleRuns, rleDecoder } from "../../../src/file/c
 
 const origin = { path: "/t.lance", byteOffset: 0 };
 
-/** Runs of random words, some of them longer than one byte tells. */
+/** Makes runs of random words, some of them longer than one byte can count. */
 const runs = (byteWidth: number) =>
   fc
     .array(
@@ -25,7 +25,7 @@ describe.each([8, 16, 32, 64] as const)("run-length encoding of %i-bit words", (
     fc.assert(
       fc.property(runs(byteWidth), fc.constantFrom(0, 1, 3, 8), (words, shift) => {
         const count = words.length / byteWidth;
-        // At any address, whatever alignment that is.
+        // Any address, whatever its alignment.
         const moved = new Uint8Array(words.length + shift);
         moved.set(words, shift);
         const encoder = new RleRuns(wordBits, count);

@@ -41,7 +41,7 @@ describe("the checksums of a page", () => {
     expect(empty).toEqual({ whole: 0, blocks: new Uint32Array(0) });
   });
 
-  it("leave out the blocks of a page that is always read whole", () => {
+  it("omit the blocks of a page that is always read whole", () => {
     const buffers = [[bytesOf(SMALL_PAGE_BYTES / 2)], [bytesOf(SMALL_PAGE_BYTES / 2)]];
     expect(checksumsOfPage(buffers).map(({ blocks }) => blocks.length)).toEqual([0, 0]);
     expect(encodeBlockTable([checksumsOfPage(buffers)])).toBeNull();
@@ -62,7 +62,7 @@ describe("the checks of a buffer's blocks", () => {
     return checks;
   };
 
-  it("find each flipped bit in the block that has it, and no other", () => {
+  it("find each flipped bit in its block only", () => {
     expect(places.end).toBe(100_000 + 4 * 21);
     const damaged = bytes.slice();
     damaged[2 * BLOCK_BYTES + 7] ^= 16;
@@ -75,7 +75,7 @@ describe("the checks of a buffer's blocks", () => {
     expect(checks.isToVerify(START + 2 * BLOCK_BYTES - 1, START + 2 * BLOCK_BYTES + 1)).toBe(true);
     const verify = () => checks.verify(part(1, 4), START + BLOCK_BYTES, "/f");
     expect(verify).toThrow(CorruptFileError);
-    // The table, which may be what is damaged, is read once more.
+    // The table may be the damaged part, so it is read once more.
     expect(checks.needsTable).toBe(true);
     checks.takeTable(table.pieces[0]);
     expect(verify).toThrow(CorruptFileError);
@@ -88,7 +88,7 @@ describe("the checks of a buffer's blocks", () => {
     );
   });
 
-  it("widen bytes to the blocks that hold them, the last of which is shorter", () => {
+  it("widen ranges to whole blocks, the last of which is shorter", () => {
     const checks = open();
     expect(checks.startOfBlock(START + BLOCK_BYTES - 1)).toBe(START);
     expect(checks.startOfBlock(START + BLOCK_BYTES)).toBe(START + BLOCK_BYTES);
@@ -97,7 +97,7 @@ describe("the checks of a buffer's blocks", () => {
     expect(checks.endOfBlock(START + bytes.length - 1)).toBe(START + bytes.length);
   });
 
-  it("leave parts of a large buffer without blocks as they are, but verify all of it", () => {
+  it("skip parts of a large buffer without blocks, but verify the whole buffer", () => {
     const checks = new BlockChecks(buffer, crc32(bytes), "/f");
     expect(checks.isToVerify(START, START + 10)).toBe(false);
     expect(checks.isToVerify(START, START + bytes.length)).toBe(true);

@@ -19,7 +19,7 @@ const open = (bytes: Uint8Array) => openDataFile(new MemoryDisk().handle("/t.lan
 describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (version) => {
   const table = makeTable({ columns: COLUMNS, rowCount: 40, seed: 11 });
 
-  /** The rows are as they were, or the error says that the file is corrupt. */
+  /** Expects the old rows, or an error that calls the file corrupt. */
   async function expectIntactOrCorrupt(bytes: Uint8Array, what: string): Promise<"intact" | "corrupt"> {
     try {
       compareTables(table, await fileToTable(bytes, table.schema));
@@ -30,7 +30,7 @@ describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (ver
     }
   }
 
-  it("is noticed wherever a byte is changed", async () => {
+  it("is noticed after a change of any byte", async () => {
     const bytes = await tableToFile(table, version);
     let noticed = 0;
     for (let offset = 0; offset < bytes.length; offset++) {
@@ -40,11 +40,11 @@ describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (ver
         if ((await expectIntactOrCorrupt(damaged, `byte ${offset} ^ ${flip}`)) === "corrupt") noticed++;
       }
     }
-    // What goes unnoticed is padding between buffers.
+    // Only changes of padding between buffers go unnoticed.
     expect(noticed).toBeGreaterThan(bytes.length * 2 * 0.9);
   });
 
-  it("is noticed wherever it is cut, and when bytes are added", async () => {
+  it("is noticed after any cut, and when bytes are added", async () => {
     const bytes = await tableToFile(table, version);
     for (let length = 0; length < bytes.length; length++) {
       expect(await expectIntactOrCorrupt(bytes.slice(0, length), `cut at ${length}`)).toBe("corrupt");
@@ -65,7 +65,7 @@ describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (ver
 describe("opening a data file", () => {
   const table = makeTable({ columns: COLUMNS, rowCount: 40, seed: 11 });
 
-  it("tells what the file holds", async () => {
+  it("returns the content of the file", async () => {
     const bytes = await tableToFile(table, "2.1");
     const file = await open(bytes);
     expect(file.version).toBe("2.1");
@@ -93,7 +93,7 @@ describe("opening a data file", () => {
     expect(reads).toBe(1);
   });
 
-  it("refuses what was wiped across the end of the pages and the checksums' beginning", async () => {
+  it("refuses a file with zeros across the end of its pages and the start of its checksums", async () => {
     const bytes = await tableToFile(table, "2.2");
     const [{ byteOffset }] = (await open(bytes)).globalBuffers;
     for (const [before, behind] of [
@@ -120,7 +120,7 @@ describe("opening a data file", () => {
   });
 
   it("refuses other versions by name", async () => {
-    // Another writer's file, which has no checksums to tell damage from a version.
+    // A file of another writer, without checksums that tell damage from a version.
     const bytes = await tableToFile(table, "2.2");
     const { globalBuffers, columns } = await open(bytes);
     const buffers = columns.flatMap(({ pages }) => pages.flatMap(({ bufferRanges }) => bufferRanges));
@@ -128,17 +128,17 @@ describe("opening a data file", () => {
       [2, 4, "2.4"],
       [0, 2, "0.1"],
     ] as const) {
-      const other = bytes.slice();
-      other[bytes.length - 8] = major;
-      other[bytes.length - 6] = minor;
-      await expect(open(other)).rejects.toThrow(CorruptFileError);
-      other[checksumFieldStart(globalBuffers[0]!, buffers.length)]! ^= OTHER_FIELD;
-      await expect(open(other)).rejects.toThrow(UnsupportedError);
-      await expect(open(other)).rejects.toThrow(name);
+      const changed = bytes.slice();
+      changed[bytes.length - 8] = major;
+      changed[bytes.length - 6] = minor;
+      await expect(open(changed)).rejects.toThrow(CorruptFileError);
+      changed[checksumFieldStart(globalBuffers[0]!, buffers.length)]! ^= OTHER_FIELD;
+      await expect(open(changed)).rejects.toThrow(UnsupportedError);
+      await expect(open(changed)).rejects.toThrow(name);
     }
   });
 
-  it("refuses what is no data file", async () => {
+  it("refuses bytes that are not a data file", async () => {
     for (const bytes of [new Uint8Array(0), new Uint8Array(39), new Uint8Array(5000)]) {
       await expect(open(bytes)).rejects.toThrow(CorruptFileError);
     }

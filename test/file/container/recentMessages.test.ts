@@ -4,7 +4,7 @@ import { RecentMessages } from "../../../src/file/container/recentMessages.js";
 /** A message with a view of its bytes. */
 const decode = (bytes: Uint8Array) => ({ tail: bytes.subarray(1) });
 
-it("what is remembered shows nothing of what lies where it was read", () => {
+it("remembered messages keep their bytes when the read buffer changes", () => {
   const recent = new RecentMessages<{ tail: Uint8Array }>(2, 4);
   const bytes = Uint8Array.of(1, 2, 3);
   const first = recent.get(bytes, decode);
@@ -14,7 +14,7 @@ it("what is remembered shows nothing of what lies where it was read", () => {
   expect(recent.get(bytes, decode)).not.toBe(first);
 });
 
-it("remembers a few, none of them long", () => {
+it("only a few short messages are remembered", () => {
   const recent = new RecentMessages<{ tail: Uint8Array }>(2, 4);
   const [one, two, three] = [1, 2, 3].map((byte) => Uint8Array.of(byte, byte));
   const first = recent.get(one, decode);

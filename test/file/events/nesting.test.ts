@@ -1,5 +1,5 @@
 /**
- * Nested columns through files of ours: what is written is read, and pages with bytes changed or cut off end in a
+ * Nested columns in files of ours: written rows are read back. Pages with bytes changed or cut off end in a
  * typed error or in a column that is safe to read.
  */
 
@@ -32,7 +32,7 @@ import { readPageBuffers } from "../pageBuffers.js";
 const VERSIONS = ["2.1", "2.2"] as const;
 
 describe.each(VERSIONS)("nested columns in files of version %s", (version) => {
-  it.each(NESTING_NAMES)("are kept: %s", async (nesting) => {
+  it.each(NESTING_NAMES)("are read back: %s", async (nesting) => {
     for (const nulls of NULL_PATTERNS) {
       for (const lengths of someOf(LIST_LENGTHS)) {
         const columns = LEAF_TYPES.map((type) => NESTINGS[nesting](leaf(type, nulls), nulls, lengths));
@@ -42,7 +42,7 @@ describe.each(VERSIONS)("nested columns in files of version %s", (version) => {
     }
   });
 
-  it("are kept, whatever is nested in what", async () => {
+  it("are read back in any nesting", async () => {
     await fc.assert(
       fc.asyncProperty(nestedTableSpecs(), async (spec) => {
         const table = makeNestedTable(spec);
@@ -86,7 +86,7 @@ async function samplePages(version: (typeof VERSIONS)[number]): Promise<Sample[]
   );
 }
 
-/** Fails unless everything a reader of the column may touch is there. */
+/** Fails unless all memory that readers of the column may touch is there. */
 function checkColumn(column: Column, layout: Layout, length: number): void {
   expect(column.kind).toBe(layout.kind);
   expect(column.length).toBe(length);
@@ -163,7 +163,7 @@ describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
     expect(refused).toBeGreaterThan(500);
   });
 
-  it("are refused where their layers are of another shape", async () => {
+  it("are refused if their layers have another shape", async () => {
     for (const sample of await samplePages(version)) {
       const { miniBlock, fullZip, constant } = sample.encoding;
       const page = miniBlock ?? fullZip ?? constant;

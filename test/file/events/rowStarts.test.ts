@@ -5,7 +5,7 @@ import { RowStarts } from "../../../src/file/events/rowStarts.js";
 
 const ORIGIN = { path: "t.lance", byteOffset: 0 };
 
-/** The starts of rows whose levels come in parts of so many events. */
+/** Starts of rows whose levels come in parts of `part` events. */
 function startsOf(levels: readonly number[], rowCount: number, part: number): number[] {
   const starts = new RowStarts(rowCount);
   const memory = new Uint16Array(part).fill(7);
@@ -17,7 +17,7 @@ function startsOf(levels: readonly number[], rowCount: number, part: number): nu
   return Array.from(starts.finish(ORIGIN));
 }
 
-it("rows begin where their lists do, however many items these have", () => {
+it("rows begin with their lists, for any number of items", () => {
   const lengths = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 });
   fc.assert(
     fc.property(lengths, fc.integer({ min: 1, max: 50 }), (rows, part) => {

@@ -1,6 +1,6 @@
 /**
- * Pages of the reference, and of ours, with bytes changed, cut or appended: decoding ends in a typed error or in a column that
- * is safe to read, never in anything else.
+ * Pages of the reference, and of ours, with bytes changed, cut or appended: decoding ends in a typed error or
+ * in a column that is safe to read.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -87,7 +87,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Packed structs by both, of numbers, and where the version has them of texts, too; by themselves and in lists. */
+/**
+ * Packed structs by both writers: of numbers, and of texts in versions that have them; alone and in lists.
+ */
 async function addPackedStructs(version: "2.1" | "2.2"): Promise<void> {
   const members = [leaf("int32"), leaf("float64"), leaf(version === "2.1" ? "int8" : "vectorFloat32")];
   const columns: Record<string, NestedSpec> = {
@@ -141,7 +143,7 @@ function decodeSafely(sample: Sample, encoding: PageLayout, buffers: readonly Ui
 const pick = fc.nat();
 
 describe("damaged pages", () => {
-  it("are intact before they are damaged", () => {
+  it("can be read before the damage", () => {
     for (const sample of samples) {
       expect([sample.name, decodeSafely(sample, sample.encoding, sample.buffers)]).toEqual([
         sample.name,
@@ -150,7 +152,7 @@ describe("damaged pages", () => {
     }
   });
 
-  it("with bytes changed end in a typed error or a column", () => {
+  it("give a typed error or a column when bytes are changed", () => {
     const change = fc.record({ at: fc.nat(), value: fc.nat(255), nearStart: fc.boolean() });
     fc.assert(
       fc.property(pick, pick, fc.array(change, { minLength: 1, maxLength: 4 }), (which, buffer, changes) => {
@@ -168,7 +170,7 @@ describe("damaged pages", () => {
     );
   });
 
-  it("cut short or grown end in a typed error or a column", () => {
+  it("give a typed error or a column when cut short or extended", () => {
     fc.assert(
       fc.property(pick, pick, fc.nat(), fc.boolean(), (which, buffer, amount, grow) => {
         const sample = samples[which % samples.length];
@@ -187,7 +189,7 @@ describe("damaged pages", () => {
     );
   });
 
-  it("with a buffer missing or exchanged end in a typed error or a column", () => {
+  it("give a typed error or a column when a buffer is missing or exchanged", () => {
     for (const sample of samples) {
       for (let drop = 0; drop < sample.buffers.length; drop++) {
         const buffers = sample.buffers.filter((_, index) => index !== drop);
@@ -198,12 +200,12 @@ describe("damaged pages", () => {
     }
   });
 
-  it("with a changed description end in a typed error or a column", () => {
+  it("give a typed error or a column when their description is changed", () => {
     fc.assert(
       fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, index, value) => {
         const sample = samples[which % samples.length];
         const bytes = PageLayout.encode(sample.encoding).slice();
-        // Not into an FSST symbol table's padding over and over: the interesting fields are few and at both ends.
+        // Interesting fields are few and at both ends; most of a symbol table is padding.
         bytes[index % 3 === 0 ? index % bytes.length : index % Math.min(bytes.length, 80)] ^= value;
         let encoding: PageLayout;
         try {
@@ -218,10 +220,10 @@ describe("damaged pages", () => {
     );
   });
 
-  it("of another type end in a typed error or a column", () => {
+  it("give a typed error or a column when read as another type", () => {
     for (const [index, sample] of samples.entries()) {
-      const other = samples[(index * 7 + 3) % samples.length];
-      decodeSafely({ ...other, layout: sample.layout }, other.encoding, other.buffers);
+      const foreign = samples[(index * 7 + 3) % samples.length];
+      decodeSafely({ ...foreign, layout: sample.layout }, foreign.encoding, foreign.buffers);
     }
   });
 });

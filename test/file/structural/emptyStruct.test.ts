@@ -1,4 +1,4 @@
-/** Pages of structs without members: how many there are and nothing else. */
+/** Pages of structs without members: they store only a number. */
 
 import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
@@ -48,7 +48,7 @@ describe("structs without members", () => {
     expect(decodePage(layout, encoded.encoding, 7, [], origin)).toEqual(whole);
   });
 
-  it("are not written where they are null, in null structs or in lists", () => {
+  it("are not written as nulls, in null structs or in lists", () => {
     const encode = (layout: Layout, column: Column, nullable = true) =>
       runSync(encodePages(layout, [column], column.length, { ...options, nullable }));
     const inNull = { ...around(valid(2)), validity: nullColumn(EMPTY, 2).validity } as Column;
@@ -73,11 +73,11 @@ describe("structs without members", () => {
     expect(() => decodePage(EMPTY, encoding, 1, buffers, origin)).toThrow(UnsupportedError);
   });
 
-  it("in lists, are not read", () => {
+  it("are not read in lists", () => {
     expect(() => decodePage(listOf(EMPTY), page([NULLABLE_ITEM]), 1, [], origin)).toThrow(UnsupportedError);
   });
 
-  it("of 2.0 are read from arrays of structs only", () => {
+  it("are read from arrays of structs only in 2.0", () => {
     expect(decodePage(EMPTY, { array: { struct: {} } }, 5, [], origin)).toEqual(valid(5));
     const broken = { array: { nullable: { noNulls: { values: undefined } } } } as PageEncoding;
     expect(() => decodePage(EMPTY, broken, 5, [], origin)).toThrow(CorruptFileError);

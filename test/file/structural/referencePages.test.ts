@@ -1,4 +1,4 @@
-/** Pages that the reference writes, by its own choice of encodings, decode to the rows it reads itself. */
+/** Pages of the reference, in encodings of its choice, decode to the rows that it reads itself. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Has the reference write `ipc` as one data file, and compares what we and it read of it. */
+/** Has the reference write `ipc` as one data file, and compares our reading of it with the reference's. */
 async function expectSameRows(name: string, ipc: Uint8Array, dataStorageVersion: string): Promise<void> {
   await reference.createTable(directory, name, ipc, { dataStorageVersion });
   const expected = await reference.readTable(directory, name);
@@ -58,7 +58,9 @@ interface SpecialColumn {
   readonly metadata?: Record<string, string>;
 }
 
-/** Columns that the generated tables don't have: rare types, and encodings the reference uses on request only. */
+/**
+ * Columns that the generated tables lack: rare types, and encodings that the reference uses only on request.
+ */
 function specialColumns(rowCount: number): Record<string, SpecialColumn> {
   const rows = Array.from({ length: rowCount }, (_, index) => index);
   const item = (type: DataType) => new Field("item", type, true);
@@ -128,10 +130,10 @@ function tableOf(columns: Record<string, SpecialColumn>, rowCount: number): Tabl
   return new Table(schema, [new RecordBatch(schema, data)]);
 }
 
-describe.each(["2.1", "2.2"])("pages of version %s", (version) => {
+describe.each(["2.1", "2.2"])("the reference's pages of version %s are read", (version) => {
   for (const shape of someOf(SHAPES)) {
     for (const nulls of NULL_PATTERNS) {
-      it(`${shape} values, ${nulls} null`, async () => {
+      it(`with ${shape} values, ${nulls} null`, async () => {
         const name = `t${version.replace(".", "_")}_${shape}_${nulls}`;
         const ipc = makeIpc(allTypesSpec(1300, nulls, { shape }));
         await expectSameRows(name, ipc, version);
@@ -140,7 +142,7 @@ describe.each(["2.1", "2.2"])("pages of version %s", (version) => {
   }
 
   for (const rowCount of [1, 10, 2600]) {
-    it(`rare types and encodings on request, ${rowCount} rows`, async () => {
+    it(`with rare types and encodings on request, ${rowCount} rows`, async () => {
       const table = tableOf(specialColumns(rowCount), rowCount);
       const name = `special${version.replace(".", "_")}_${rowCount}`;
       await expectSameRows(name, tableToIPC(table, "stream"), version);

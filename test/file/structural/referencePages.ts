@@ -1,4 +1,4 @@
-/** Data files that the reference wrote, read page by page without going through a table's manifest. */
+/** Reads data files of the reference page by page, without a table's manifest. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type DataFileMetadata, openDataFile } from "../../../src/file/container
 import type { ReadHandle } from "../../../src/io/disk/disk.js";
 import { readColumns } from "../dataFiles.js";
 
-/** A file's bytes as a handle. */
+/** Handle over the bytes of a file. */
 export function memoryHandle(path: string, bytes: Uint8Array): ReadHandle {
   return {
     path,
@@ -37,7 +37,7 @@ export async function openFromMemory(path: string): Promise<{ handle: ReadHandle
   return { handle, file: await openDataFile(handle, path) };
 }
 
-/** All rows of a data file whose columns are those of `schema`, in order. */
+/** Reads all rows of a data file whose columns are those of `schema`, in order. */
 export async function readDataFile(path: string, schema: Schema): Promise<Table> {
   const { handle, file } = await openFromMemory(path);
   const layouts = schema.fields.map((field: Field) => layoutOf(field.type, field.name));
@@ -50,7 +50,7 @@ export async function readDataFile(path: string, schema: Schema): Promise<Table>
 /** Schema of Arrow IPC bytes. */
 export const schemaOfIpc = (ipc: Uint8Array): Schema => tableFromIPC(ipc).schema;
 
-/** How the pages of a file are encoded, in short: per column, the layouts and compressions met. */
+/** Names the layouts and compressions of each column of a file. */
 export function encodingsOf(file: DataFileMetadata): string[] {
   return file.columns.map((column) =>
     [...new Set(column.pages.map((page) => outline(page.layout)))].sort().join(" | "),

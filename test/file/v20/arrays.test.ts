@@ -1,4 +1,4 @@
-/** Arrays of 2.0 that the reference no longer writes, made by hand; and files of 2.0 as files. */
+/** Arrays of 2.0 that the reference no longer writes, made by hand; and whole files of 2.0. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { Int32, makeVector, Table, tableToIPC } from "apache-arrow";
@@ -29,7 +29,7 @@ const flat = (bitsPerValue: number, bufferIndex: number): ArrayEncoding => ({
 const valuesOf = (column: Column): Int32Array =>
   new Int32Array((column as FixedColumn).values.slice().buffer);
 
-describe("arrays of 2.0", () => {
+describe("the decoder reads arrays of 2.0", () => {
   it("bit-packed in FastLanes order", () => {
     const values = Int32Array.from({ length: 2048 }, (_, index) => (index < 1500 ? index : 0));
     const packed = new Uint8Array(2 * 11 * 128);
@@ -105,7 +105,7 @@ describe("arrays of 2.0", () => {
     expect(column.validity).toEqual({ bytes: Uint8Array.of(0b001), bitOffset: 0, nullCount: 2 });
   });
 
-  it("with ends out of order or out of bounds are corrupt", () => {
+  it("and calls ends out of order or out of bounds corrupt", () => {
     const binary: ArrayEncoding = {
       binary: { indices: flat(64, 0), bytes: flat(8, 1), nullAdjustment: 1000 },
     };
@@ -119,7 +119,7 @@ describe("arrays of 2.0", () => {
     }
   });
 
-  it("outside the page, or unknown, are refused", () => {
+  it("and refuses those outside the page or of an unknown kind", () => {
     const elsewhere: ArrayEncoding = {
       flat: { bitsPerValue: 32, buffer: { bufferIndex: 0, bufferType: 2 }, compression: undefined },
     };
@@ -138,7 +138,7 @@ describe("files of 2.0", () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  it("are known by both of their version numbers", async () => {
+  it("are recognised by both of their version numbers", async () => {
     const table = new Table({ i: makeVector(Int32Array.of(1, 2, 3)) });
     await reference.createTable(directory, "t", tableToIPC(table), { dataStorageVersion: "2.0" });
     const bytes = new Uint8Array(readFileSync(dataFilePaths(directory, "t")[0]));
@@ -151,7 +151,7 @@ describe("files of 2.0", () => {
     compareTables(table, await fileToTable(bytes, table.schema));
   });
 
-  it("have pages whose rows can be read by themselves where they are plain", async () => {
+  it("have plain pages whose rows can be read one by one", async () => {
     const kindOf = async (type: TypeName, nulls: "none" | "some") => {
       const spec = {
         columns: [{ name: "c", type, shape: "random" as const, nulls }],
@@ -170,7 +170,7 @@ describe("files of 2.0", () => {
     expect(await kindOf("bool", "none")).toBeNull();
   });
 
-  it("of ours keep checksums: no changed byte goes unnoticed", async () => {
+  it("of ours have checksums: no changed byte goes unnoticed", async () => {
     const table = makeTable(allTypesSpec(60, "some", { shape: "random" }));
     const bytes = await tableToFile(table, "2.0");
     compareTables(table, await fileToTable(bytes, table.schema));

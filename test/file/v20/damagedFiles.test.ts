@@ -1,6 +1,6 @@
 /**
- * Files of 2.0 with lists and structs, of the reference, with bytes changed anywhere: reading ends in a typed error
- * or in columns that are safe to read.
+ * Files of 2.0 with lists and structs, of the reference, with bytes changed anywhere: reading ends in a typed
+ * error or in columns that are safe to read.
  */
 
 import { readFileSync, rmSync } from "node:fs";
@@ -47,11 +47,11 @@ function leavesOf(layouts: readonly Layout[]): LeafColumns[] {
   return leaves;
 }
 
-/** Reads all there is, and fails unless it is safe to use. */
+/** Reads everything, and fails unless it is safe to use. */
 async function readAll({ bytes, spines, leaves }: Sample): Promise<void> {
   const handle = memoryHandle("sample", bytes);
   const file = await openDataFile(handle, "sample");
-  // A table's manifest knows the number of rows.
+  // In a table, the manifest states the number of rows.
   if (file.rowCount > 10_000) throw new CorruptFileError("sample", 0, "another number of rows");
   const rows = columnsByRows(file, leaves);
   for (const [columnIndex, spine] of spines.entries()) {
@@ -83,11 +83,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe("damaged files of 2.0", () => {
-  it("are intact before they are damaged", async () => {
+  it("can be read before the damage", async () => {
     for (const sample of samples) await readAll(sample);
   });
 
-  it("end in a typed error or in columns", async () => {
+  it("give a typed error or columns", async () => {
     const change = fc.record({ at: fc.nat(), value: fc.integer({ min: 1, max: 255 }), atEnd: fc.boolean() });
     let read = 0;
     await fc.assert(
@@ -98,7 +98,7 @@ describe("damaged files of 2.0", () => {
           const sample = samples[which];
           const bytes = sample.bytes.slice();
           for (const { at: offset, value, atEnd } of changes) {
-            // The metadata is at the end; it is what most of the checks are about.
+            // Most checks concern the metadata, which is at the end.
             const span = atEnd ? Math.min(bytes.length, 2500) : bytes.length;
             bytes[bytes.length - 1 - (offset % span)] ^= value;
           }

@@ -1,6 +1,6 @@
 /**
- * Pages of 2.0 files of the reference with bytes changed, cut or missing: decoding ends in a typed error or in a
- * column that is safe to read, never in anything else.
+ * Pages of 2.0 files of the reference with bytes changed, cut or missing: decoding ends in a typed error or
+ * in a column that is safe to read.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -42,7 +42,7 @@ const ORIGIN = { path: "sample.lance", byteOffset: 64 };
 let directory: string;
 const samples: Sample[] = [];
 
-/** Strings under each compression a user can ask for, and dictionary-typed columns. */
+/** Strings under each compression that users can choose, and dictionary-typed columns. */
 function specialTable(): Table {
   const texts = Array.from({ length: 900 }, (_, row) =>
     row % 5 === 1 ? null : `some text that recurs, number ${(row * 7919) % 1009}`,
@@ -113,7 +113,7 @@ function decodeSafely(sample: Sample, encoding: ArrayEncoding, buffers: readonly
 const pick = fc.nat();
 
 describe("damaged pages of 2.0", () => {
-  it("are intact before they are damaged", () => {
+  it("can be read before the damage", () => {
     expect(samples.length).toBeGreaterThan(100);
     for (const sample of samples) {
       expect([sample.name, decodeSafely(sample, sample.encoding, sample.buffers)]).toEqual([
@@ -123,7 +123,7 @@ describe("damaged pages of 2.0", () => {
     }
   });
 
-  it("with bytes changed end in a typed error or a column", () => {
+  it("give a typed error or a column when bytes are changed", () => {
     const change = fc.record({ at: fc.nat(), value: fc.nat(255), nearStart: fc.boolean() });
     fc.assert(
       fc.property(pick, pick, fc.array(change, { minLength: 1, maxLength: 4 }), (which, buffer, changes) => {
@@ -141,7 +141,7 @@ describe("damaged pages of 2.0", () => {
     );
   });
 
-  it("cut short or without a buffer end in a typed error or a column", () => {
+  it("give a typed error or a column when cut short or without a buffer", () => {
     fc.assert(
       fc.property(pick, pick, fc.nat(), (which, buffer, amount) => {
         const sample = samples[which % samples.length];
@@ -164,7 +164,7 @@ describe("damaged pages of 2.0", () => {
     }
   });
 
-  it("with a changed description end in a typed error or a column", () => {
+  it("give a typed error or a column when their description is changed", () => {
     fc.assert(
       fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, index, value) => {
         const sample = samples[which % samples.length];
@@ -183,10 +183,10 @@ describe("damaged pages of 2.0", () => {
     );
   });
 
-  it("of another type end in a typed error or a column", () => {
+  it("give a typed error or a column when read as another type", () => {
     for (const [index, sample] of samples.entries()) {
-      const other = samples[(index * 7 + 3) % samples.length];
-      decodeSafely({ ...other, layout: sample.layout }, other.encoding, other.buffers);
+      const foreign = samples[(index * 7 + 3) % samples.length];
+      decodeSafely({ ...foreign, layout: sample.layout }, foreign.encoding, foreign.buffers);
     }
   });
 });
