@@ -22,7 +22,7 @@ export function encodeZstdFrame(input: Uint8Array): Uint8Array {
   for (let block = 0; block < blocks; block++) {
     const start = block * MAXIMUM_BLOCK_BYTES;
     const end = Math.min(length, start + MAXIMUM_BLOCK_BYTES);
-    write = writeBlock(input, start, end, block === blocks - 1, finder, output, write);
+    write = writeBlock({ input, start, end, isLast: end === length }, finder, output, write);
   }
   return output.subarray(0, write);
 }
@@ -37,11 +37,15 @@ function writeFrameHeader(output: Uint8Array, length: number): number {
   return write + 4;
 }
 
+interface PlainBlock {
+  readonly input: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  readonly isLast: boolean;
+}
+
 function writeBlock(
-  input: Uint8Array,
-  start: number,
-  end: number,
-  isLast: boolean,
+  { input, start, end, isLast }: PlainBlock,
   finder: MatchFinder,
   output: Uint8Array,
   outputOffset: number,

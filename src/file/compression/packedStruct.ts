@@ -38,7 +38,12 @@ export function splitRows(
   const children = members.map(({ layout }, index) => {
     const width = widths[index];
     const values = new Uint8Array(count * width);
-    copyStrided(rows, start, rowBytes, values, 0, width, width, count);
+    copyStrided(
+      { bytes: rows, start, step: rowBytes },
+      { bytes: values, start: 0, step: width },
+      width,
+      count,
+    );
     start += width;
     return memberColumn(layout, values, count);
   });
@@ -69,7 +74,8 @@ export function joinRows(
   const rows = new Uint8Array(length * rowBytes);
   let start = 0;
   for (const [index, width] of widths.entries()) {
-    copyStrided(memberValues(children[index]), 0, width, rows, start, rowBytes, width, length);
+    const member = { bytes: memberValues(children[index]), start: 0, step: width };
+    copyStrided(member, { bytes: rows, start, step: rowBytes }, width, length);
     start += width;
   }
   return rows;
@@ -80,29 +86,21 @@ function memberValues(column: Column): Uint8Array {
   return column.kind === "fixed" ? column.values : new Uint8Array(0);
 }
 
-/** Copies `width` bytes `count` times; each time, the positions advance by `sourceStep` and `targetStep`. */
-function copyStrided(
-  source: Uint8Array,
-  sourceStart: number,
-  sourceStep: number,
-  target: Uint8Array,
-  targetStart: number,
-  targetStep: number,
-  width: number,
-  count: number,
-): void {
-  if (width > SHORT_VALUE) {
-    for (let row = 0, read = sourceStart, write = targetStart; row < count; row++) {
-      target.set(source.subarray(read, read + width), write);
-      read += sourceStep;
-      write += targetStep;
-    }
-    return;
-  }
-  for (let row = 0, from = sourceStart, to = targetStart; row < count; row++) {
-    for (let byte = 0; byte < width; byte++) target[to + byte] = source[from + byte];
-    from += sourceStep;
-    to += targetStep;
+/** Positions in bytes: the first, and their distance. */
+interface Strided {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly step: number;
+}
+
+/** Copies `width` bytes at each of `count` positions. */
+function copyStrided(from: Strided, to: Strided, width: number, count: number): void {
+  const [source, target] = [from.bytes, to.bytes];
+  for (let row = 0, read = from.start, write = to.start; row < count; row++) {
+    if (width > SHORT_VALUE) target.set(source.subarray(read, read + width), write);
+    else for (let byte = 0; byte < width; byte++) target[write + byte] = source[read + byte];
+    read += from.step;
+    write += to.step;
   }
 }
 

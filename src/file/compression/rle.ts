@@ -35,7 +35,7 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
         const valueBytes = blockValueBytes(block, origin);
         const runValues = block.subarray(8, 8 + valueBytes);
         const runLengths = lengthsOf(lengthBits, block.subarray(8 + valueBytes), origin);
-        expandRuns(wordBits, runValues, runLengths, count, output, outputIndex, origin);
+        expandRuns({ wordBits, runValues, runLengths }, count, output, outputIndex, origin);
       },
     };
   }
@@ -44,7 +44,7 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
     bufferCount: 2,
     decode(buffers, first, count, output, outputIndex) {
       const runLengths = lengthsOf(lengthBits, buffers[first + 1], origin);
-      expandRuns(wordBits, buffers[first], runLengths, count, output, outputIndex, origin);
+      expandRuns({ wordBits, runValues: buffers[first], runLengths }, count, output, outputIndex, origin);
     },
   };
 }
@@ -70,10 +70,14 @@ function lengthsOf(bits: 8 | 16 | 32, bytes: Uint8Array, origin: PageOrigin): Ru
 
 type RunLengths = Uint8Array | Uint16Array | Uint32Array;
 
+interface StoredRuns {
+  readonly wordBits: 8 | 16 | 32 | 64;
+  readonly runValues: Uint8Array;
+  readonly runLengths: RunLengths;
+}
+
 function expandRuns(
-  wordBits: 8 | 16 | 32 | 64,
-  runValues: Uint8Array,
-  runLengths: RunLengths,
+  { wordBits, runValues, runLengths }: StoredRuns,
   count: number,
   output: Uint8Array,
   outputIndex: number,

@@ -245,27 +245,36 @@ function decodeDirectEncoding(
   return PageLayout.decode(any.value, { path, byteOffset });
 }
 
-/**
- * Encodes everything after the last page buffer.
- * @param position of the result in the file, a multiple of 64
- * @param columns the pages of each column, in row order
- * @param checksums CRC-32 of every page buffer of each column, in page and buffer order; see
- *   `describeChecksums`
- * @param isBlob true for each column whose pages hold descriptors of blobs
- * @param globalBuffers ranges of the global buffers, from number 1 on
- * @param blocks fields of the descriptor about checksums of blocks; see `encodeBlockTable`
- */
-export function encodeTail(
-  version: FileVersion,
-  position: number,
-  schema: Schema,
-  rowCount: number,
-  columns: readonly (readonly PageRecord[])[],
-  checksums: readonly (readonly number[])[],
-  isBlob: readonly boolean[],
-  globalBuffers: readonly ByteRange[],
-  blocks: Partial<Pick<FileDescriptor, "blockCounts" | "blocksOffset">>,
-): Uint8Array {
+/** Content of a file's tail, which is everything after the last page buffer. */
+export interface FileTail {
+  readonly version: FileVersion;
+  /** Position of the tail in the file, a multiple of 64. */
+  readonly position: number;
+  readonly schema: Schema;
+  readonly rowCount: number;
+  /** Pages of each column, in row order. */
+  readonly columns: readonly (readonly PageRecord[])[];
+  /** CRC-32 of every page buffer of each column, in page and buffer order; see `describeChecksums`. */
+  readonly checksums: readonly (readonly number[])[];
+  /** True for each column whose pages hold descriptors of blobs. */
+  readonly isBlob: readonly boolean[];
+  /** Ranges of the global buffers, from number 1 on. */
+  readonly globalBuffers: readonly ByteRange[];
+  /** Fields of the descriptor about checksums of blocks; see `encodeBlockTable`. */
+  readonly blocks: Partial<Pick<FileDescriptor, "blockCounts" | "blocksOffset">>;
+}
+
+export function encodeTail({
+  version,
+  position,
+  schema,
+  rowCount,
+  columns,
+  checksums,
+  isBlob,
+  globalBuffers,
+  blocks,
+}: FileTail): Uint8Array {
   const descriptor = FileDescriptor.encode(
     FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums), ...blocks }),
   );

@@ -89,20 +89,26 @@ function pageNodes(
   return described;
 }
 
+/** Events of a page, and the layers that give meaning to their levels. */
+export interface SpineEvents {
+  /** Layers of the page, innermost first. */
+  readonly kinds: readonly number[];
+  readonly layers: Layers;
+  readonly levels: Levels;
+  /** Values of visible events, without validity. */
+  readonly values: Column;
+  /** True if every value is null, whatever the levels say. Default false. */
+  readonly allNull?: boolean;
+}
+
 /**
  * Builds the column of a spine.
- * @param values of visible events, without validity
- * @param allNull true if every value is null, whatever the levels say
  * @throws CorruptFileError if levels, values and rows contradict each other
  */
 export function assembleColumn(
   layout: ListLayout | SizedListLayout | StructLayout,
-  kinds: readonly number[],
-  layers: Layers,
-  levels: Levels,
-  values: Column,
+  { kinds, layers, levels, values, allNull = false }: SpineEvents,
   rowCount: number,
-  allNull: boolean,
   origin: PageOrigin,
 ): Column {
   const { repetition, definition, rowStarts } = levels;

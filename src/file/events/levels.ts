@@ -56,6 +56,14 @@ export interface Levels {
   readonly rowStarts?: Int32Array;
 }
 
+/** A page of a structural layout, to be decoded. */
+export interface StructuralPage<Description> {
+  readonly page: Description;
+  readonly layers: Layers;
+  readonly buffers: readonly Uint8Array[];
+  readonly origin: PageOrigin;
+}
+
 /** Levels of a page to be written, and the layers that number them. */
 export interface PageLevels extends Layers, Levels {
   /** Layers, innermost first, with no more levels than the page needs. */

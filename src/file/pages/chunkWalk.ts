@@ -3,10 +3,11 @@
  * its parts, and checks that they lie in the page.
  */
 
-import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
-import { corruptPage, type PageOrigin } from "../container/page.js";
+import type { PageOrigin } from "../container/page.js";
+import { ChunkHeader } from "../structural/chunkHeader.js";
 import { ChunkWords } from "../structural/chunkWords.js";
 
 /** Location of a chunk. The members about its parts are those of the chunk that was opened last. */
@@ -33,26 +34,22 @@ export const valueBuffer = ({ data, starts, sizes }: ChunkPlace, buffer: number)
 export class ChunkWalk extends ChunkWords implements ChunkPlace {
   readonly data: Uint8Array;
   readonly memory: WordMemory;
-  readonly starts: number[];
-  readonly sizes: number[];
-  levelCount = 0;
-  readonly #page: MiniBlockLayout;
-  readonly #origin: PageOrigin;
-  /** Byte ranges of an opened chunk's levels. Numbers, because a chunk is opened for every few values. */
-  #repetitionStart = 0;
-  #repetitionSize = 0;
-  #definitionStart = 0;
-  #definitionSize = 0;
+  readonly starts: readonly number[];
+  readonly sizes: readonly number[];
+  readonly #header: ChunkHeader;
 
   /** @param page with as many value buffers as its encoding has */
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
     super(words, page.hasLargeChunk, page.itemCount, bytes.length, origin);
-    this.#page = page;
-    this.#origin = origin;
     this.data = alignedBytes(bytes, 8);
     this.memory = wordMemory(this.data);
-    this.starts = new Array(page.bufferCount).fill(0);
-    this.sizes = new Array(page.bufferCount).fill(0);
+    this.#header = new ChunkHeader(page, this.data, origin);
+    this.starts = this.#header.starts;
+    this.sizes = this.#header.sizes;
+  }
+
+  get levelCount(): number {
+    return this.#header.levelCount;
   }
 
   /** Bytes of the chunk. */
@@ -62,51 +59,16 @@ export class ChunkWalk extends ChunkWords implements ChunkPlace {
 
   /** Finds the parts of the chunk. */
   open(): void {
-    const { data, starts, sizes } = this;
-    const { hasLargeChunk, repCompression, defCompression } = this.#page;
-    const hasRepetition = repCompression !== undefined;
-    const hasDefinition = defCompression !== undefined;
-    const sizeBytes = hasLargeChunk ? 4 : 2;
-    const headerBytes = 2 + (hasRepetition ? 2 : 0) + (hasDefinition ? 2 : 0) + starts.length * sizeBytes;
-    let header = this.start;
-    let position = header + alignTo8(headerBytes);
-    if (position > this.end) throw corruptPage(this.#origin, "chunk shorter than its header");
-    this.levelCount = data[header] | (data[header + 1] << 8);
-    header += 2;
-    if (hasRepetition) {
-      this.#repetitionStart = position;
-      this.#repetitionSize = data[header] | (data[header + 1] << 8);
-      position = this.#behind(position, this.#repetitionSize);
-      header += 2;
-    }
-    if (hasDefinition) {
-      this.#definitionStart = position;
-      this.#definitionSize = data[header] | (data[header + 1] << 8);
-      position = this.#behind(position, this.#definitionSize);
-      header += 2;
-    }
-    for (let buffer = 0; buffer < starts.length; buffer++, header += sizeBytes) {
-      let size = data[header] | (data[header + 1] << 8);
-      if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
-      starts[buffer] = position;
-      sizes[buffer] = size;
-      position = this.#behind(position, size);
-    }
+    this.#header.read(this.start, this.end);
   }
 
-  /** Returns the offset of the next part of the opened chunk. */
-  #behind(start: number, size: number): number {
-    if (start + size > this.end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
-    return start + alignTo8(size);
-  }
-
-  /** Returns the encoded repetition levels of an opened chunk of a page that has such levels. */
+  /** Encoded repetition levels of an opened chunk, in a page that has them. */
   repetition(): Uint8Array {
-    return this.data.subarray(this.#repetitionStart, this.#repetitionStart + this.#repetitionSize);
+    return this.#header.repetition();
   }
 
-  /** Returns the encoded definition levels of an opened chunk of a page that has such levels. */
+  /** Encoded definition levels of an opened chunk, in a page that has them. */
   definition(): Uint8Array {
-    return this.data.subarray(this.#definitionStart, this.#definitionStart + this.#definitionSize);
+    return this.#header.definition();
   }
 }

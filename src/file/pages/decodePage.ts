@@ -14,13 +14,13 @@ import { type Column, isEmptyStruct, type Layout, type LeafLayout } from "../../
 import { withValidity } from "../../arrow/columns/lazyColumn.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { assembleColumn } from "../events/assembleColumn.js";
+import { assembleColumn, type SpineEvents } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
 import { blobEvents, descriptorLayout } from "../structural/blob.js";
 import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
 import { decodeFullZip } from "../structural/fullZip.js";
-import { type DecodeOptions, decodeMiniBlock, type PageEvents } from "../structural/miniBlock.js";
+import { type DecodeOptions, decodeMiniBlock } from "../structural/miniBlock.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 
@@ -50,8 +50,8 @@ export function decodePage(
     if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
     const lists = isPlainList(layout) ? rowCount : null;
     const cut = page.withinRow === undefined ? options : { ...options, withinRow: page.withinRow };
-    const events = decodeMiniBlock(leaf, page.miniBlock, layers, lists, buffers, origin, cut);
-    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+    const events = decodeMiniBlock(leaf, { page: page.miniBlock, layers, buffers, origin }, lists, cut);
+    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.fullZip !== undefined) {
     const { layers: kinds, itemCount, visibleItemCount } = page.fullZip;
@@ -60,22 +60,23 @@ export function decodePage(
       expectRows(itemCount, flatCount, origin);
       expectRows(visibleItemCount, flatCount, origin);
     }
-    const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin, options);
-    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+    const events = decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin }, options);
+    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.constant !== undefined) {
     const { layers: kinds } = page.constant;
     const layers = pageLayers(layout, kinds, origin);
     const keepsOne = options.keepsDictionary === true && layers.listDepth === 0;
-    const events = decodeConstant(leaf, page.constant, layers, flatCount, buffers, origin, keepsOne);
-    return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
+    const structural = { page: page.constant, layers, buffers, origin };
+    const events = decodeConstant(leaf, structural, flatCount, keepsOne);
+    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.blob !== undefined) {
     const { layers: kinds } = page.blob;
     const layers = pageLayers(layout, kinds, origin);
     const inner = descriptorLayout(leaf, page.blob, origin);
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
-    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   // The only other layout is the sparse one.
   throw unsupportedPage(origin, `a layout that files have from version 2.3 on, for ${layoutName(leaf)}`);
@@ -109,27 +110,12 @@ function expectRows(count: number, rowCount: number, origin: PageOrigin): void {
   if (count !== rowCount) throw corruptPage(origin, `${count} values in a page of ${rowCount} rows`);
 }
 
-function columnOf(
-  layout: Layout,
-  kinds: readonly number[],
-  layers: Layers,
-  events: PageEvents,
-  rowCount: number,
-  noValues: boolean,
-  origin: PageOrigin,
-): Column {
-  if (isNested(layout)) {
-    return assembleColumn(layout, kinds, layers, events.levels, events.values, rowCount, noValues, origin);
-  }
-  return noValues ? allNull(events.values) : withLevels(events, layers, rowCount, origin);
+function columnOf(layout: Layout, events: SpineEvents, rowCount: number, origin: PageOrigin): Column {
+  if (isNested(layout)) return assembleColumn(layout, events, rowCount, origin);
+  return events.allNull === true ? allNull(events.values) : withLevels(events, rowCount, origin);
 }
 
-function withLevels(
-  { values, levels }: PageEvents,
-  layers: Layers,
-  rowCount: number,
-  origin: PageOrigin,
-): Column {
+function withLevels({ values, levels, layers }: SpineEvents, rowCount: number, origin: PageOrigin): Column {
   const { repetition, definition } = levels;
   if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
   if (values.length !== rowCount || (definition !== null && definition.length !== rowCount)) {

@@ -39,7 +39,7 @@ export function encodePacked(
     const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
     const rows = forwardFill(joinRows(layout, column), rowBytes, definition, length);
     const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
-    const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, version, compression);
+    const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, compression);
     return encoder.finish({
       ...stored,
       encoding: { packedStruct: { bitsPerValue, values: stored.encoding } },

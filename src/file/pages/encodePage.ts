@@ -220,7 +220,7 @@ function encodeFixed(
   }
   const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
   const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
-  return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, version, compression));
+  return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, compression));
 }
 
 /** True if all valid rows hold the same bytes. There is at least one valid row. */
@@ -347,7 +347,7 @@ function encodeDictionaryColumn(
   );
   const { encoding, block } = encodeDictionaryValues(layout, dictionary);
   return encoder.finish({
-    ...encodeFixedValues(choices, encoder, byteWidth, indices, length, version, compression),
+    ...encodeFixedValues(choices, encoder, byteWidth, indices, length, compression),
     dictionary: { ...compressDictionary(encoding, block, version), itemCount: dictionary.length },
   });
 }

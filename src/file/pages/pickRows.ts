@@ -79,12 +79,12 @@ export function pickRows(
   if (layers.listDepth === 0) {
     const { values, definition } = pickValues(leaf, page, buffers, picker, positions, null, origin);
     const levels = { repetition: null, definition };
-    return assembleColumn(layout, page.layers, layers, levels, values, picked, false, origin);
+    return assembleColumn(layout, { kinds: page.layers, layers, levels, values }, picked, origin);
   }
   const index = page.repetitionIndexDepth === 0 ? null : buffers[1 + repetitionIndexPlace(page)];
   const events = pickEvents(page, layers, buffers, picker, index, rowCount, withinRow, positions, origin);
   const { values } = pickValues(leaf, page, buffers, picker, events.places, events.placeLevels, origin);
-  return assembleColumn(layout, page.layers, layers, events, values, picked, false, origin);
+  return assembleColumn(layout, { kinds: page.layers, layers, levels: events, values }, picked, origin);
 }
 
 /** Returns the index of the repetition index among the buffers after the chunks. */

@@ -17,6 +17,14 @@ import { type AllocateValues, allocateValues } from "./chunkValues.js";
 /** Widths of values that are compared in place. */
 const BYTE_WIDTHS: readonly number[] = [4, 8];
 
+interface PageSizes {
+  /** Values of each chunk. */
+  readonly counts: Float64Array;
+  /** Values of all chunks. */
+  readonly itemCount: number;
+  readonly pageBytes: number;
+}
+
 export class ChunksInPlace {
   readonly bufferCount = 1;
   readonly #decoder: FixedDecoder;
@@ -49,17 +57,13 @@ export class ChunksInPlace {
 
   /**
    * Returns null for values that can't stay in place.
-   * @param counts values of each chunk
-   * @param count values of all chunks
    * @param allocate makes the memory of decoded values
    * @throws the errors of {@link fixedDecoder}
    */
   static of(
     layout: LeafLayout,
     encoding: CompressiveEncoding | undefined,
-    counts: Float64Array,
-    count: number,
-    pageBytes: number,
+    { counts, itemCount, pageBytes }: PageSizes,
     origin: PageOrigin,
     allocate: AllocateValues,
   ): ChunksInPlace | null {
@@ -69,8 +73,8 @@ export class ChunksInPlace {
     if (inPlace === undefined || bitsPerValue !== layout.byteWidth * 8) return null;
     for (let chunk = 0; chunk < counts.length - 1; chunk++)
       if (counts[chunk] % CHUNK_GRAIN !== 0) return null;
-    const make = () => allocateValues(count, bitsPerValue, pageBytes, origin, allocate);
-    return new ChunksInPlace(decoder, inPlace, counts, count, make);
+    const make = () => allocateValues(itemCount, bitsPerValue, pageBytes, origin, allocate);
+    return new ChunksInPlace(decoder, inPlace, counts, itemCount, make);
   }
 
   /**

@@ -33,7 +33,14 @@ import {
   type StructuralVersion,
   unsupportedPage,
 } from "../container/page.js";
-import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
+import {
+  type Layers,
+  type Levels,
+  levelBits,
+  levelDecoder,
+  type PageLevels,
+  type StructuralPage,
+} from "../events/levels.js";
 import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 
@@ -52,11 +59,8 @@ const UNQUESTIONED_BYTES = 2 ** 28;
  */
 export function decodeConstant(
   layout: LeafLayout,
-  page: ConstantLayout,
-  layers: Layers,
+  { page, layers, buffers, origin }: StructuralPage<ConstantLayout>,
   rowCount: number,
-  buffers: readonly Uint8Array[],
-  origin: PageOrigin,
   keepsOne = false,
 ): ConstantEvents {
   if (buffers.length > 3) throw corruptPage(origin, `constant page with ${buffers.length} buffers`);

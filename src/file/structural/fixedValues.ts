@@ -158,23 +158,22 @@ export function encodeFixedValues(
   byteWidth: number,
   bytes: Uint8Array,
   count: number,
-  version: StructuralVersion,
   options: CompressionOptions,
 ): MiniBlockValues {
   const wordBits = wordBitsOf(byteWidth);
   for (const choice of choices) {
     if (choice === "dictionary") {
-      const encoded = encodeWithDictionary(encoder, byteWidth, bytes, count, version, options);
+      const encoded = encodeWithDictionary(encoder, byteWidth, bytes, count, options);
       if (encoded !== null) return encoded;
     } else if (choice === "general") {
-      return encodeGeneral(encoder, byteWidth, bytes, count, version, options);
+      return encodeGeneral(encoder, byteWidth, bytes, count, options);
     } else if (choice === "runs" && wordBits !== null) {
-      return encodeRuns(encoder, wordBits, bytes, count, version);
+      return encodeRuns(encoder, wordBits, bytes, count);
     } else if (choice === "packed" && wordBits !== null) {
       return encodePacked(encoder, wordBits, bytes, count);
     }
   }
-  return encodeFlat(encoder, byteWidth, bytes, count, version);
+  return encodeFlat(encoder, byteWidth, bytes, count);
 }
 
 function encodeFlat(
@@ -182,9 +181,8 @@ function encodeFlat(
   byteWidth: number,
   bytes: Uint8Array,
   count: number,
-  version: StructuralVersion,
 ): MiniBlockValues {
-  const perChunk = valuesPerChunk(byteWidth, version);
+  const perChunk = valuesPerChunk(byteWidth, encoder.version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
@@ -217,14 +215,13 @@ function encodeRuns(
   wordBits: WordBits,
   bytes: Uint8Array,
   count: number,
-  version: StructuralVersion,
 ): MiniBlockValues {
   const wordBytes = wordBits / 8;
   const runs = new RleRuns(wordBits, Math.min(count, RUN_CHUNK_VALUES));
   for (let start = 0; start < count; ) {
     let chunkCount = encoder.fittingValues(Math.min(RUN_CHUNK_VALUES, count - start));
     runs.encode(bytes, start * wordBytes, chunkCount);
-    while (runs.runCount * (wordBytes + 1) > CHUNK_BYTES[version] && chunkCount > PACK_UNIT) {
+    while (runs.runCount * (wordBytes + 1) > CHUNK_BYTES[encoder.version] && chunkCount > PACK_UNIT) {
       chunkCount = 2 ** (31 - Math.clz32(chunkCount - 1));
       runs.encode(bytes, start * wordBytes, chunkCount);
     }
@@ -244,16 +241,15 @@ function encodeWithDictionary(
   byteWidth: number,
   bytes: Uint8Array,
   count: number,
-  version: StructuralVersion,
   options: CompressionOptions,
 ): MiniBlockValues | null {
   const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor((count * options.dictionaryRatio) / 2));
   const dictionary = findFixedDictionary(byteWidth, bytes, count, limit);
   if (dictionary === null) return null;
   return {
-    ...encodeDictionaryIndices(encoder, dictionary.indices, version, options),
+    ...encodeDictionaryIndices(encoder, dictionary.indices, options),
     dictionary: {
-      ...compressDictionary(flat(byteWidth * 8), dictionary.values, version),
+      ...compressDictionary(flat(byteWidth * 8), dictionary.values, encoder.version),
       itemCount: dictionary.itemCount,
     },
   };
@@ -266,13 +262,12 @@ function encodeWithDictionary(
 export function encodeDictionaryIndices(
   encoder: MiniBlockEncoder,
   indices: Uint32Array,
-  version: StructuralVersion,
   options: CompressionOptions,
 ): MiniBlockValues {
   const bytes = bytesOf(indices);
   const [choice] = chooseFixedEncodings(4, bytes, indices.length, { ...options, structure: null });
   const choices: FixedEncoding[] = [choice === "flat" && options.compression !== "none" ? "packed" : choice];
-  return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
+  return encodeFixedValues(choices, encoder, 4, bytes, indices.length, options);
 }
 
 /**
@@ -313,12 +308,11 @@ function encodeGeneral(
   byteWidth: number,
   bytes: Uint8Array,
   count: number,
-  version: StructuralVersion,
   options: CompressionOptions,
 ): MiniBlockValues {
   const { compress, describe } = compressor(options.compression === "zstd" ? "zstd" : "lz4", options.level);
   const split = (byteWidth === 4 || byteWidth === 8) && options.byteStreamSplit !== "off";
-  const perChunk = valuesPerChunk(byteWidth, version);
+  const perChunk = valuesPerChunk(byteWidth, encoder.version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const plain = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);

@@ -24,7 +24,14 @@ import {
   type VariableEncoding,
 } from "../compression/variable.js";
 import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { isListLayer, type Layers, type Levels, levelBits, type PageLevels } from "../events/levels.js";
+import {
+  isListLayer,
+  type Layers,
+  type Levels,
+  levelBits,
+  type PageLevels,
+  type StructuralPage,
+} from "../events/levels.js";
 import type { AllocateValues } from "./chunkValues.js";
 import type { DecodeOptions, PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
@@ -33,10 +40,7 @@ import { valueShape } from "./valueShape.js";
 /** Decodes a page. Without lists it has as many events as values; the caller has checked both numbers. */
 export function decodeFullZip(
   layout: LeafLayout,
-  page: FullZipLayout,
-  layers: Layers,
-  buffers: readonly Uint8Array[],
-  origin: PageOrigin,
+  { page, layers, buffers, origin }: StructuralPage<FullZipLayout>,
   { allocateCodes, allocateTexts }: DecodeOptions = {},
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");

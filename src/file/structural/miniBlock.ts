@@ -22,8 +22,16 @@ import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encoding
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
-import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
+import {
+  type Layers,
+  type Levels,
+  levelBits,
+  levelDecoder,
+  type PageLevels,
+  type StructuralPage,
+} from "../events/levels.js";
 import { RowStarts } from "../events/rowStarts.js";
+import { ChunkHeader } from "./chunkHeader.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { ChunkWords, encodeChunkWords } from "./chunkWords.js";
@@ -70,13 +78,11 @@ export interface DecodeOptions {
  */
 export function decodeMiniBlock(
   layout: LeafLayout,
-  page: MiniBlockLayout,
-  layers: Layers,
+  structural: StructuralPage<MiniBlockLayout>,
   listCount: number | null,
-  buffers: readonly Uint8Array[],
-  origin: PageOrigin,
   options: DecodeOptions = {},
 ): PageEvents {
+  const { page, buffers, origin } = structural;
   const { allocate, chunks: planned, keepsDictionary = false } = options;
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
@@ -93,7 +99,7 @@ export function decodeMiniBlock(
   }
   const isPlain = page.repCompression !== undefined && page.defCompression === undefined;
   const lists = isPlain && listCount !== null ? new RowStarts(listCount, allocate) : null;
-  const levels = decodeChunks(page, chunks, data, layers, lists, values, origin, options.withinRow);
+  const levels = decodeChunks(structural, chunks, lists, values, options.withinRow);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
   const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish();
@@ -130,8 +136,8 @@ function valuesOf(
   origin: PageOrigin,
   allocate: AllocateValues | undefined,
 ): ChunkValues | ChunksInPlace {
-  const inPlace =
-    allocate && ChunksInPlace.of(layout, valueCompression, counts, itemCount, pageBytes, origin, allocate);
+  const sizes = { counts, itemCount, pageBytes };
+  const inPlace = allocate && ChunksInPlace.of(layout, valueCompression, sizes, origin, allocate);
   return inPlace ?? chunkValues(layout, valueCompression, itemCount, pageBytes, origin, allocate);
 }
 
@@ -148,8 +154,8 @@ function indexChunks(
     throw corruptPage(origin, `dictionary indices of ${bits} bits`);
   }
   const layout = { kind: "fixed", byteWidth: bits / 8 } as const;
-  const inPlace =
-    allocate && ChunksInPlace.of(layout, valueCompression, counts, itemCount, pageBytes, origin, allocate);
+  const sizes = { counts, itemCount, pageBytes };
+  const inPlace = allocate && ChunksInPlace.of(layout, valueCompression, sizes, origin, allocate);
   return inPlace ?? new FixedChunks(decoder, bits / 8, itemCount, pageBytes, origin);
 }
 
@@ -206,13 +212,10 @@ const chunkLevels = new Uint16Array(MAXIMUM_CHUNK_LEVELS + 1 + PACK_UNIT);
 
 /** Walks all chunks; hands their values to `values` and returns their levels. */
 function decodeChunks(
-  page: MiniBlockLayout,
+  { page, layers, buffers: [, data], origin }: StructuralPage<MiniBlockLayout>,
   { offsets, counts, levelCount }: ChunkPlan,
-  data: Uint8Array,
-  layers: Layers,
   rowStarts: RowStarts | null,
   values: ChunkValues | ChunksInPlace,
-  origin: PageOrigin,
   withinRow: readonly number[] = [],
 ): Levels {
   const hasRepetition = page.repCompression !== undefined;
@@ -224,33 +227,24 @@ function decodeChunks(
     page.repCompression === undefined ? null : levelDecoder(page.repCompression, origin);
   const definitionDecoder =
     page.defCompression === undefined ? null : levelDecoder(page.defCompression, origin);
-  const sizeBytes = page.hasLargeChunk ? 4 : 2;
-  const bufferCount = page.bufferCount;
-  const headerBytes = 2 + (hasRepetition ? 2 : 0) + (definition === null ? 0 : 2) + bufferCount * sizeBytes;
-  const valueBuffers: Uint8Array[] = new Array(bufferCount);
+  const header = new ChunkHeader(page, data, origin);
+  const { starts, sizes } = header;
+  const valueBuffers: Uint8Array[] = new Array(page.bufferCount);
   const levelBuffer: Uint8Array[] = new Array(1);
   const hasLevels = hasRepetition || definition !== null;
-  const inPlace = values instanceof ChunksInPlace ? values : null;
   let levelsRead = 0;
   let nextWithin = 0;
 
   for (let chunk = 0; chunk < counts.length; chunk++) {
-    const start = offsets[chunk];
-    const end = offsets[chunk + 1];
     const count = counts[chunk];
-    if (start + headerBytes > end) throw corruptPage(origin, `chunk ${chunk} shorter than its header`);
-    const levels = data[start] | (data[start + 1] << 8);
+    header.read(offsets[chunk], offsets[chunk + 1]);
+    const levels = header.levelCount;
     // Without lists every event has a value slot; with them only a caller that reads the levels can check.
     if (hasLevels ? layers.listDepth === 0 && levels !== count : levels !== 0) {
       throw corruptPage(origin, `${levels} levels for the ${count} values of chunk ${chunk}`);
     }
-    let header = start + 2;
-    let position = start + alignTo8(headerBytes);
     if (repetitionDecoder !== null && repetitionBytes !== null) {
-      const size = data[header] | (data[header + 1] << 8);
-      header += 2;
-      if (position + size > end) throw corruptPage(origin, `repetition levels leave chunk ${chunk}`);
-      levelBuffer[0] = data.subarray(position, position + size);
+      levelBuffer[0] = header.repetition();
       if (rowStarts !== null) chunkLevels.fill(0, 0, levels);
       repetitionDecoder.decode(levelBuffer, 0, levels, repetitionBytes, rowStarts === null ? levelsRead : 0);
       if (withinRow[nextWithin] === chunk) {
@@ -258,25 +252,19 @@ function decodeChunks(
         if (levels > 0) (repetition ?? chunkLevels)[repetition === null ? 0 : levelsRead] = layers.listDepth;
       }
       rowStarts?.add(chunkLevels, levels);
-      position += alignTo8(size);
     }
     if (definitionDecoder !== null && definitionBytes !== null) {
-      const size = data[header] | (data[header + 1] << 8);
-      header += 2;
-      if (position + size > end) throw corruptPage(origin, `definition levels leave chunk ${chunk}`);
-      levelBuffer[0] = data.subarray(position, position + size);
+      levelBuffer[0] = header.definition();
       definitionDecoder.decode(levelBuffer, 0, levels, definitionBytes, levelsRead);
-      position += alignTo8(size);
     }
-    for (let buffer = 0; buffer < bufferCount; buffer++, header += sizeBytes) {
-      let size = data[header] | (data[header + 1] << 8);
-      if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
-      if (position + size > end) throw corruptPage(origin, `value buffer ${buffer} leaves chunk ${chunk}`);
-      if (inPlace !== null) inPlace.append(data, position, position + size, count);
-      else valueBuffers[buffer] = data.subarray(position, position + size);
-      position += alignTo8(size);
+    if (values instanceof ChunksInPlace) {
+      values.append(data, starts[0], starts[0] + sizes[0], count);
+    } else {
+      for (let buffer = 0; buffer < starts.length; buffer++) {
+        valueBuffers[buffer] = data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
+      }
+      values.append(valueBuffers, count);
     }
-    if (inPlace === null) (values as ChunkValues).append(valueBuffers, count);
     levelsRead += levels;
   }
   return { repetition, definition, ...(rowStarts && { rowStarts: rowStarts.finish(origin) }) };
@@ -319,7 +307,7 @@ export class MiniBlockEncoder {
 
   /** @param expectedBytes estimated size of the chunk data; too low an estimate costs a copy */
   constructor(
-    private readonly version: StructuralVersion,
+    readonly version: StructuralVersion,
     private readonly levels: PageLevels,
     expectedBytes: number,
   ) {

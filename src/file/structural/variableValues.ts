@@ -143,7 +143,7 @@ export function* encodeVariableDictionary(
   return {
     encoder,
     values: {
-      ...encodeDictionaryIndices(encoder, distinct.indices, version, options),
+      ...encodeDictionaryIndices(encoder, distinct.indices, options),
       dictionary: {
         ...dictionary,
         itemCount: distinct.offsets.length - 1,

@@ -99,7 +99,8 @@ function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHom
         homes.push({ columnIndex, bufferIndex: part.bufferIndex + index });
       }
     };
-    const nested = arraysOf(file, columns, 0, pageIndex, pageIndex + 1, 0, page.rowCount, take);
+    const span = { first: pageIndex, end: pageIndex + 1, skip: 0, count: page.rowCount };
+    const nested = arraysOf(file, columns, 0, span, take);
     const { rowStart, rowCount } = page;
     return { rowStart, rowCount, bufferRanges, layout: { nested }, bufferIndex };
   });
@@ -138,19 +139,24 @@ function nestedColumn(file: DataFileMetadata, columnIndex: number, isList: boole
   };
 }
 
+/** Pages `first` to `end - 1` of a column. */
+interface PageSpan {
+  readonly first: number;
+  readonly end: number;
+  /** Values of the first page that don't belong to the rows. */
+  readonly skip: number;
+  readonly count: number;
+}
+
 /**
- * Returns pages `first` to `end - 1` of a column, with the pages inside them.
- * @param skip values of the first page that don't belong to the rows
+ * Returns pages of a column, with the pages inside them.
  * @param take called with the pages in the order they are decoded
  */
 function arraysOf(
   file: DataFileMetadata,
   columns: readonly NestedColumn[],
   depth: number,
-  first: number,
-  end: number,
-  skip: number,
-  count: number,
+  { first, end, skip, count }: PageSpan,
   take: (columnIndex: number, page: DataPage) => void,
 ): NestedArrays {
   const column = columns[depth];
@@ -172,16 +178,18 @@ function arraysOf(
   if (itemEnd - itemStart > MAXIMUM_POSITION) {
     throw new UnsupportedError(`${file.path}: a page of lists of ${itemEnd - itemStart} items`);
   }
-  let from = 0;
-  let to = 0;
-  if (itemEnd > itemStart) {
-    from = pageIndexOf(inner.pages, itemStart);
-    to = from;
-    while (to < inner.pages.length && inner.pages[to].rowStart < itemEnd) to++;
-  }
-  const innerSkip = to > from ? itemStart - inner.pages[from].rowStart : 0;
-  const items = arraysOf(file, columns, depth + 1, from, to, innerSkip, itemEnd - itemStart, take);
+  const items = arraysOf(file, columns, depth + 1, spanOf(inner.pages, itemStart, itemEnd), take);
   return { pages, skip, count, items };
+}
+
+/** Pages that hold values `start` to `end - 1`. */
+function spanOf(pages: readonly DataPage[], start: number, end: number): PageSpan {
+  if (start === end) return { first: 0, end: 0, skip: 0, count: 0 };
+  const first = pageIndexOf(pages, start);
+  let pageEnd = first;
+  while (pageEnd < pages.length && pages[pageEnd].rowStart < end) pageEnd++;
+  const skip = pageEnd > first ? start - pages[first].rowStart : 0;
+  return { first, end: pageEnd, skip, count: end - start };
 }
 
 /** Index of the page that holds a value. */

@@ -325,17 +325,17 @@ export class DataFileWriter {
     const blobChecksums = this.#blobs.writeChecksums();
     const globalChecksums = this.#globalChecksums.length === 0 ? [] : [this.#globalChecksums];
     const blocks = this.#writeBlockChecksums();
-    const tail = encodeTail(
-      this.#version,
-      this.#file.position,
-      { ...this.#schema, metadata: this.#metadata },
-      this.#rowCount,
-      this.#pages,
-      [...this.#checksums.map((column) => column.map(({ whole }) => whole)), ...globalChecksums],
-      this.#columns.map((column) => column.blobs !== undefined),
-      blobChecksums === null ? this.#globalBuffers : [blobChecksums],
+    const tail = encodeTail({
+      version: this.#version,
+      position: this.#file.position,
+      schema: { ...this.#schema, metadata: this.#metadata },
+      rowCount: this.#rowCount,
+      columns: this.#pages,
+      checksums: [...this.#checksums.map((column) => column.map(({ whole }) => whole)), ...globalChecksums],
+      isBlob: this.#columns.map((column) => column.blobs !== undefined),
+      globalBuffers: blobChecksums === null ? this.#globalBuffers : [blobChecksums],
       blocks,
-    );
+    });
     this.#file.append(tail);
     await this.#file.finish();
     return { byteLength: this.#file.position, rowCount: this.#rowCount };
