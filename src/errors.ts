@@ -1,6 +1,6 @@
 /**
- * Errors that the engine throws on purpose: one base class, and one row and one subclass per code of the namespace
- * spec. A test checks that each docstring shows the code and status of its row.
+ * Errors that the engine throws on purpose: one base class, and one row and one subclass per code of the
+ * namespace spec. A test checks that each docstring shows the code and status of its row.
  */
 
 /** Code and HTTP status of an error. */
@@ -11,7 +11,9 @@ export interface ErrorCode {
   readonly status: number;
 }
 
-/** The record of errors: one row per code of the namespace spec. The numbers are part of the wire contract. */
+/**
+ * The record of errors: one row per code of the namespace spec. The numbers are part of the wire contract.
+ */
 const ROWS = {
   Unsupported: { code: 0, status: 406 },
   NamespaceNotFound: { code: 1, status: 404 },
@@ -46,7 +48,8 @@ export type ErrorType = keyof typeof ROWS;
 export const ERROR_TABLE: Readonly<Record<ErrorType, ErrorCode>> = ROWS;
 
 /**
- * Base class of all errors that the engine throws on purpose. Match on the class or on `code`, never on the message.
+ * Base class of all errors that the engine throws on purpose. Match on the class or on `code`, never on the
+ * message.
  *
  * @example
  * try {
@@ -62,7 +65,10 @@ export class NamespaceError extends Error {
   readonly type: ErrorType;
   /** HTTP status of an answer with this error. */
   readonly status: number;
-  /** The operation that failed, such as `"insertIntoTable"`. The engine sets it when the error leaves the operation. */
+  /**
+   * The operation that failed, such as `"insertIntoTable"`. The engine sets it when the error leaves the
+   * operation.
+   */
   operation?: string;
 
   constructor(type: ErrorType, message: string, options?: { cause?: unknown }) {
@@ -75,7 +81,10 @@ export class NamespaceError extends Error {
     this.status = row.status;
   }
 
-  /** Returns the form for `JSON.stringify`. It omits the stack and the cause, which may reveal paths of the machine. */
+  /**
+   * Returns the form for `JSON.stringify`. It omits the stack and the cause, which may reveal paths of the
+   * machine.
+   */
   toJSON(): NamespaceErrorJson {
     const { name, type, code, status, message, operation } = this;
     return { name, type, code, status, message, ...(operation !== undefined && { operation }) };
@@ -149,30 +158,38 @@ export class TableVersionNotFoundError extends errorClass("TableVersionNotFound"
 /** The table has no such column. Code 12, HTTP 404. */
 export class TableColumnNotFoundError extends errorClass("TableColumnNotFound") {}
 /**
- * The request is malformed. The message names the member, its value and the values that are allowed. Nothing was
- * changed. Code 13, HTTP 400.
+ * The request is malformed. The message names the member, its value and the values that are allowed. Nothing
+ * was changed. Code 13, HTTP 400.
  */
 export class InvalidInputError extends errorClass("InvalidInput") {}
 /**
- * Another writer committed a change that conflicts with this one, or held a lock for too long. The caller may try
- * again. Code 14, HTTP 409.
+ * Another writer committed a change that conflicts with this one, or held a lock for too long. The caller may
+ * try again. Code 14, HTTP 409.
  */
 export class ConcurrentModificationError extends errorClass("ConcurrentModification") {}
-/** `authorize` denied the call, or a file lies outside the directories that the engine may open. Code 15, HTTP 403. */
+/**
+ * `authorize` denied the call, or a file lies outside the directories that the engine may open. Code 15, HTTP
+ * 403.
+ */
 export class PermissionDeniedError extends errorClass("PermissionDenied") {}
 /** The caller sent no valid credentials. Code 16, HTTP 401. */
 export class UnauthenticatedError extends errorClass("Unauthenticated") {}
-/** The call was aborted, or something that it needs was unavailable. The caller may try again. Code 17, HTTP 503. */
+/**
+ * The call was aborted, or something that it needs was unavailable. The caller may try again. Code 17, HTTP
+ * 503.
+ */
 export class ServiceUnavailableError extends errorClass("ServiceUnavailable") {}
 /** The engine failed unexpectedly; the cause has the details. Code 18, HTTP 500. */
 export class InternalError extends errorClass("Internal") {}
-/** The operation is impossible in the table's state: a declared table has no rows to read. Code 19, HTTP 409. */
+/**
+ * The operation is impossible in the table's state: a declared table has no rows to read. Code 19, HTTP 409.
+ */
 export class InvalidTableStateError extends errorClass("InvalidTableState") {}
 /** Rows do not match the table's schema; the message names the field. Code 20, HTTP 400. */
 export class TableSchemaValidationError extends errorClass("TableSchemaValidation") {}
 /**
- * The caller exceeds its rate of requests. Code 21, HTTP 429. Only `authorize` throws it. For too many concurrent
- * requests, the HTTP handler answers with a {@link ServiceUnavailableError} (503).
+ * The caller exceeds its rate of requests. Code 21, HTTP 429. Only `authorize` throws it. For too many
+ * concurrent requests, the HTTP handler answers with a {@link ServiceUnavailableError} (503).
  */
 export class ThrottlingError extends errorClass("Throttling") {}
 /** The table has no such branch. Code 22, HTTP 404. */
@@ -180,7 +197,10 @@ export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") 
 /** The table already has a branch of that name. Code 23, HTTP 409. */
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
-/** The call's signal was aborted. The error is named `AbortError`, as on the platform; its cause is the signal's reason. */
+/**
+ * The call's signal was aborted. The error is named `AbortError`, as on the platform; its cause is the
+ * signal's reason.
+ */
 export class AbortedError extends ServiceUnavailableError {
   static {
     setErrorName(AbortedError, "AbortError");

@@ -1,6 +1,6 @@
 /**
- * Names as text: field paths (`a.b`, segments with a dot or a backtick in backticks), object identifiers (parts joined
- * by a delimiter, by default `$`), and the rules for names. Pure.
+ * Names as text: field paths (`a.b`), object identifiers (parts joined by a delimiter), and the rules for
+ * names. Pure. A segment of a field path that contains a dot or a backtick is quoted:
  *
  *     field path   segment ("." segment)*
  *     segment      bare text without dot and backtick, or "`" text "`" with each backtick of the text doubled
@@ -8,15 +8,16 @@
 
 import { InvalidInputError } from "./errors.js";
 
-/** Delimiter between the parts of an identifier unless the caller names another. */
+/** Default delimiter between the parts of an identifier. */
 export const DEFAULT_DELIMITER = "$";
 
 /** Maximum bytes of UTF-8 in the name of a namespace, or of a table inside one. */
 const MAX_OBJECT_NAME_BYTES = 200;
 
 /**
- * Segments of a field path, quotes removed. Nothing is trimmed; spaces are ordinary characters.
- * @throws InvalidInputError naming the position where the text stops being a path
+ * Returns the segments of a field path without quotes. Spaces are ordinary characters, and nothing is
+ * trimmed.
+ * @throws InvalidInputError naming the position of the mistake
  */
 export function parseFieldPath(text: string): string[] {
   if (typeof text !== "string") throw new InvalidInputError("field path must be a string");
@@ -60,12 +61,14 @@ export function parseFieldPath(text: string): string[] {
   }
 }
 
-/** The canonical text of a field path: only segments that need quotes are quoted. */
+/** Returns the canonical text of a field path, in which only segments that need quotes are quoted. */
 export function formatFieldPath(segments: readonly string[]): string {
   return segments.map(formatSegment).join(".");
 }
 
-/** A field path as LanceDB lists it: each segment is quoted that has other characters than letters, digits and `_`. */
+/**
+ * Returns a field path as LanceDB lists it: a segment is quoted unless it only has letters, digits and `_`.
+ */
 export const formatQuotedPath = (segments: readonly string[]): string =>
   segments
     .map((segment) =>
@@ -78,8 +81,8 @@ function formatSegment(segment: string): string {
 }
 
 /**
- * Parts of an identifier. The delimiter alone stands for the root namespace, which has no parts.
- * @throws InvalidInputError on an empty text, part or delimiter
+ * Returns the parts of an identifier. The delimiter alone is the root namespace, which has no parts.
+ * @throws InvalidInputError for an empty text, part or delimiter
  */
 export function parseIdentifier(text: string, delimiter: string = DEFAULT_DELIMITER): string[] {
   checkDelimiter(delimiter);
@@ -96,7 +99,7 @@ export function parseIdentifier(text: string, delimiter: string = DEFAULT_DELIMI
   return parts;
 }
 
-/** The text of an identifier; the delimiter alone for the root namespace. */
+/** Returns the text of an identifier. The root namespace is the delimiter alone. */
 export function formatIdentifier(parts: readonly string[], delimiter: string = DEFAULT_DELIMITER): string {
   checkDelimiter(delimiter);
   return parts.length === 0 ? delimiter : parts.join(delimiter);
@@ -108,8 +111,8 @@ function checkDelimiter(delimiter: string): void {
 }
 
 /**
- * Checks the name of a table directly under the root. It is also the name of a directory, so only names that every file
- * system and the reference accept are allowed.
+ * Checks the name of a table directly under the root. The name is also that of a directory, so it must be
+ * legal on every file system and in the reference.
  * @throws InvalidInputError
  */
 export function checkRootTableName(name: string): void {
@@ -120,7 +123,7 @@ export function checkRootTableName(name: string): void {
   if (name.startsWith("__")) throw invalidName("table", name, "must not start with two underscores");
 }
 
-/** Whether {@link checkRootTableName} accepts a name. */
+/** True if {@link checkRootTableName} accepts a name. */
 export function isRootTableName(name: string): boolean {
   return /^[A-Za-z0-9_.-]{1,200}$/.test(name) && name !== "." && name !== ".." && !name.startsWith("__");
 }
@@ -147,11 +150,12 @@ export function checkObjectName(name: string): void {
   }
 }
 
-/** Whether a text is well-formed Unicode, without a lone surrogate: UTF-8 would turn that into another text. */
+/** True if a text is well-formed Unicode. UTF-8 would replace a lone surrogate with another character. */
 export const isWellFormed = (text: string): boolean => !/[\ud800-\udfff]/u.test(text);
 
 /**
- * Checks the name of a namespace. A single quote is not allowed: the reference can't list the namespace's content.
+ * Checks the name of a namespace. A single quote is not allowed: the reference can't list the namespace's
+ * content.
  * @throws InvalidInputError
  */
 export function checkNamespaceName(name: string): void {
@@ -165,5 +169,5 @@ function invalidName(kind: string, name: unknown, reason: string): InvalidInputE
   return new InvalidInputError(`invalid ${kind} name ${shown}: ${reason}`);
 }
 
-/** A UUID as text, in the form of `crypto.randomUUID`. */
+/** Form of a UUID from `crypto.randomUUID`. */
 export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

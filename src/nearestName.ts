@@ -1,8 +1,8 @@
-/** Finds the name that somebody meant who wrote another one. Pure. */
+/** Suggests the name that a caller meant by an unknown one. Pure. */
 
 /**
- * Names that other programs have for the same thing, the name here among them. The first group that has both the given
- * name and a known one decides.
+ * Groups of synonyms in this and other programs. The first group with both the unknown name and an allowed
+ * one decides.
  */
 const OTHER_WORDS: readonly (readonly string[])[] = [
   ["filter", "where", "predicate", "condition", "whereClause"],
@@ -45,78 +45,78 @@ const OTHER_WORDS: readonly (readonly string[])[] = [
   ["terms", "query", "text", "words"],
 ];
 
-/** How different names may be: one change in short names, one for each three letters in longer ones. */
+/** Maximum edit distance: one, or a third of the length for longer names. */
 const allowedChanges = (length: number): number => Math.max(1, Math.floor(length / 3));
 
 /**
- * @param given what was written
- * @param names among which the one that was meant may be
- * @returns undefined where none is near
+ * Returns the allowed name that a caller most likely meant; undefined if none is similar.
+ * @param name unknown name
+ * @param names allowed names
  */
-export function nearestName(given: string, names: readonly string[]): string | undefined {
-  const plain = fold(given);
+export function nearestName(unknown: string, names: readonly string[]): string | undefined {
+  const plain = fold(unknown);
   const same = names.find((name) => fold(name) === plain);
   if (same !== undefined) return same;
   for (const group of OTHER_WORDS) {
     if (!group.some((word) => fold(word) === plain)) continue;
-    const known = group.find((word) => names.includes(word));
-    if (known !== undefined) return known;
+    const synonym = group.find((word) => names.includes(word));
+    if (synonym !== undefined) return synonym;
   }
-  return nearestNames(given, names)[0];
+  return nearestNames(unknown, names)[0];
 }
 
-/** The names that are spelled nearly like a given one, the nearest first. */
-export function nearestNames(given: string, names: readonly string[]): string[] {
-  const plain = fold(given);
+/** Returns the names with a similar spelling, the most similar first. */
+export function nearestNames(unknown: string, names: readonly string[]): string[] {
+  const plain = fold(unknown);
   const most = allowedChanges(plain.length);
   return (
     names
       .map((name) => ({ name, changes: changesBetween(plain, fold(name), most + 1) }))
-      // Where half of the letters are others, it is another name.
+      // A name in which half of the letters differ is not similar.
       .filter(
         ({ name, changes }) => changes <= most && 2 * changes < Math.max(plain.length, fold(name).length),
       )
-      .sort((one, other) => one.changes - other.changes)
+      .sort((left, right) => left.changes - right.changes)
       .map(({ name }) => name)
   );
 }
 
 /**
- * What a message says of the names that are spelled nearly like a given one; nothing where none is.
- * @param shown makes of a name what the caller has to write
+ * Returns the end of an error message that suggests the most similar name; empty if none is similar.
+ * @param shown returns the text to write for a name
  */
 export function nearestHint(
-  given: string,
+  unknown: string,
   names: readonly string[],
   shown: (name: string) => string = String,
 ): string {
-  const [nearest] = nearestNames(given, names);
+  const [nearest] = nearestNames(unknown, names);
   return nearest === undefined ? "" : `; did you mean ${shown(nearest)}?`;
 }
 
-/** Without what tells camelCase from snake_case. */
+/** Removes the differences between camelCase and snake_case. */
 const fold = (name: string): string =>
   name
     .slice(0, 100)
     .replace(/[_\s-]/g, "")
     .toLowerCase();
 
-/** Letters to insert, remove, replace or swap until one text is the other; at least `most` where there are so many. */
-function changesBetween(one: string, other: string, most: number): number {
-  if (Math.abs(one.length - other.length) >= most) return most;
+/** Returns the number of letters to insert, delete, replace or swap, up to `most`. */
+function changesBetween(left: string, right: string, most: number): number {
+  if (Math.abs(left.length - right.length) >= most) return most;
   let before: number[] = [];
-  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row++) {
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row++) {
     const next = [row];
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1];
+    for (let column = 1; column <= right.length; column++) {
+      const isSame = left[row - 1] === right[column - 1];
       let changes = Math.min(last[column] + 1, next[column - 1] + 1, last[column - 1] + (isSame ? 0 : 1));
-      if (one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]) {
+      if (left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1]) {
         changes = Math.min(changes, before[column - 2] + 1);
       }
       next.push(changes);
     }
     [before, last] = [last, next];
   }
-  return last[other.length];
+  return last[right.length];
 }

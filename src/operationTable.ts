@@ -1,7 +1,8 @@
 /**
- * The table of operations: for each operation, the part of the engine that runs it, the members of its request, and how
- * a call is authorised. The class, the check of requests, the options of handles and the HTTP routes follow this table.
- * The compiler ties it to the request types: a member that only one of the two has is an error.
+ * The table of operations: for each operation, the part of the engine that runs it, the members of its
+ * request, and how a call is authorised. The class, the check of requests, the options of handles and the
+ * HTTP routes follow this table. The compiler ties it to the request types: a member that only one of the two
+ * has is an error.
  */
 
 import type * as branches from "./namespace/branches.js";
@@ -28,7 +29,9 @@ interface Traits {
   readonly authorizedAs?: "queryTable" | "describeTable" | "alterTableBackfillColumns";
   /** True if rows are a second argument. */
   readonly takesRows?: true;
-  /** True if the request names a job or a transaction. The operation then asks about the job's table itself. */
+  /**
+   * True if the request names a job or a transaction. The operation then asks about the job's table itself.
+   */
   readonly namesJob?: true;
   /** Members without a meaning that requests may nevertheless have. */
   readonly ignored?: Rules;
@@ -60,7 +63,10 @@ const describing = operationOf("describing");
 const changing = operationOf("changing");
 const upkeepOf = operationOf("upkeep");
 
-/** Content of a member: a value that the operation checks, an object of listed members, or a list of such objects. */
+/**
+ * Content of a member: a value that the operation checks, an object of listed members, or a list of such
+ * objects.
+ */
 export type Rule = "value" | { readonly members: Rules; readonly isList: boolean };
 export type Rules = Readonly<Record<string, Rule>>;
 

@@ -1,15 +1,17 @@
-/** Refuses misspelt members of requests and options, which would silently mean their defaults. */
+/**
+ * Refuses unknown members of requests and options, because a misspelt member would silently mean its default.
+ */
 
 import { InvalidInputError } from "./errors.js";
 import { nearestName } from "./nearestName.js";
 
-/** Most names that a message lists. */
+/** Maximum number of names that a message lists. */
 const MAX_LISTED = 12;
 
 /**
- * Checks that options are an object with only the given members.
- * @param name of the options, for the error
- * @throws InvalidInputError naming the member, and the one that was meant
+ * Checks that options are an object with no other members than these.
+ * @param name name of the options for the error message
+ * @throws InvalidInputError naming the unknown member, and the most similar known one
  */
 export function checkOptionMembers(name: string, options: unknown, members: readonly string[]): void {
   if (!isObject(options)) throw new InvalidInputError(`${name}: must be an object, not ${shortly(options)}`);
@@ -18,17 +20,17 @@ export function checkOptionMembers(name: string, options: unknown, members: read
 }
 
 /**
- * The error for a member that nothing knows.
- * @param label how the message names it
- * @param noun what it is none of, such as "option"
+ * Returns the error for an unknown member.
+ * @param label name of the member in the message
+ * @param noun kind of the member, such as "option"
  */
 export function unknownMember(
   label: string,
-  given: string,
+  name: string,
   members: readonly string[],
   noun: string,
 ): InvalidInputError {
-  const resolved = nearestName(given, members);
+  const resolved = nearestName(name, members);
   const told =
     resolved !== undefined
       ? `; did you mean ${resolved}?`
@@ -40,15 +42,15 @@ export function unknownMember(
   return new InvalidInputError(`${label.slice(0, 200)}: there is no such ${noun}${told}`);
 }
 
-/** Whether a value can have members that were given by name. A promise's are not known yet. */
+/** True if a value is an object with named members. A promise is not. */
 export const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isPromise(value);
 
-/** Whether somebody forgot to await a value. */
+/** True if somebody forgot to await a value. */
 const isPromise = (value: unknown): boolean =>
   typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
-/** What a value is, in a few words for a message. */
+/** Describes a value in a few words for a message. */
 export function shortly(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";

@@ -1,6 +1,6 @@
 /**
- * Checks that requests have no unknown members. A misspelt member would silently mean its default: a query with `where`
- * in place of `filter` would return every row.
+ * Checks that requests have no unknown members. A misspelt member would silently mean its default: a query
+ * with `where` in place of `filter` would return every row.
  */
 
 import { InvalidInputError } from "./errors.js";
@@ -65,7 +65,8 @@ const isSignal = (value: unknown): boolean =>
 function checkMembers(rules: Rules, object: object, prefix: string, noun: string): void {
   for (const member of Object.keys(object)) {
     const rule = Object.hasOwn(rules, member) ? rules[member] : undefined;
-    // The operation reads values, and nothing reads them before: `authorize` must see the values that are used.
+    // The operation reads values, and nothing reads them before: `authorize` must see the values that are
+    // used.
     if (rule === "value") continue;
     const content: unknown = (object as Readonly<Record<string, unknown>>)[member];
     if (content === undefined) continue;

@@ -1,5 +1,5 @@
 /**
- * The HTTP interface of the engine: a fetch-style handler for the operations of the namespace interface.
+ * The HTTP interface of the engine: a fetch-style handler for the operations of the namespace spec.
  *
  * @module tiltyard/rest
  */

@@ -1,4 +1,4 @@
-/** Operations that make, change and remove: the part of the engine that is loaded with the first of them. */
+/** Operations that create, change and remove. The first call of one of them loads this module. */
 
 export { createTableBranch } from "../operations/branch/createTableBranch.js";
 export { deleteTableBranch } from "../operations/branch/deleteTableBranch.js";

@@ -1,6 +1,6 @@
 /**
- * Operations that change nothing and read no rows, but tell what is there: the part of the engine that is loaded with the
- * first of them.
+ * Operations that return metadata. They change nothing and read no rows. The first call of one of them loads
+ * this module.
  */
 
 export { listTableBranches } from "../operations/branch/listTableBranches.js";

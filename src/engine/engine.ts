@@ -1,6 +1,7 @@
 /**
- * Runs the operations of a namespace after the class has checked and authorised them. It first finishes batches that a dead
- * process left, and it reports failures in the caller's terms. The first call loads this module.
+ * Runs the operations of a namespace after the class has checked and authorised them. It first finishes
+ * batches that a dead process left, and it reports failures in the caller's terms. The first call loads this
+ * module.
  */
 
 import type { RequestBase } from "../namespace/request.js";

@@ -1,4 +1,4 @@
-/** Operations that read rows: the part of the engine that is loaded with the first of them. */
+/** Operations that read rows. The first call of one of them loads this module. */
 
 export { countTableRows } from "../operations/rows/countTableRows.js";
 export { queryTable } from "../operations/rows/queryTable.js";

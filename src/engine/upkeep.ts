@@ -1,4 +1,4 @@
-/** Operations that start long work, and steer it: the part of the engine that is loaded with the first of them. */
+/** Operations that start or control long work. The first call of one of them loads this module. */
 
 export { createTableIndex, createTableScalarIndex } from "../operations/index/createTableIndex.js";
 export { dropTableIndex } from "../operations/index/dropTableIndex.js";

@@ -1,6 +1,7 @@
 /**
- * Authorisation of a call: for every object that it reads, makes, moves or removes. Each question names an operation
- * and the id of one object; `authorize` denies it by throwing. docs/security.md has the table of all questions.
+ * Authorisation of a call. `authorize` is asked about each object that the call reads, creates, moves or
+ * removes. A question names an operation and the id of one object; `authorize` denies it by throwing.
+ * docs/security.md lists all questions.
  */
 
 import { untilAborted } from "../async/abort.js";
@@ -12,18 +13,22 @@ import { type OperationName, operationRow } from "../operationTable.js";
 import { isMainBranch } from "../table/refs/refs.js";
 import { ABSENCES } from "../typedErrors.js";
 
-/** What a question is about besides operation and id. */
+/** Details of a question besides the operation and the id. */
 export type Details = Pick<AuthorizeCall, "branch" | "location">;
 
-/** Members that a question is about. They are read once, so that what is authorised is what is done. */
+/**
+ * Members that appear in questions. They are read once, so that the engine uses the values that were
+ * authorised.
+ */
 const ASKED_MEMBERS = ["branch", "name", "location"] as const;
 /** Operations whose `name` is the name of a branch. */
 const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);
 
 /**
- * Pins the members of a request that are authorised to their values on arrival.
+ * Returns a copy of a request whose authorised members cannot change any more, and the details of its
+ * question.
  * @param request unchecked
- * @param id of the request, checked
+ * @param id checked id of the request
  */
 export function pinRequest<Request extends RequestBase>(
   operation: string,
@@ -44,54 +49,54 @@ export function pinRequest<Request extends RequestBase>(
   };
 }
 
-/** The request with other values for some of its members. */
+/** Returns a request with new values for some members. */
 function withMembers<Request extends RequestBase>(
   request: Request,
   members: Readonly<Record<string, unknown>>,
 ): Request {
   if (isCopied(request)) return { ...request, ...members };
-  // What an object of a class hands out by getters stays its own affair.
+  // The request inherits all other members, because they may be getters of a class.
   const pins = Object.entries(members).map(([member, value]) => [member, { value, enumerable: true }]);
   return Object.create(request, Object.fromEntries(pins));
 }
 
-/** Whether a copy has all that an object has: a plain one without members that are hidden, from a log for example. */
+/** True if a copy has all members of an object: a plain object without hidden members. */
 const isCopied = (request: object): boolean =>
   Object.getPrototypeOf(request) === Object.prototype &&
   Object.getOwnPropertyNames(request).length === Object.keys(request).length;
 
 /**
- * True if an operation itself asks `authorize` about the tables that it touches, because the request names a job or a
- * transaction. Only `listJobs` may also name a table.
+ * True if an operation itself asks `authorize` about the tables that it touches, because the request names a
+ * job or a transaction. Only `listJobs` may also name a table.
  */
 export const asksItself = (name: OperationName, id: readonly string[]): boolean =>
   operationRow(name).namesJob === true && (name !== "listJobs" || id.length === 0);
 
-/** Asks whether a caller may do something. */
+/** Asks `authorize` on behalf of one call. */
 export interface Access {
   /**
-   * Asks one question. A granted question is not asked again: what is asked early may be asked once more under a lock.
-   * @throws PermissionDeniedError, or an error of the engine's classes that `authorize` throws
+   * Asks one question. A granted question is not repeated, so code may ask early and again under a lock.
+   * @throws PermissionDeniedError, or an error of the engine that `authorize` throws
    */
   require(operation: string, id: readonly string[], details?: Details): Promise<void>;
   /**
-   * Asks the question of the call itself about a branch that the request names only through a tag.
-   * @param branch null is the main branch
-   * @throws PermissionDeniedError, or an error of the engine's classes that `authorize` throws
+   * Asks the call's own question about a branch that the request names only through a tag.
+   * @param branch null for main
+   * @throws PermissionDeniedError, or an error of the engine that `authorize` throws
    */
   requireBranch(branch: string | null): Promise<void>;
   /**
-   * Which objects a listing shows: those about which the question is granted; null if there is no `authorize`.
-   * @throws an error of the engine's classes that `authorize` throws while it is asked, other than a denial or that
-   *   there is no such object
+   * Returns a filter for listings that keeps the objects about which the question is granted. Null without
+   * `authorize`.
+   * @throws an error of the engine that `authorize` throws, unless it denies or hides the object
    */
   visibility(operation: "tableExists" | "namespaceExists" | "listJobs"): Visibility;
 }
 
-/** Errors that `authorize` throws to hide an object from listings. */
+/** Errors by which `authorize` hides an object from listings. */
 const HIDING = [PermissionDeniedError, ...ABSENCES];
 
-/** For a host without `authorize`. */
+/** Access without `authorize`: everything is granted. */
 export const UNRESTRICTED: Access = {
   require: async () => {},
   requireBranch: async () => {},
@@ -99,8 +104,10 @@ export const UNRESTRICTED: Access = {
 };
 
 /**
+ * Returns the access of one call.
  * @param request names the caller; unchecked
- * @param operation the call itself, and the id that it is about
+ * @param operation the call's own operation
+ * @param id id that the call is about
  */
 export function accessOf(
   authorize: Authorize | undefined,

@@ -1,7 +1,7 @@
 /**
- * What every operation gets: the directory, access to the disk, locks and caches. Cache keys name only what cannot
- * change, so that engines sharing a directory see each other's commits at the next call. Caches are bounded in bytes
- * and open files.
+ * Context of every operation: the directory, the disk, locks and caches. Cache keys only name immutable data,
+ * so that engines that share a directory see each other's commits in the next call. Caches are bounded in
+ * bytes and in open files.
  */
 
 import { type Lazy, lazy, lazyModule } from "../async/lazy.js";
@@ -68,69 +68,69 @@ const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
 const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of chunk positions and page dictionaries in the cache. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
-/** Maximum bytes of checksums of blocks in the cache: of some 13 GB of pages. */
+/** Maximum bytes of block checksums in the cache, enough for about 13 GB of pages. */
 const PAGE_CHECK_CACHE_BYTES = 16 * 1024 * 1024;
-/** Maximum bytes of open indexes in the cache: of what they keep in memory of their files. */
+/** Maximum bytes of memory that open indexes hold. */
 const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
-/** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
+/** Maximum bytes of index parts in the cache. An HNSW graph is one part. */
 const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
-/** Maximum bytes of deleted rows of fragments. */
+/** Maximum bytes of deletion vectors in the cache. */
 const DELETIONS_CACHE_BYTES = 32 * 1024 * 1024;
-/** Maximum bytes of sketches of vectors, where the options do not tell. */
+/** Default of the option `vectorCacheBytes`. */
 const SKETCH_BYTES = 256 * 1024 * 1024;
-/** More threads are started where they are asked for only: each holds pages of its own. */
+/** Default maximum of threads, because each thread holds pages of its own. */
 const MAX_DEFAULT_WORKERS = 8;
 
 export interface OperationContext extends CatalogEnvironment {
-  /** Where steps may be made. */
+  /** Directories in which the engine may work. */
   readonly confinement: Confinement;
   readonly confirmed: ConfirmedDirectories;
   readonly handles: HandlePool;
-  /** Chunk positions of pages that were read in part. */
+  /** Chunk positions of partially read pages. */
   readonly chunkMaps: LruCache<ChunkMap>;
-  /** What was verified of pages that were read in part. */
+  /** Verified checksums of partially read pages. */
   readonly pageChecks: LruCache<PageChecks>;
-  /** Indexes that queries asked; used again only while their files are the same. */
+  /** Indexes that queries have opened. An entry is valid while its files are unchanged. */
   readonly openIndexes: LruCache<CachedIndex>;
   /** Pages of index files. */
   readonly indexParts: LruCache<IndexPart>;
-  /** Deleted rows of fragments; used again only while their files are the same. */
+  /** Deleted rows of fragments. An entry is valid while its file is unchanged. */
   readonly deletions: LruCache<KeptDeletions>;
   readonly scratch: ScratchMemory;
-  /** Of the vectors of columns that are searched by comparing all rows. */
+  /** Sketches of vectors for exact searches. */
   readonly sketches: Lazy<SketchStore>;
-  /** Memory of queries whose rows are handed out batch by batch. */
+  /** Memory of queries whose rows are read batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
   readonly jobs: Lazy<Jobs>;
-  /** Ends the jobs of this process, or waits for them. Those that are begun afterwards are refused. */
+  /** Ends the jobs of this process, or waits for them. Later jobs are refused. */
   closeJobs(way: "wait" | "cancel"): Promise<void>;
   readonly workers: WorkerPool;
-  /** That the host registered, by name. */
+  /** Registered functions by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
-  /** Executors of backfills that the host registered, by name. */
+  /** Registered executors of backfills by name. */
   readonly clusters: ReadonlyMap<string, ClusterExecutor>;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
-  /** Manifest names of new tables. */
+  /** Naming scheme of manifests in new tables. */
   readonly newTableNaming: NamingScheme;
   /**
-   * Metadata of a data file that a manifest names. Data files never change once written; if one changes all the same
-   * (damage, another file copied over it), its identity reveals that and it is read again.
-   * @param isScanned most of the file is going to be read
-   * @param version that names it: for single rows, a file that was looked
-   * at for the same version a moment ago is not looked at again
+   * Returns the metadata of a data file that a manifest names. Data files never change. If one is replaced
+   * nevertheless, such as by a restored backup, its identity differs and it is read again.
+   * @param isScanned true if most of the file will be read
+   * @param version version that names the file. A file that was checked recently for the same version is not
+   *   checked again
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
-  /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
+  /** Returns the metadata of a data file that is read only once and must not displace cache entries. */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
 
-/** The calling thread works, too, or serves others meanwhile: one processor is left to it. */
+/** Leaves one processor to the calling thread. */
 const defaultWorkers = (): number => Math.min(MAX_DEFAULT_WORKERS, Math.max(0, processorCount() - 1));
 
-/** The error that a thread has reported, or that ended it. */
+/** Returns the error that a thread reported, or that ended it. */
 function errorOfThread(failure: unknown): Error {
   const { type, message } = failure as Partial<FailureRecord>;
   if (isErrorType(type) && typeof message === "string") return errorOfFailure({ type, message });
@@ -156,15 +156,15 @@ export function openContext(options: ContextOptions): OperationContext {
     const { SketchStore } = await sketchStores.get();
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   });
-  /** From the cache, if the file is unchanged. */
+  /** Returns cached metadata if the file is unchanged. */
   const knownDataFile = async (path: string, version?: SeenFiles): Promise<DataFileMetadata | null> => {
-    const known = dataFiles.peek(path);
-    if (known === undefined) return null;
-    if (version?.hasSeen(known) === true) return known;
+    const cached = dataFiles.peek(path);
+    if (cached === undefined) return null;
+    if (version?.hasSeen(cached) === true) return cached;
     const stat = await disk.stat(path);
-    if (stat?.identity === known.identity) {
-      version?.see(known);
-      return known;
+    if (stat?.identity === cached.identity) {
+      version?.see(cached);
+      return cached;
     }
     dataFiles.delete(path);
     return null;
@@ -173,10 +173,10 @@ export function openContext(options: ContextOptions): OperationContext {
     const allocate =
       isScanned && arena !== undefined ? (byteLength: number) => arena.lend(byteLength) : undefined;
     const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
-    // An open file of that name may be the one that was there before.
+    // An open handle may refer to the replaced file.
     handles.evict(path);
     const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes, allocate);
-    // The whole file is in memory, so other files need the open handle more.
+    // The whole file is in memory, so the handle can be released for other files.
     if (file.content !== null) handles.evict(path);
     return file;
   };
@@ -229,7 +229,7 @@ export function openContext(options: ContextOptions): OperationContext {
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES, async (...incomplete) =>
       (await oldManifests.get()).completeManifest(...incomplete),
     ),
-    // Every operation needs the latest catalog, and would read it again if it were not kept.
+    // Every operation needs the latest catalog, so it always stays in the cache.
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES, 1),
     oldCatalogs: new OldVersions(),
     latestVersions: new LatestVersions(disk),
@@ -239,17 +239,17 @@ export function openContext(options: ContextOptions): OperationContext {
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path, isScanned, version) {
-      const known = await knownDataFile(path, isScanned === true ? undefined : version);
-      if (known !== null) return known;
-      let own: DataFileMetadata | null = null;
+      const cached = await knownDataFile(path, isScanned === true ? undefined : version);
+      if (cached !== null) return cached;
+      let opened: DataFileMetadata | null = null;
       const shared = await dataFiles.get(path, async () => {
-        own = await readDataFile(path, isScanned);
-        const value = shareable(own);
+        opened = await readDataFile(path, isScanned);
+        const value = shareable(opened);
         return { value, weight: value.memoryWeight };
       });
       version?.see(shared);
-      // Content that is too large for the cache is still there for the caller that read it.
-      return shared.content === null ? (own ?? shared) : shared;
+      // Content that is too large for the cache is available to the caller that read it.
+      return shared.content === null ? (opened ?? shared) : shared;
     },
     openDataFileOnce: async (path, isScanned, allocate) =>
       (await knownDataFile(path)) ?? readDataFile(path, isScanned, allocate),

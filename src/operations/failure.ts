@@ -1,4 +1,4 @@
-/** Turns all errors into one kind: every error leaves an operation as a `NamespaceError`. */
+/** Turns every error that leaves an operation into a `NamespaceError`. */
 
 import {
   AbortedError,
@@ -15,8 +15,9 @@ import { TableGoneError } from "../table/versions/identity.js";
 import { optionalId } from "./request.js";
 
 /**
- * The error to report for a value thrown inside an operation. Errors of the platform become what they mean, or else
- * `InternalError`, with the original as cause; errors caused by an aborted signal become `AbortedError`.
+ * Returns the error to report for a value thrown by an operation. A platform error becomes the error that it
+ * means, or an `InternalError` with the original as cause. An error of an aborted signal becomes an
+ * `AbortedError`.
  */
 export function operationError(
   error: unknown,
@@ -31,7 +32,7 @@ export function operationError(
   return typed;
 }
 
-/** An error of the engine that only passes on the signal's reason is an abort, too. */
+/** An error of the engine that only passes on the signal's reason also becomes an `AbortedError`. */
 function asAborted(error: NamespaceError, operation: string, signal: AbortSignal): NamespaceError {
   const { reason } = signal;
   if (reason instanceof NamespaceError || error.cause === undefined || error.cause !== reason) return error;
@@ -39,8 +40,8 @@ function asAborted(error: NamespaceError, operation: string, signal: AbortSignal
 }
 
 /**
- * The error to report for a table that disappeared during an operation: one that names the table, or the branch, as the
- * request does. Any other error stays as it is.
+ * Returns the error to report for a table that disappeared during an operation. It names the table or the
+ * branch as the request does. Other errors are returned unchanged.
  */
 export function inTermsOfRequest(
   error: unknown,

@@ -1,4 +1,4 @@
-/** Filters of requests: the text or expression, and the values of its parameters. */
+/** Filters of requests: SQL text or an expression, and parameter values. */
 
 import { runAsync } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
@@ -14,9 +14,10 @@ import { decodeSchema, type TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
- * @param label the member of the request that holds the filter
- * @param useIndexes whether indexes are used. Default: where that should be quicker
- * @throws as {@link planFilter}
+ * Plans a filter of a request.
+ * @param label request member that holds the filter
+ * @param useIndexes true: uses indexes; false: scans; undefined: the faster way
+ * @throws errors of {@link planFilter}
  */
 export async function filterOf(
   version: OpenVersion<ReaderEnvironment>,
@@ -32,33 +33,33 @@ export async function filterOf(
 }
 
 /**
- * A filter of rows that a search found.
- * @param found the columns that the search adds
- * @throws as {@link planFilter}
+ * Plans a filter of rows that a search found.
+ * @param added columns that the search adds
+ * @throws errors of {@link planFilter}
  */
 export const postfilterOf = async (
   fields: readonly TableField[],
   filter: unknown,
   parameters: FilterParameters,
   label: string,
-  found: readonly FoundColumn[],
+  added: readonly FoundColumn[],
   signal: AbortSignal | undefined,
 ): Promise<Filter> =>
-  runAsync(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found), signal);
+  runAsync(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, added), signal);
 
 function requireFilter(filter: unknown, label: string): ExpressionInput {
   if (typeof filter === "string" || isExpression(filter)) return filter;
   throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
 }
 
-/** A filter that is not bound yet; undefined where there is none. */
+/** Returns an unbound filter, or undefined if absent. */
 export function optionalFilter(filter: unknown, label: string): ExpressionInput | undefined {
   return filter === undefined || filter === null ? undefined : requireFilter(filter, label);
 }
 
 /**
- * A filter as a text, for a record of what was done.
- * @throws InvalidInputError for what is no filter
+ * Returns a filter as SQL text, for the record of a change.
+ * @throws InvalidInputError if the value is not a filter
  */
 export function textOfFilter(filter: unknown, label: string): string {
   if (typeof filter === "string") return filter;
@@ -66,7 +67,10 @@ export function textOfFilter(filter: unknown, label: string): string {
   throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
 }
 
-/** @throws InvalidInputError for what are no parameters */
+/**
+ * Checks parameter values.
+ * @throws InvalidInputError
+ */
 export function parametersOf(params: unknown): FilterParameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {

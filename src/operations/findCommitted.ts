@@ -16,18 +16,20 @@ import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { isVisible } from "./jobAccess.js";
 
-/** Maximum number of tables searched at once. */
+/** Maximum number of tables searched concurrently. */
 const PARALLELISM = 16;
 
-interface Found {
-  readonly found: CommittedTransaction;
-  readonly foundIn: readonly string[];
+/** A committed transaction and its table. */
+interface LocatedTransaction {
+  readonly transaction: CommittedTransaction;
+  readonly tableId: readonly string[];
 }
 
 /**
- * @param path the transaction's id, possibly after that of its table
- * @param operation that is asked about the table, and about the branch
- * @throws InvalidInputError for what is no id of a transaction, TransactionNotFoundError
+ * Finds a committed transaction.
+ * @param path id of the transaction, possibly after the path of its table
+ * @param operation operation that `authorize` is asked about, for the table and the branch
+ * @throws InvalidInputError for a malformed id; TransactionNotFoundError
  */
 export async function findCommitted(
   context: OperationContext,
@@ -35,7 +37,7 @@ export async function findCommitted(
   operation: string,
   access: Access,
   signal: AbortSignal | undefined,
-): Promise<Found> {
+): Promise<LocatedTransaction> {
   const allow = (tableId: readonly string[], branch?: string | null) =>
     access.require(operation, tableId, { branch: branch ?? undefined });
   const tableId = path.slice(0, -1);
@@ -44,38 +46,44 @@ export async function findCommitted(
     throw new InvalidInputError("id: its last part must be the id of a transaction, a UUID");
   }
   if (tableId.length === 0) {
-    const { found, foundIn } = await findAnywhere(context, id, signal);
-    if (!(await isVisible(foundIn, access))) throw absent(id);
-    await allow(foundIn);
-    await allow(foundIn, found.table.branch);
-    return { found, foundIn };
+    const located = await findAnywhere(context, id, signal);
+    if (!(await isVisible(located.tableId, access))) throw absent(id);
+    await allow(located.tableId);
+    await allow(located.tableId, located.transaction.table.branch);
+    return located;
   }
   await allow(tableId);
   const entry = await requireTable(context, tableId);
-  const found = await findTransaction(tableAt(context, entry.directory), id, { thorough: true, signal });
-  if (found === null) {
+  const transaction = await findTransaction(tableAt(context, entry.directory), id, {
+    thorough: true,
+    signal,
+  });
+  if (transaction === null) {
     throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
   }
-  await allow(tableId, found.table.branch);
-  return { found, foundIn: tableId };
+  await allow(tableId, transaction.table.branch);
+  return { transaction, tableId };
 }
 
 const absent = (id: string): TransactionNotFoundError =>
   new TransactionNotFoundError(`there is no transaction ${id}`);
 
-/** @throws TransactionNotFoundError; CorruptFileError if it may be in a table that can't be read */
+/**
+ * Searches all tables.
+ * @throws TransactionNotFoundError; CorruptFileError if it may be in an unreadable table
+ */
 async function findAnywhere(
   context: OperationContext,
   id: string,
   signal: AbortSignal | undefined,
-): Promise<Found> {
+): Promise<LocatedTransaction> {
   let unreadable: CorruptFileError | null = null;
-  const lookInto = async (tableId: readonly string[]): Promise<Found | null> => {
+  const lookInto = async (tableId: readonly string[]): Promise<LocatedTransaction | null> => {
     try {
       const entry = await findTable(context, tableId);
       const options = { thorough: false, signal };
-      const found = entry && (await findTransaction(tableAt(context, entry.directory), id, options));
-      return found && { found, foundIn: tableId };
+      const transaction = entry && (await findTransaction(tableAt(context, entry.directory), id, options));
+      return transaction && { transaction, tableId };
     } catch (error) {
       // A missing or corrupt table must not hide a transaction of another table.
       if (error instanceof NamespaceNotFoundError) return null;

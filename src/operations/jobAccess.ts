@@ -1,6 +1,6 @@
 /**
- * Finds jobs and transactions for callers who may see their tables. Other callers get the answer for an id that does not exist.
- * `authorize` is asked about the operation itself, too: for the table, and for its branch.
+ * Finds jobs and transactions for callers that may see their tables. Other callers get the error for an
+ * unknown id. `authorize` is also asked about the operation itself, for the table and its branch.
  */
 
 import { TransactionNotFoundError } from "../errors.js";
@@ -13,8 +13,8 @@ import type { OperationContext } from "./context.js";
 import { requireString } from "./request.js";
 
 /**
- * The job that a request names.
- * @throws TransactionNotFoundError where there is none, or the caller may not see its table
+ * Returns the job that a request names.
+ * @throws TransactionNotFoundError if the job does not exist, or the caller may not see its table
  */
 export async function findJob(
   context: OperationContext,
@@ -32,8 +32,9 @@ export async function findJob(
 }
 
 /**
- * The job that the path of a transaction names: its id, possibly after that of its table; null where there is none.
- * @throws what `authorize` throws
+ * Returns the job that a transaction path names: the job's id, possibly after the path of its table. Null if
+ * it does not exist.
+ * @throws errors of `authorize`
  */
 export async function findJobOf(
   context: OperationContext,
@@ -48,7 +49,7 @@ export async function findJobOf(
   return isNamed ? job : null;
 }
 
-/** A job in the words of transactions. */
+/** Returns the state of a job in the form of a transaction. */
 export function describeAsTransaction(job: Job): DescribeTransactionResponse {
   const { jobId, kind, table, branch, state, done, total, unit, createdAt, error } = job;
   return {
@@ -67,7 +68,7 @@ export function describeAsTransaction(job: Job): DescribeTransactionResponse {
   };
 }
 
-/** Tells whether the caller may learn of jobs and transactions of a table. */
+/** True if the caller may see jobs and transactions of a table. */
 export const isVisible = async (table: readonly string[], access: Access): Promise<boolean> =>
   (await access.visibility("tableExists")?.(table)) ?? true;
 

@@ -1,4 +1,4 @@
-/** Work that may take long: done in the call, or as a job; with progress either way. */
+/** Work that may take long: done in the call or as a job, and with progress in both cases. */
 
 import { isPending } from "../async/pending.js";
 import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
@@ -9,7 +9,7 @@ import type { OperationContext } from "./context.js";
 import { optionalBoolean, optionalCallback } from "./request.js";
 import type { OpenTable } from "./snapshot.js";
 
-/** What the work is handed, in a job or not. */
+/** Control of the work, in a job or in a call. */
 export type WorkControl = Pick<JobControl, "progress"> & {
   readonly signal?: AbortSignal;
   readonly hold?: () => Promise<void>;
@@ -19,12 +19,12 @@ interface LongWorkOf<Response> {
   readonly kind: JobKind;
   readonly unit: JobUnit;
   readonly table: OpenTable;
-  /** What the work is to do. Two jobs with equal ones do the same. */
+  /** Parameters of the work. Two jobs with equal parameters do the same work. */
   readonly parameters: { readonly [member: string]: JsonValue | undefined };
   readonly work: (control: WorkControl) => Promise<Response>;
 }
 
-/** The members of a request that say how its work is done, checked. */
+/** Checks the request members that say how the work is done. */
 export function longWorkOptions(request: LongWork): LongWork {
   return {
     onProgress: optionalCallback(request.onProgress, "onProgress"),
@@ -32,45 +32,51 @@ export function longWorkOptions(request: LongWork): LongWork {
   };
 }
 
-/** Tells how far work is. */
+/** Reports progress. */
 export type TellProgress = (done: number, total?: number) => void;
 
-/** What tells the caller of a request how far the work is; undefined where it does not ask. */
+/**
+ * Returns a function that reports progress to the caller of a request. Undefined if the caller does not ask
+ * for progress.
+ */
 export function progressIn(unit: JobUnit, request: WithProgress): TellProgress | undefined {
   const onProgress = optionalCallback(request.onProgress, "onProgress");
   return onProgress && teller(onProgress, unit);
 }
 
-/** The same, in rows. */
+/** Returns a function that reports progress in rows. */
 export const rowProgress = (request: WithProgress): TellProgress | undefined => progressIn("rows", request);
 
-/** Tells the caller of a request of rows as they are looked at. */
+/** Reports the rows that a request has read. */
 export class SeenRows {
   readonly #tell: TellProgress | undefined;
   readonly #total: number;
   #done = 0;
 
-  /** @param tell undefined where the caller does not ask */
+  /**
+   * Starts at zero rows.
+   * @param tell undefined if the caller does not ask for progress
+   */
   constructor(tell: TellProgress | undefined, total: number) {
     this.#tell = tell;
     this.#total = total;
     tell?.(0, total);
   }
 
-  /** Some more rows were looked at; the number may be a fraction. */
+  /** Adds rows; the number may be a fraction. */
   readonly add = (rowCount: number): void => {
     this.#done = Math.min(this.#done + rowCount, this.#total);
     this.#tell?.(Math.floor(this.#done), this.#total);
   };
 
-  /** The first `done` rows are done with, whether they were looked at or not. */
+  /** Reports that the first `done` rows are finished, even if they were skipped. */
   reach(done: number): void {
     this.#done = done;
     this.#tell?.(done, this.#total);
   }
 }
 
-/** An error that a call throws, or rejects with, ends the work: at once, or where it is told of next. */
+/** An error that the callback throws or rejects with ends the work, at once or with the next report. */
 function teller(onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUnit): TellProgress {
   let failure: { readonly error: unknown } | null = null;
   return (done, total) => {
@@ -84,7 +90,7 @@ function teller(onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUn
   };
 }
 
-/** The control of a job that also tells the caller of its progress. */
+/** Returns the control of a job that also reports progress to the caller. */
 export const toldControl = (control: JobControl, tell: TellProgress | undefined): JobControl =>
   tell === undefined
     ? control

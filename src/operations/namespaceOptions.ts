@@ -1,4 +1,4 @@
-/** Options of a namespace: checked when it is opened, and kept as they were then. */
+/** Options of a namespace. They are checked and copied when it is opened. */
 
 import { InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -10,7 +10,9 @@ import { resolve } from "../platform/native.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 import { registerClusters } from "./registeredClusters.js";
 
-/** The names of all options: a misspelt option would silently mean its default. */
+/**
+ * Names of all options. An unknown option is refused, because a misspelt one would silently mean its default.
+ */
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = {
   root: true,
   durability: true,
@@ -27,36 +29,36 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
   disk: true,
 };
 
-/** What a context is opened with. */
+/** Checked options of a context. */
 export interface ContextOptions
   extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases" | "functions" | "clusters"> {
-  /** An absolute path. */
+  /** Absolute path. */
   readonly root: string;
   /** Absolute paths. */
   readonly allowedBases?: readonly string[] | undefined;
   readonly functions?: ReadonlyMap<string, RegisteredFunction> | undefined;
   readonly clusters?: ReadonlyMap<string, ClusterExecutor> | undefined;
-  /** For tests: another implementation of the disk. */
+  /** Another implementation of the disk. */
   readonly disk?: Disk | undefined;
 }
 
 /**
- * The options of a namespace as they are now, with absolute directories.
- * @param given unchecked
- * @throws InvalidInputError naming the option, its value, and what it may be; UnsupportedError for the output of a function
- *   that tables can't have
+ * Returns a checked copy of the options, with absolute directories.
+ * @param input unchecked
+ * @throws InvalidInputError naming the option, its value and the allowed values; UnsupportedError for a
+ *   function with an unsupported output type
  */
 export function contextOptionsOf(
-  given: DirectoryNamespaceOptions & { readonly disk?: Disk },
+  input: DirectoryNamespaceOptions & { readonly disk?: Disk },
 ): ContextOptions {
-  checkNamespaceOptions(given);
+  checkNamespaceOptions(input);
   return {
-    ...given,
-    root: directoryOf(given.root, "root"),
-    allowedBases: given.allowedBases?.map((base) => directoryOf(base, "allowedBases")),
-    functions: registerFunctions(given.functions),
-    clusters: registerClusters(given.clusters),
-    lock: given.lock === undefined ? undefined : { ...given.lock },
+    ...input,
+    root: directoryOf(input.root, "root"),
+    allowedBases: input.allowedBases?.map((base) => directoryOf(base, "allowedBases")),
+    functions: registerFunctions(input.functions),
+    clusters: registerClusters(input.clusters),
+    lock: input.lock === undefined ? undefined : { ...input.lock },
   };
 }
 
@@ -118,32 +120,41 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   }
 }
 
-/** @throws InvalidInputError unless an option is absent or one of some texts */
+/**
+ * Checks that an option is absent or one of the choices.
+ * @throws InvalidInputError
+ */
 export function checkChoice(value: unknown, option: string, choices: readonly string[]): void {
   if (value === undefined || choices.includes(value as string)) return;
   const listed = choices.map((choice) => JSON.stringify(choice)).join(" or ");
   throw new InvalidInputError(`${option}: must be ${listed}, not ${shortly(value)}`);
 }
 
-/** A path or URL as text; undefined for anything else. URLs are told by their members, as another realm has its own. */
-function placeText(given: unknown): string | undefined {
-  if (typeof given === "string") return given;
-  if (typeof given !== "object" || given === null) return undefined;
-  const { href, protocol } = given as Partial<URL>;
+/**
+ * Returns a path or URL as text; undefined for other values. URLs are recognised by their members, because
+ * another realm has another class.
+ */
+function placeText(input: unknown): string | undefined {
+  if (typeof input === "string") return input;
+  if (typeof input !== "object" || input === null) return undefined;
+  const { href, protocol } = input as Partial<URL>;
   return typeof href === "string" && typeof protocol === "string" ? href : undefined;
 }
 
-/** @throws InvalidInputError for what names no directory of this machine */
-function checkDirectory(given: unknown, option: string): void {
-  const location = placeText(given);
+/**
+ * Checks that a path or URL names a directory of this machine.
+ * @throws InvalidInputError
+ */
+function checkDirectory(input: unknown, option: string): void {
+  const location = placeText(input);
   const refuse = (reason: string) =>
     new InvalidInputError(`${option}: must be the path of a directory${reason}`);
-  if (location === undefined) throw refuse(` or a file: URL, not ${shortly(given)}`);
+  if (location === undefined) throw refuse(` or a file: URL, not ${shortly(input)}`);
   if (location === "") throw refuse(", which is not empty");
   if (location.includes("\0")) throw refuse(" without zero bytes");
-  // One letter is a drive of Windows.
+  // A single letter is a drive of Windows.
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(location)?.[1].toLowerCase();
-  const isUrl = typeof given !== "string" || /^[^/:]+:\/\//.test(location);
+  const isUrl = typeof input !== "string" || /^[^/:]+:\/\//.test(location);
   if (isUrl && scheme !== "file") {
     throw refuse(
       ` on this machine, or a file: URL: ${location.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
@@ -157,11 +168,12 @@ function checkDirectory(given: unknown, option: string): void {
 }
 
 /**
- * @param given a path, or a `file:` URL
- * @throws InvalidInputError naming the option, for a URL of no directory on this machine
+ * Returns the absolute path of a directory.
+ * @param input path, or `file:` URL
+ * @throws InvalidInputError naming the option, for a URL that is not a directory of this machine
  */
-function directoryOf(given: string | URL, option: string): string {
-  const location = placeText(given) ?? "";
+function directoryOf(input: string | URL, option: string): string {
+  const location = placeText(input) ?? "";
   if (!/^file:/i.test(location)) return resolve(location);
   let path: string;
   try {

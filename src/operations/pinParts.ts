@@ -1,6 +1,6 @@
 /**
- * Pins the parts of a batch request to their state on arrival. What is authorised, part by part, is then what is done,
- * although the caller or `authorize` may change the objects in between.
+ * Copies the parts of a batch request, because the caller or `authorize` may change them later. The engine
+ * uses the values that were authorised.
  */
 
 import { InvalidInputError } from "../errors.js";
@@ -9,7 +9,10 @@ import { boundedParts, requireList, requireTableId } from "./request.js";
 
 type Pinned<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
 
-/** @throws InvalidInputError unless `parts` is a list of objects with the ids of tables, and not too long */
+/**
+ * Returns a frozen copy of each part.
+ * @throws InvalidInputError unless `parts` is a list of objects with ids of tables, within the maximum length
+ */
 export function pinParts<Part extends object>(
   parts: readonly Part[],
   member: string,
@@ -28,11 +31,15 @@ const KINDS: readonly (keyof BatchCommitOperation)[] = [
   "deregisterTable",
 ];
 
-/** The operation that a part is authorised as. */
+/** Returns the operation that `authorize` is asked about for a part. */
 export const operationOfPart = (kind: string): string =>
   kind === "deleteTableVersions" ? "batchDeleteTableVersions" : kind;
 
-/** @throws InvalidInputError for too many operations, and unless each has exactly one member with the id of a table */
+/**
+ * Returns a frozen copy of each operation.
+ * @throws InvalidInputError for too many operations, or unless each has exactly one member with the id of a
+ *   table
+ */
 export function pinOperations(operations: readonly BatchCommitOperation[]): Record<string, Pinned<object>>[] {
   return boundedParts(requireList(operations, "operations"), "operations").map((operation) => {
     const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);

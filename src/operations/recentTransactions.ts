@@ -1,17 +1,20 @@
 /**
- * Remembers the tables of this engine's latest transactions, so that a lookup by the transaction id alone needs no
- * search. A hint: a table may have been renamed or dropped since.
+ * Remembers the tables of this engine's latest transactions, so that a lookup by transaction id needs no
+ * search. An entry may be wrong: the table may have been renamed or dropped since.
  */
 
 import { LruCache } from "../io/memory/cache.js";
 
-/** Maximum number of transactions remembered. */
+/** Maximum number of remembered transactions. */
 const MAX_REMEMBERED = 10_000;
 
 export class RecentTransactions {
   readonly #tableIds = new LruCache<readonly string[]>(MAX_REMEMBERED);
 
-  /** @param response of a change of the table; ignored without a transaction id */
+  /**
+   * Remembers the transaction of a response.
+   * @param response ignored without a transaction id
+   */
   note(tableId: readonly string[], response: unknown): void {
     if (typeof response !== "object" || response === null || !("transactionId" in response)) return;
     const { transactionId } = response;

@@ -1,14 +1,14 @@
 /**
- * Which unfinished batches an operation waits for, or finishes, before it reads anything: those that change what it
- * reads or changes. It thus sees all of a batch or nothing.
+ * Selects the unfinished batches that an operation must finish, or wait for, before it reads anything:
+ * batches that change what the operation reads or changes. The operation thus sees all of a batch or nothing.
  *
- * | operations                       | batches that change            | a batch that can't be finished               |
- * | -------------------------------- | ------------------------------ | -------------------------------------------- |
- * | that change a table              | the table, or one of its ids   | is reported                                  |
- * | that read a table                | the table                      | is reported, unless the caller may only read |
- * | that make or drop a namespace    | tables in it, at any depth     | is reported                                  |
- * | that list tables, or look in all | tables in the namespace, or any | is ignored: what is there is shown          |
- * | that read namespaces, jobs       | none: no batch changes them    |                                              |
+ * | operation                    | batches that change             | a batch that can't be finished    |
+ * | ---------------------------- | ------------------------------- | --------------------------------- |
+ * | changes a table              | the table, or one of its ids    | fails the operation               |
+ * | reads a table                | the table                       | fails it, unless it may only read |
+ * | creates or drops a namespace | tables in it, at any depth      | fails the operation               |
+ * | lists or searches all tables | tables in the namespace, or any | is ignored                        |
+ * | reads namespaces or jobs     | none                            |                                   |
  */
 
 import type { RecoveryOptions } from "../catalog/batches/batchRecovery.js";
@@ -25,8 +25,9 @@ import { optionalId } from "./request.js";
 type Tolerance = RecoveryOptions["tolerate"];
 
 /**
+ * Finishes the batches that concern an operation.
  * @param request unchecked
- * @throws what {@link settleThoseLeft} throws, with the operation's tolerance
+ * @throws errors of {@link recoverAbandoned}, depending on the operation's tolerance
  */
 export async function recoverBefore(
   context: OperationContext,
@@ -93,7 +94,10 @@ function scopeOf(
 const partIds = (parts: unknown): (readonly string[])[] =>
   Array.isArray(parts) ? parts.map((part) => asPath(part?.id)) : [];
 
-/** A value that is not a path names nothing that a batch could change; the operation reports the mistake. */
+/**
+ * Returns a path, or an empty path for a malformed value, which no batch can concern. The operation reports
+ * the mistake.
+ */
 function asPath(value: unknown): readonly string[] {
   try {
     return optionalId(value);

@@ -1,17 +1,17 @@
-/** Listings of refs, page by page. */
+/** Lists refs page by page. */
 
 import { mapParallel } from "../async/parallel.js";
 import { type NamePageRequest, pageOf } from "../catalog/listing.js";
 import { compareNames } from "../catalog/rows/catalogRows.js";
 
-/** Maximum number of files read at once. */
+/** Maximum number of files read concurrently. */
 const PARALLELISM = 16;
 
 /**
- * A page of refs and their contents. A ref that is deleted between the listing and the reading is left out; the names
- * that follow are on the next pages all the same.
+ * Returns a page of refs with their contents. A ref that is deleted after the listing is omitted; the
+ * following names appear on the next pages nevertheless.
  * @param names in any order
- * @param read null if the ref no longer exists
+ * @param read returns null if the ref no longer exists
  */
 export async function readRefPage<Contents>(
   names: string[],
@@ -19,9 +19,9 @@ export async function readRefPage<Contents>(
   read: (name: string) => Promise<Contents | null>,
 ): Promise<{ readonly refs: Record<string, Contents>; readonly pageToken?: string }> {
   const { names: wanted, pageToken } = pageOf(names.sort(compareNames), page);
-  const found = await mapParallel(wanted, PARALLELISM, read);
+  const contents = await mapParallel(wanted, PARALLELISM, read);
   const refs: [string, Contents][] = [];
-  for (const [index, contents] of found.entries())
-    if (contents !== null) refs.push([wanted[index], contents]);
+  for (const [index, content] of contents.entries())
+    if (content !== null) refs.push([wanted[index], content]);
   return { refs: Object.fromEntries(refs), ...(pageToken !== undefined && { pageToken }) };
 }

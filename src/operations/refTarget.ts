@@ -1,4 +1,4 @@
-/** The branch and version that a request means, as refs name them. */
+/** Resolves the branch and version of a request for a ref. */
 
 import type { ObjectId } from "../namespace/request.js";
 import type { RefTarget } from "../table/refs/refs.js";
@@ -13,8 +13,8 @@ export interface TargetedTable {
 }
 
 /**
- * Does not check that the version exists.
- * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError
+ * Opens the branch. Does not check that the version exists.
+ * @throws TableNotFoundError; TableBranchNotFoundError; InvalidInputError
  */
 export async function openTarget(
   context: OperationContext,

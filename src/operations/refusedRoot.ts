@@ -1,7 +1,6 @@
 /**
- * Reports a namespace's directory that can't be made. The layers below assume that a missing directory was made a
- * moment ago and dropped by another writer. If it could not be made in the first place, the caller learns that, and
- * why.
+ * Explains errors of a namespace directory that can't be created. Lower layers assume that another writer
+ * removed a missing directory. If it could never be created, the caller learns the reason.
  */
 
 import {
@@ -17,19 +16,19 @@ import { platformError } from "../io/disk/diskErrors.js";
 import { codeOf } from "../io/disk/errno.js";
 import { dirname, sep } from "../platform/native.js";
 
-/** Errors that a path always fails with, and what they mean. */
+/** Error codes that a path always fails with, and their meaning. */
 const NO_PATH: ReadonlyMap<string, string> = new Map([
   ["ENAMETOOLONG", "it is too long"],
   ["ELOOP", "a link on it leads back to itself"],
   ["EEXIST", "something on it is no directory"],
 ]);
 
-/** What the platform reports about a failed call; not every disk does. */
+/** Members of a platform error. Not every disk sets them. */
 type PlatformError = Pick<NodeJS.ErrnoException, "syscall" | "path">;
 
 /**
- * The error to report for a failed operation: another one if the root could not be made. Looks at the disk only for
- * failures that involve the platform.
+ * Returns the error to report for a failed operation: another one if the root could not be created. It reads
+ * the disk only after failures of the platform.
  * @param root absolute path of the namespace's directory
  */
 export async function namingRefusedRoot(disk: Disk, root: string, error: unknown): Promise<unknown> {
@@ -41,12 +40,12 @@ export async function namingRefusedRoot(disk: Disk, root: string, error: unknown
   try {
     return (await refusedRoot(disk, root, failure)) ?? error;
   } catch {
-    // A disk that can't be read fails in ways of its own; the first failure tells more.
+    // An unreadable disk may fail in other ways; the first failure is more informative.
     return error;
   }
 }
 
-/** Tells of an object that is not there because nothing is: a misspelt root looks like an empty one. */
+/** Returns an error that reports a missing root, because a misspelt root looks like an empty one. */
 async function namingMissingRoot(disk: Disk, root: string, error: NamespaceError): Promise<NamespaceError> {
   const stat = await disk.stat(root).catch(() => undefined);
   if (stat === undefined || stat?.kind === "directory") return error;
@@ -58,7 +57,10 @@ async function namingMissingRoot(disk: Disk, root: string, error: NamespaceError
     : new NamespaceNotFoundError(message, { cause });
 }
 
-/** Null if the platform was not involved, or the failure comes from the caller's rows. */
+/**
+ * Returns the platform error among the causes. Null if the platform was not involved, or the caller's rows
+ * failed.
+ */
 function platformErrorIn(error: unknown): PlatformError | null {
   const failure = error instanceof NamespaceError ? error.cause : error;
   if (error instanceof InvalidInputError || codeOf(failure) === undefined) return null;
@@ -67,7 +69,7 @@ function platformErrorIn(error: unknown): PlatformError | null {
 
 async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Promise<NamespaceError | null> {
   const nearest = await nearestTo(disk, root);
-  // Messages of this class reach a server's clients, which must not learn paths other than the root.
+  // Clients of a server see messages of this class, so it names no path except the root.
   const invalid = (reason: string) =>
     new InvalidInputError(`root: ${root} is not the path of a directory: ${reason}`, { cause: failure });
   if (nearest !== null && nearest.kind !== "directory") return invalid("something on it is no directory");
@@ -87,11 +89,11 @@ async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Pr
 const isOnTheWay = (path: string, root: string): boolean =>
   path === root || root.startsWith(path.endsWith(sep) ? path : path + sep);
 
-/** The kind of file at a path, or at the nearest existing path above it. */
+/** Returns the kind of file at a path, or at its nearest existing parent. */
 async function nearestTo(disk: Disk, path: string): Promise<{ path: string; kind: FileStat["kind"] } | null> {
-  for (let at = path; ; at = dirname(at)) {
-    const stat = await disk.stat(at);
-    if (stat !== null) return { path: at, kind: stat.kind };
-    if (dirname(at) === at) return null;
+  for (let parent = path; ; parent = dirname(parent)) {
+    const stat = await disk.stat(parent);
+    if (stat !== null) return { path: parent, kind: stat.kind };
+    if (dirname(parent) === parent) return null;
   }
 }

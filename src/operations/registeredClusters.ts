@@ -1,11 +1,11 @@
-/** Executors of backfills that the host registers: checked once, when the namespace is opened. */
+/** Executors of backfills that the host registers. They are checked once, when the namespace is opened. */
 
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath } from "../ident.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import { isObject } from "../optionMembers.js";
 
-/** An executor that a request names, and the environment that it asks for there. */
+/** An executor and environment that a request names. */
 export interface ChosenCluster {
   readonly name: string;
   readonly executor: ClusterExecutor;
@@ -13,7 +13,8 @@ export interface ChosenCluster {
 }
 
 /**
- * @param clusters the option, unchecked
+ * Checks the option `clusters`.
+ * @param clusters unchecked
  * @throws InvalidInputError naming the cluster and the member
  */
 export function registerClusters(clusters: unknown): ReadonlyMap<string, ClusterExecutor> {
@@ -36,8 +37,8 @@ export function registerClusters(clusters: unknown): ReadonlyMap<string, Cluster
 }
 
 /**
- * The executor that a request names.
- * @throws InvalidInputError naming those that are registered, or the environments that the executor has
+ * Returns the executor that a request names.
+ * @throws InvalidInputError naming the registered executors, or the environments of the executor
  */
 export function clusterNamed(
   clusters: ReadonlyMap<string, ClusterExecutor>,

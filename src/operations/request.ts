@@ -1,6 +1,6 @@
 /**
- * Reads requests: callers hand in unchecked values, so every member that an operation uses goes through here. Each
- * function returns the checked value or throws `InvalidInputError` naming the member.
+ * Checks the members of requests. Each function returns the checked value, or throws `InvalidInputError`
+ * naming the member.
  */
 
 import type { Schema } from "apache-arrow";
@@ -11,12 +11,12 @@ import { InvalidInputError } from "../errors.js";
 import { isWellFormed, parseIdentifier } from "../ident.js";
 import { shortly } from "../optionMembers.js";
 
-/** Maximum number of parts in one batch: each holds locks and takes space in the journal. */
+/** Maximum number of parts of a batch. Each part holds locks and space in the journal. */
 const MAX_PARTS = 10_000;
-/** Maximum characters in an object's properties: every operation of the namespace reads them with the catalog. */
+/** Maximum characters of an object's properties. Every operation reads them with the catalog. */
 const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
-/** The id of a table: at least one part. The catalog decides whether the name is legal. */
+/** Returns the id of a table, which has at least one part. The catalog checks whether the name is legal. */
 export function requireTableId(id: unknown): readonly string[] {
   const parts = optionalId(id);
   if (parts.length === 0)
@@ -24,7 +24,7 @@ export function requireTableId(id: unknown): readonly string[] {
   return parts;
 }
 
-/** The id of any object, as an array or as one text; absent means the root namespace. */
+/** Returns the id of any object. An absent id is the root namespace. */
 export function optionalId(id: unknown): readonly string[] {
   if (id === undefined || id === null) return [];
   if (typeof id === "string") return parseIdentifier(id);
@@ -39,7 +39,7 @@ export function optionalId(id: unknown): readonly string[] {
   return id as string[];
 }
 
-/** A version number: an integer ≥ 0 that a double holds exactly. */
+/** Returns a version number: an integer from 0 to 2^53 - 1. */
 export function requireVersion(value: unknown, member = "version"): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
     throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${shortly(value)}`);
@@ -51,7 +51,7 @@ export function optionalVersion(value: unknown, member = "version"): number | un
   return value === undefined || value === null ? undefined : requireVersion(value, member);
 }
 
-/** A row or byte count ≥ `least`. */
+/** Returns an integer of at least `least`. */
 export function optionalCount(value: unknown, member: string, least = 0): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
@@ -60,7 +60,7 @@ export function optionalCount(value: unknown, member: string, least = 0): number
   return value;
 }
 
-/** A number of at least 0, which may have a fraction. */
+/** Returns a number of at least 0; fractions are allowed. */
 export function optionalAmount(value: unknown, member: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
@@ -69,7 +69,7 @@ export function optionalAmount(value: unknown, member: string): number | undefin
   return value;
 }
 
-/** Bounds of the rows that come with a request. */
+/** Returns the limits of the input rows. */
 export function inputBounds(request: {
   readonly maxBatchBytes?: unknown;
   readonly maxRows?: unknown;
@@ -82,7 +82,7 @@ export function inputBounds(request: {
   };
 }
 
-/** A number from 0 to 1. */
+/** Returns a number from 0 to 1. */
 export function optionalFraction(value: unknown, member: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
@@ -91,7 +91,7 @@ export function optionalFraction(value: unknown, member: string): number | undef
   return value;
 }
 
-/** Row offsets; a copy, so that the caller may go on using the array. */
+/** Returns a copy of row offsets, because the caller may change its array. */
 export function requireRowOffsets(value: unknown): Float64Array {
   const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
   if (!isNumbers) {
@@ -110,9 +110,9 @@ export function requireRowOffsets(value: unknown): Float64Array {
   return offsets;
 }
 
-/** The requested part of a listing; without both members, all of it. */
+/** Returns the requested page of a listing. Without `limit`, the page has all remaining entries. */
 export function optionalPage(request: { readonly pageToken?: unknown; readonly limit?: unknown }): {
-  /** The last name of the previous page. Any string is valid; the empty string is the start. */
+  /** Last name of the previous page; the empty string is the start. Any string is valid. */
   readonly after: string;
   readonly limit: number;
 } {
@@ -127,7 +127,7 @@ export function optionalString(value: unknown, member: string): string | undefin
   return value;
 }
 
-/** A required string that is not empty. */
+/** Returns a required string that is not empty. */
 export function requireString(value: unknown, member: string): string {
   const text = optionalString(value, member);
   if (text === undefined || text === "") throw new InvalidInputError(`${member}: is required`);
@@ -141,7 +141,7 @@ export function optionalBoolean(value: unknown, member: string): boolean | undef
   return value;
 }
 
-/** A function to be called back. */
+/** Returns a callback function. */
 export function optionalCallback<Callback>(
   value: Callback | undefined,
   member: string,
@@ -152,7 +152,7 @@ export function optionalCallback<Callback>(
   return value;
 }
 
-/** A required list of objects that is not empty. */
+/** Returns a required list of objects that is not empty. */
 export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
   if (!Array.isArray(value) || value.length === 0)
     throw new InvalidInputError(`${member}: must be a list that is not empty, not ${shortly(value)}`);
@@ -163,13 +163,16 @@ export function requireList<Entry>(value: readonly Entry[], member: string): rea
   return value;
 }
 
-/** @throws InvalidInputError for more parts than a batch may have */
+/**
+ * Checks the number of parts of a batch.
+ * @throws InvalidInputError
+ */
 export function boundedParts<Part>(parts: readonly Part[], member: string): readonly Part[] {
   if (parts.length <= MAX_PARTS) return parts;
   throw new InvalidInputError(`${member}: ${parts.length} parts; a batch has at most ${MAX_PARTS}`);
 }
 
-/** A list of objects with unchecked members; possibly empty. */
+/** Returns a list of objects, possibly empty, with unchecked members. */
 export function requireObjects(value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(value))
     throw new InvalidInputError(`${member}: must be a list of objects, not ${shortly(value)}`);
@@ -184,7 +187,7 @@ export function requireStrings(value: unknown, member: string): readonly string[
   return value.map((entry, index) => requireString(entry, `${member}[${index}]`));
 }
 
-/** As {@link optionalStringMap}, but required; with `nulls`, values may be null. A copy. */
+/** Returns a copy of a required map of strings. With `nulls`, values may be null. */
 export function requireMap(value: unknown, member: string): Readonly<Record<string, string>>;
 export function requireMap(
   value: unknown,
@@ -206,7 +209,7 @@ export function requireMap(
   return Object.fromEntries(entries);
 }
 
-/** A map of strings, such as metadata and properties. */
+/** Returns a map of strings, such as metadata or properties. */
 export function optionalStringMap(
   value: unknown,
   member: string,
@@ -226,7 +229,7 @@ export function optionalStringMap(
   return value as Record<string, string>;
 }
 
-/** Properties of a table or namespace. */
+/** Returns the properties of a table or namespace. */
 export function optionalProperties(value: unknown): Readonly<Record<string, string>> | undefined {
   const properties = optionalStringMap(value, "properties");
   let length = 0;
@@ -235,7 +238,7 @@ export function optionalProperties(value: unknown): Readonly<Record<string, stri
   throw new InvalidInputError(`properties: at most ${MAX_PROPERTIES_LENGTH} characters in all`);
 }
 
-/** The columns of rows that come as objects. */
+/** Returns the schema of rows that are plain objects. */
 export function optionalSchema(schema: unknown): Schema | undefined {
   if (isAbsent(schema)) return undefined;
   if (!Array.isArray((schema as Partial<ForeignSchema>).fields)) {
@@ -244,10 +247,7 @@ export function optionalSchema(schema: unknown): Schema | undefined {
   return adoptSchema(schema as ForeignSchema);
 }
 
-/**
- * One of `choices`, which are written in PascalCase; accepted in any case, with or without the underscores of
- * snake_case.
- */
+/** Returns one of `choices`, which are in PascalCase. Any case and snake_case are accepted. */
 export function parseChoice<Choice extends string>(
   value: unknown,
   member: string,
@@ -257,8 +257,8 @@ export function parseChoice<Choice extends string>(
   if (value === undefined || value === null) return fallback;
   if (typeof value === "string") {
     const wanted = value.toLowerCase();
-    const found = choices.find((choice) => choice.toLowerCase() === wanted || snakeCase(choice) === wanted);
-    if (found !== undefined) return found;
+    const match = choices.find((choice) => choice.toLowerCase() === wanted || snakeCase(choice) === wanted);
+    if (match !== undefined) return match;
   }
   throw new InvalidInputError(`${member}: must be one of ${choices.join(", ")}, not ${shortly(value)}`);
 }

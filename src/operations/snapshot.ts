@@ -1,4 +1,4 @@
-/** Finds the version that a request means by its id, branch, version and tag. */
+/** Opens the version that a request names by id, branch, version and tag. */
 
 import { requireTable, type TableEntry, type WantedVersion } from "../catalog/locations/tables.js";
 import {
@@ -24,26 +24,26 @@ import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
-/** An existing table, or an existing branch of it. */
+/** An existing table or branch. */
 export interface OpenTable {
   readonly entry: TableEntry;
   readonly table: TableAt<OperationContext>;
-  /** Null while the table is only declared. */
+  /** Null for a declared table. */
   readonly latest: LatestVersion | null;
 }
 
-/** A table, or a branch of it, that has versions. */
+/** A table or branch with versions. */
 export interface WritableTable extends OpenTable {
   readonly latest: LatestVersion;
 }
 
-/** The anchor on which changes of an opened table are planned. */
+/** Returns the anchor on which changes of an opened table are planned. */
 export async function anchorOfOpen({ table, latest }: OpenTable): Promise<TableAnchor> {
   const base = latest && (await openVersion(table, latest));
   return base === null ? declaredAnchor(table) : anchorOf(base);
 }
 
-/** One version of a table. */
+/** A version of a table. */
 type Snapshot = OpenVersion<OperationContext>;
 
 interface Selection {
@@ -51,19 +51,21 @@ interface Selection {
   readonly branch?: string | undefined;
   readonly version?: number | undefined;
   readonly tag?: string | undefined;
-  /** A branch counts as existing even before it is registered, possibly without versions. */
+  /** True: accepts a branch that is not registered yet, possibly without versions. */
   readonly unregisteredBranch?: boolean | undefined;
 }
 
 /**
- * The table a request names, on its branch.
- * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError for illegal names
+ * Opens the table or branch of a request.
+ * @throws TableNotFoundError; TableBranchNotFoundError; InvalidInputError for illegal names
  */
 export function openTable(context: OperationContext, request: Selection): Promise<OpenTable> {
   return open(context, request, "latest");
 }
 
-/** As {@link openTable}, for a caller that does not need the latest version: `latest` may be one before it. */
+/**
+ * Opens the table or branch of a request without looking up the latest version: `latest` may be an older one.
+ */
 export function openAtAnyVersion(context: OperationContext, request: Selection): Promise<OpenTable> {
   return open(context, request, "any");
 }
@@ -96,9 +98,9 @@ async function open(
 }
 
 /**
- * Checks that a table or branch lies where the engine may work.
- * @returns undefined if there is nothing to wait for
- * @throws PermissionDeniedError if a link leads elsewhere
+ * Checks that a table or branch lies in a directory that the engine may use.
+ * @returns undefined if the check is synchronous
+ * @throws PermissionDeniedError if a symbolic link leads to another directory
  */
 const confirmPlace = (
   { confinement, confirmed }: OperationContext,
@@ -110,9 +112,9 @@ const confirmPlace = (
     : confirmed.confirm(versionsDirectory(tableRoot), latest.directory);
 
 /**
- * The table that a request names, on its branch, to be changed.
- * @throws what {@link openTable} throws; InvalidTableStateError while the table is only declared; UnsupportedError for one
- *   that buffers rows
+ * Opens the table or branch of a request for a change.
+ * @throws errors of {@link openTable}; InvalidTableStateError for a declared table; UnsupportedError for a
+ *   table that buffers rows
  */
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
@@ -124,7 +126,7 @@ export async function openWritable(context: OperationContext, request: Selection
 }
 
 /**
- * An opened table that is to be changed; null while it is only declared.
+ * Returns an opened table for a change. Null for a declared table.
  * @throws UnsupportedError for a table that buffers rows
  */
 export async function writableOf(open: OpenTable): Promise<WritableTable | null> {
@@ -136,9 +138,10 @@ export async function writableOf(open: OpenTable): Promise<WritableTable | null>
 }
 
 /**
- * The version that a request names, or else the latest; null while the table is only declared. A tag leads to a branch
- * that the request does not name: the caller must be allowed that branch, too.
- * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError, PermissionDeniedError
+ * Opens the version of a request; default: the latest. Null for a declared table. A tag may lead to a branch
+ * that the request does not name, which `authorize` must allow too.
+ * @throws errors of {@link openTable}; TableVersionNotFoundError; TableTagNotFoundError;
+ *   PermissionDeniedError
  */
 export async function openSnapshot(
   context: OperationContext,
@@ -148,7 +151,7 @@ export async function openSnapshot(
   return (await openDescribed(context, request, access)).snapshot;
 }
 
-/** As {@link openSnapshot}, together with the version's table. */
+/** Opens the version of a request, as {@link openSnapshot}, together with its table. */
 export async function openDescribed(
   context: OperationContext,
   request: Selection,
@@ -185,8 +188,8 @@ export async function openDescribed(
 }
 
 /**
- * The version whose rows are asked for.
- * @throws InvalidTableStateError while the table is only declared, UnsupportedError for a table that buffers rows
+ * Opens the version whose rows a request reads.
+ * @throws InvalidTableStateError for a declared table; UnsupportedError for a table that buffers rows
  */
 export async function requireSnapshot(
   context: OperationContext,
@@ -204,8 +207,8 @@ export async function requireSnapshot(
 }
 
 /**
- * Whether the opened version is still in place, so that only damage explains missing files. The table may have been
- * dropped, and made again, since.
+ * True if an opened version still exists, so that missing files mean damage. The table may have been dropped
+ * and created again.
  */
 export async function isInPlace({ table, path, file }: OpenVersion): Promise<boolean> {
   const current = await table.environment.manifests.read(table.disk, path);

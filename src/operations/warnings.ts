@@ -1,13 +1,13 @@
-/** Warnings of a namespace: each index and each record of a job that can't be read is told to the host once. */
+/** Warnings of a namespace. The host is warned once about each unreadable index and job record. */
 
 import type { UnlistedJob } from "../jobs/jobFiles.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../namespace/options.js";
 import type { UnreadIndex } from "../query/indexes/unreadIndexes.js";
 
-/** Indexes, and jobs, that are remembered as told. */
+/** Maximum number of remembered warnings. */
 const MAX_REMEMBERED = 1000;
 
-/** Returns a function that warns of an index unless it is among the last that were warned of. */
+/** Returns a function that warns about an index, unless it is among the recent warnings. */
 export function unreadWarnings(
   onWarning: NonNullable<DirectoryNamespaceOptions["onWarning"]>,
 ): (index: UnreadIndex) => void {
@@ -19,7 +19,7 @@ export function unreadWarnings(
   };
 }
 
-/** Returns a function that warns of a job that lists leave out unless it is among the last that were warned of. */
+/** Returns a function that warns about an unlisted job, unless it is among the recent warnings. */
 export function unlistedWarnings(
   onWarning: NonNullable<DirectoryNamespaceOptions["onWarning"]>,
 ): (job: UnlistedJob) => void {
@@ -31,7 +31,7 @@ export function unlistedWarnings(
   };
 }
 
-/** Returns a function that tells whether a key is none of the last that it was called with. */
+/** Returns a function that is true for keys that it did not receive recently. */
 function newKeys(): (key: string) => boolean {
   const told = new Set<string>();
   return (key) => {
@@ -44,7 +44,7 @@ function newKeys(): (key: string) => boolean {
 }
 
 function tell(onWarning: (warning: NamespaceWarning) => unknown, warning: NamespaceWarning): void {
-  // A host's function may be async, and may fail: the call that this is about must not.
+  // The callback may be async and may fail. The call must not fail with it.
   const told = async (): Promise<unknown> => onWarning(warning);
   Promise.resolve()
     .then(told)

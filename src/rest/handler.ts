@@ -1,7 +1,7 @@
 /**
- * The REST handler: a function from a fetch-style request to its answer, which never rejects. It gives each request an
- * id, lets the responder answer it, makes a problem of every error, and counts and logs the request once the answer has
- * been sent.
+ * The REST handler: a function from a fetch-style request to its answer, which never rejects. It gives each
+ * request an id, passes it to the responder, and turns every error into a problem. After the answer is sent,
+ * it counts and logs the request.
  */
 
 import { performance } from "../async/timers.js";
@@ -22,52 +22,55 @@ import { jsonAnswer, whenSent } from "./wire/answer.js";
 import { mayNamePath, problemOf, refusalIn } from "./wire/problem.js";
 import { nameMemberAsWire } from "./wire/request.js";
 
-/** Log entry of a request that has ended. */
+/** Log entry of a finished request. */
 export interface RequestLogEntry {
-  /** As in the answer's `x-request-id`. */
+  /** Id of the request, as in the answer's `x-request-id`. */
   readonly requestId: string;
-  /** The HTTP method. */
+  /** HTTP method. */
   readonly method: string;
-  /** Without the query. */
+  /** Path of the request without the query. */
   readonly path: string;
-  /** Absent if the path is not that of an operation. */
+  /** Name of the operation. Absent if the path has no operation. */
   readonly operation?: string;
-  /** The HTTP status of the answer. */
+  /** HTTP status of the answer. */
   readonly status: number;
-  /** Milliseconds until the last byte of the answer was handed over. */
+  /** Milliseconds until the last byte of the answer was taken. */
   readonly durationMs: number;
-  /** Absent if the request was refused before the caller was known. */
+  /** The caller. Absent if the request was refused before the caller was identified. */
   readonly principal?: Principal;
-  /** The error as it was thrown, with paths and causes that the client does not see. */
+  /** The thrown error, with paths and causes that the client does not see. */
   readonly error?: unknown;
 }
 
-/** Options of {@link createRestHandler}. Without `auth` nobody may call. */
+/** Options of {@link createRestHandler}. Without `auth`, every request is refused. */
 export interface RestHandlerOptions extends OriginOptions {
-  /** Prefix of every path, for example `/lance`. Default: none. */
+  /** Prefix of every path, such as `/lance`. Default: none. */
   readonly basePath?: string;
-  /** Who may call. Absent: nobody. */
+  /** Accepted callers. Default: none. */
   readonly auth?: AuthOptions;
-  /** Bounds of bodies, batches, requests and memory; see {@link RestLimits} for the defaults. */
+  /** Limits on bodies, batches, requests and memory. Defaults: see {@link RestLimits}. */
   readonly limits?: RestLimits;
   /**
-   * Whether clients of the namespace spec commit through this server (`version/create`) rather than write versions into
-   * the directory themselves. Default false. This only changes what such clients are told. It opens or closes no route:
-   * `authorize` does that.
+   * True: tells clients of the namespace spec to commit through this server (`version/create`). False: tells
+   * them to write versions into the directory themselves. It opens and closes no route; `authorize` does
+   * that. Default: false.
    */
   readonly managedVersioning?: boolean;
   /**
-   * Finds options with which clients open a table's files themselves, such as short-lived credentials of an object
-   * store. It is called once `authorize` has allowed the call and the engine has carried it out: for `describeTable`,
-   * `declareTable` and `createTable`, and for each table that `batchCommitTables` declares. What it returns is the
-   * answer's `storage_options`, as it is; all values are texts. Of short-lived credentials, `expires_at_millis` says
-   * when they expire. It is not called if the request has `vend_credentials: false`, nor for LanceDB's remote client
-   * (`db://`), which opens no files. If it throws, the answer is 500 (503 for a `ServiceUnavailableError`) without its
-   * text; a table that the call has made stays. An answer to `createTable`, `declareTable` or `batchCommitTables` has none if
-   * the caller may not describe the table. Default: answers have no storage options.
+   * Returns the options with which clients open a table's files themselves, such as short-lived credentials
+   * of an object store. All values are strings; `expires_at_millis` is the expiry of credentials. The answer
+   * has them as `storage_options`.
+   *
+   * The handler calls it after `authorize` has allowed the call and the engine has carried it out: for
+   * `describeTable`, `declareTable`, `createTable`, and each table that `batchCommitTables` declares. It does
+   * not call it for requests with `vend_credentials: false`, nor for LanceDB's remote client (`db://`), which
+   * opens no files.
+   *
+   * If it throws, the answer is 500 (503 for a `ServiceUnavailableError`) without the message; a created
+   * table stays. Default: answers have no storage options.
    */
   readonly storageOptions?: StorageOptionsHook;
-  /** Called for every request that has ended. Its errors are ignored, and nothing waits for it. */
+  /** Callback for each finished request. Its errors are ignored, and nothing waits for it. */
   readonly log?: (entry: RequestLogEntry) => void;
 }
 
@@ -82,29 +85,32 @@ const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = {
   log: true,
 };
 
-/** Answers requests; never rejects. */
+/** A REST handler. It never rejects. */
 export interface RestHandler {
   (request: Request): Promise<Response>;
-  /** The option's value, in the form that URLs have. */
+  /** Value of the option in the form of a URL path. */
   readonly basePath: string;
-  /** Counts of all requests since the handler was made; live. */
+  /** Current counts of all requests since the handler was created. */
   readonly counters: RestCounters;
   /**
-   * Refuses new requests with 503, waits for those in progress, and aborts the remaining ones after the grace period.
-   * Their last answers may still be on their way then: a server lets its connections end before it closes them. The
-   * namespace stays open: the code that opened it closes it.
-   * @param options `graceMs`: milliseconds, default 10 seconds
-   * @throws InvalidInputError unless the grace is a number of at least 0
+   * Refuses new requests with 503, waits for requests in progress, and aborts the remaining ones after the
+   * grace period. Their last answers may still be in transit, so a server lets its connections end before it
+   * closes them. The namespace stays open; its owner closes it.
+   * @param options `graceMs`: grace period in milliseconds, ≥ 0. Default: 10 seconds
+   * @throws InvalidInputError for an invalid grace period
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 const DEFAULT_GRACE_MS = 10_000;
-/** A client's own id that is sent back. Only ASCII: hosts differ in how they encode other characters in headers. */
+/**
+ * Id of a client that is sent back. Only ASCII is accepted, because hosts encode other characters in headers
+ * differently.
+ */
 const REQUEST_ID = /^[ -~]+$/;
 
 /**
- * Makes a handler that serves a namespace. Without `auth`, every request is refused.
+ * Creates a handler that serves a namespace. Without `auth`, it refuses every request.
  * @throws InvalidInputError for invalid options
  */
 export function createRestHandler(
@@ -178,7 +184,7 @@ function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: Re
   return managedVersioning ? managedVersions(dialect) : dialect;
 }
 
-/** The answer to `HEAD`: the answer to `GET` without its body. */
+/** Returns the answer to `HEAD`: the answer to `GET` without its body. */
 function withoutBody(answer: Response): Response {
   answer.body?.cancel().catch(() => undefined);
   return new Response(null, answer);
@@ -198,7 +204,8 @@ function problemAnswer(
     inTheirWords,
   });
   const headers = {
-    // A refusal by the authenticator has its own challenge. `authorize` may also answer 401, to ask for another caller.
+    // A refusal by the authenticator has its own challenge. `authorize` may also answer 401 to request
+    // another caller.
     ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),
     ...refusalIn(error)?.headers,
   };
@@ -206,15 +213,15 @@ function problemAnswer(
 }
 
 function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {
-  // A failing log must not fail a request that is done.
+  // A failing log must not fail a finished request.
   const told = async (): Promise<unknown> => log?.(entry);
   told().catch(() => undefined);
 }
 
-function checkBasePath(given = ""): string {
-  if (typeof given !== "string" || !/^(\/[^/?#\s]+)*\/?$/.test(given)) {
+function checkBasePath(basePath = ""): string {
+  if (typeof basePath !== "string" || !/^(\/[^/?#\s]+)*\/?$/.test(basePath)) {
     throw new InvalidInputError('basePath: must be a path such as "/lance"');
   }
-  // In the form that URLs have.
-  return new URL(given, "http://localhost").pathname.replace(/\/$/, "");
+  // Form of a URL path.
+  return new URL(basePath, "http://localhost").pathname.replace(/\/$/, "");
 }

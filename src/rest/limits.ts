@@ -1,6 +1,6 @@
 /**
- * The limits of a handler: their defaults, their check, and what each part of the handler makes of them. What the engine
- * must keep to is passed to it with the request.
+ * The limits of a handler: their defaults, their check, and the limits of each part of the handler. Limits
+ * for the engine are passed with the request.
  */
 
 import { InvalidInputError } from "../errors.js";
@@ -8,61 +8,66 @@ import type { BodyBounds } from "./http/body.js";
 import { MemoryBudget } from "./http/budget.js";
 import type { Route } from "./wire/route.js";
 
-/** Bounds on the cost of requests. */
+/** Limits on the cost of requests. */
 export interface RestLimits {
-  /** Maximum bytes of a body of rows, which is never held as a whole; default 16 GiB. */
+  /** Maximum bytes of a body with rows, which is never in memory as a whole. Default: 16 GiB. */
   readonly maxBodyBytes?: number;
   /**
-   * Maximum bytes of one record batch of such a body, uncompressed, of its dictionaries, and of an IPC file; default
-   * 512 MiB.
+   * Maximum bytes of one uncompressed record batch of such a body, of all its dictionaries, and of an IPC
+   * file. Default: 512 MiB.
    */
   readonly maxBatchBytes?: number;
-  /** Maximum rows of a body; default 2^30. A few hundred bytes have as many rows if all columns are nulls. */
+  /**
+   * Maximum number of rows of a body. A few hundred bytes may hold very many rows of nulls. Default: 2^30.
+   */
   readonly maxRows?: number;
   /**
-   * Maximum bytes of a JSON body; default 4 MiB. It also has at most 65,536 objects and arrays, 262,144 members and as
-   * many commas.
+   * Maximum bytes of a JSON body. A body also has at most 65,536 objects and arrays, 262,144 members and
+   * 262,144 commas. Default: 4 MiB.
    */
   readonly maxJsonBytes?: number;
   /**
-   * Maximum bytes of a JSON body whose sender is unknown until it is read: the headers have no credentials, but the
-   * body's `identity` may. Default 64 KiB.
+   * Maximum bytes of a JSON body whose sender is unknown: the headers have no credentials, but the body's
+   * `identity` may. Default: 64 KiB.
    */
   readonly maxUnauthenticatedJsonBytes?: number;
-  /** Total milliseconds to wait for such a body; default 5 seconds. */
+  /** Total milliseconds to wait for such a body. Default: 5 seconds. */
   readonly unauthenticatedBodyMs?: number;
-  /** Maximum columns that a query may name; a table with more fields allows as many as it has. Default 4,096. */
+  /**
+   * Maximum number of columns that a query may name. A table with more fields raises the limit to that
+   * number. Default: 4,096.
+   */
   readonly maxColumns?: number;
-  /** Maximum bytes of the URL and all headers; default 32 KiB. */
+  /** Maximum bytes of the URL and all headers. Default: 32 KiB. */
   readonly maxHeaderBytes?: number;
   /**
-   * Maximum bytes of bodies held at once, uncompressed, by all requests together; default 1 GiB. A batch that needs
-   * more by itself is accepted when there is no other.
+   * Maximum bytes of uncompressed bodies in memory, of all requests together. A larger batch is accepted
+   * while there is no other. Default: 1 GiB.
    */
   readonly maxBodyMemoryBytes?: number;
   /**
-   * Maximum bytes of answers held at once by all requests together, from the pages of rows to what the client has not
-   * taken; default 512 MiB.
+   * Maximum bytes of answers in memory, of all requests together: from pages of rows to bytes that clients
+   * have not taken. Default: 512 MiB.
    */
   readonly maxAnswerMemoryBytes?: number;
-  /** Milliseconds that a request waits for such memory before it is refused with 503; default 10 seconds. */
+  /** Milliseconds that a request waits for such memory before it is refused with 503. Default: 10 seconds. */
   readonly memoryWaitMs?: number;
-  /** Maximum requests in progress at once; more are refused with 503. Default 256. */
+  /** Maximum number of concurrent requests. More are refused with 503. Default: 256. */
   readonly maxInFlight?: number;
   /**
-   * Maximum requests among these without credentials in their headers, if `auth` accepts any credentials. They count
-   * until the caller is known, or to their end if `anonymous` lets them in. More are refused with 503. Default: a
-   * quarter of `maxInFlight`.
+   * Maximum number of concurrent requests without credentials in their headers, if `auth` accepts any
+   * credentials. A request counts until the caller is identified; with `anonymous`, until its end. More are
+   * refused with 503. Default: a quarter of `maxInFlight`.
    */
   readonly maxUnauthenticated?: number;
-  /** Milliseconds that a request may take, including its answer; default 10 minutes. */
+  /** Maximum milliseconds of a request, including its answer. Default: 10 minutes. */
   readonly requestTimeoutMs?: number;
-  /** Milliseconds within which the next piece of a body must arrive; default 30 seconds. */
+  /** Maximum milliseconds between two pieces of a body. Default: 30 seconds. */
   readonly bodyIdleMs?: number;
-  /** Milliseconds within which a client must take the next piece of its answer; default 30 seconds. */
+  /** Maximum milliseconds until a client takes the next piece of its answer. Default: 30 seconds. */
   readonly answerIdleMs?: number;
   /**
-   * Minimum bytes that a body must deliver per second of waiting, once the wait exceeds `bodyIdleMs` in total; default
+   * Minimum bytes per second that a body must deliver, once the total wait exceeds `bodyIdleMs`. Default:
    * 1,024.
    */
   readonly minBodyBytesPerSecond?: number;
@@ -87,17 +92,20 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   answerIdleMs: 30_000,
   minBodyBytesPerSecond: 1024,
 };
-/** Bytes that one answer may hold at once while there are no others, even if the bound for all answers is lower. */
+/** Bytes that a single answer may hold while there is no other, even above the limit for all answers. */
 const MAX_ANSWER_BYTES = 2 ** 30;
 /** Approximate bytes of a batch of rows on the wire. */
 const ANSWER_BATCH_BYTES = 2 ** 20;
-/** Longest time that a timer accepts. */
+/** Maximum duration of a timer. */
 export const MAX_MS = 2 ** 31 - 1;
 
-/** @throws InvalidInputError naming the limit */
-export function checkLimits(given: RestLimits = {}): Required<RestLimits> {
+/**
+ * Returns all limits with their defaults.
+ * @throws InvalidInputError naming the limit
+ */
+export function checkLimits(options: RestLimits = {}): Required<RestLimits> {
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(limits, name)) throw new InvalidInputError(`limits.${name}: there is no such limit`);
     if (value === undefined) continue;
     const most = name.endsWith("Ms") ? MAX_MS : Number.MAX_SAFE_INTEGER;
@@ -106,7 +114,7 @@ export function checkLimits(given: RestLimits = {}): Required<RestLimits> {
     }
     limits[name] = value;
   }
-  if (given.maxUnauthenticated === undefined) limits.maxUnauthenticated = Math.ceil(limits.maxInFlight / 4);
+  if (limits.maxUnauthenticated === undefined) limits.maxUnauthenticated = Math.ceil(limits.maxInFlight / 4);
   return limits as unknown as Required<RestLimits>;
 }
 
@@ -132,7 +140,7 @@ export function jsonBounds(
   };
 }
 
-/** The limits that are passed to the engine. */
+/** Returns the limits for the engine. */
 export function engineBounds(
   route: Route,
   { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>,
@@ -141,17 +149,20 @@ export function engineBounds(
   return route.answer === "rows" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
 }
 
-/** The memory that all bodies together may take. A single one has no bound: `maxBatchBytes` bounds what it needs at once. */
+/**
+ * Returns the budget of all bodies. A single body needs no limit of its own, because `maxBatchBytes` limits
+ * it.
+ */
 export const bodyBudget = (limits: Required<RestLimits>): MemoryBudget =>
   budgetOf(limits.maxBodyMemoryBytes, Number.POSITIVE_INFINITY, limits);
 
-/** The memory that all answers together may take. */
+/** Returns the budget of all answers. */
 export function answerBudget(limits: Required<RestLimits>): MemoryBudget {
   const { maxAnswerMemoryBytes } = limits;
   return budgetOf(maxAnswerMemoryBytes, Math.max(MAX_ANSWER_BYTES, maxAnswerMemoryBytes), limits);
 }
 
-/** Requests without credentials get half of it, so that something is left for others. */
+/** Requests without credentials get half of the memory, so that other requests find some. */
 const budgetOf = (
   maxBytes: number,
   maxAloneBytes: number,

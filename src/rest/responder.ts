@@ -1,6 +1,6 @@
 /**
- * Answers the requests of one handler. A request passes through admission, authentication, the route, its body, the
- * engine and the answer; an error on the way is thrown, and the handler makes a problem of it.
+ * Answers the requests of one handler. A request passes through admission, authentication, the route, its
+ * body, the engine and the answer. An error on the way is thrown, and the handler turns it into a problem.
  *
  * The caller is identified before anything of the request is processed, unless only the body can identify it.
  */
@@ -30,18 +30,18 @@ import { toWire } from "./wire/wireNames.js";
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
 const OPENAPI_PATH = "/openapi.json";
 /**
- * Queries of callers without credentials that may be planned, and their first batch read, at once. Others have to find
- * the thread free now and then, however many of these there are.
+ * Maximum number of queries of callers without credentials that plan and read their first batch concurrently.
+ * Other callers thus find the thread free regularly.
  */
 const MAX_STRANGERS_STARTING = 4;
 
-/** What is known about a request while it is handled. */
+/** State of a request while it is handled. */
 export interface Call {
   readonly request: Request;
   readonly url: URL;
   readonly dialect: Dialect;
   ticket?: Ticket;
-  /** Released when the answer was sent. */
+  /** Released after the answer is sent. */
   readonly memory: BudgetShare[];
   route?: Route;
   principal?: Principal;
@@ -66,7 +66,10 @@ export class Responder {
   readonly #finders = new Map<Dialect["routes"], RouteFinder>();
   #openApi: object | undefined;
 
-  /** @throws InvalidInputError for invalid options of `auth` */
+  /**
+   * Creates the responder of a handler.
+   * @throws InvalidInputError for invalid options of `auth`
+   */
   constructor(namespace: DirectoryNamespace, options: ResponderOptions) {
     this.#namespace = namespace;
     this.#options = options;
@@ -76,7 +79,7 @@ export class Responder {
     this.#answers = answerBudget(options.limits);
   }
 
-  /** The answer. What is found out about the request on the way is noted in `call`, also where this fails. */
+  /** Returns the answer. It records in `call` whatever it learns about the request, even if it fails. */
   async respond(call: Call): Promise<Response> {
     const { request } = call;
     const { origins, limits } = this.#options;
@@ -93,13 +96,13 @@ export class Responder {
     const path = innerPath(call.url.pathname, this.#options.basePath);
     const method = request.method === "HEAD" ? "GET" : request.method;
     if (path === OPENAPI_PATH && method === "GET") return this.#describe(call, ticket);
-    const found = this.#finderOf(call.dialect).find(method, path, call.url.searchParams.get("delimiter"));
-    if (found instanceof Refusal) {
+    const routed = this.#finderOf(call.dialect).find(method, path, call.url.searchParams.get("delimiter"));
+    if (routed instanceof Refusal) {
       call.principal ??= await this.authenticator.byIdentity(undefined, ticket.signal);
-      throw found;
+      throw routed;
     }
-    call.route = found.route;
-    return this.#perform(call, ticket, { ...found, method, isUnauthenticated });
+    call.route = routed.route;
+    return this.#perform(call, ticket, { ...routed, method, isUnauthenticated });
   }
 
   async #describe(call: Call, { signal }: Ticket): Promise<Response> {
@@ -114,7 +117,7 @@ export class Responder {
     return finder;
   }
 
-  /** Reads the body, calls the operation of the route and shapes its answer. */
+  /** Reads the body, calls the operation of the route and returns its answer. */
   async #perform(
     call: Call,
     ticket: Ticket,
@@ -172,7 +175,7 @@ export class Responder {
           ? performed
           : await withStorageOptions(storageOptions, performedCall, performed);
       const response = await answer(request, route.status, dialect.answerOf(route), result, answerMemory);
-      // What the program has added is for this caller alone.
+      // The host's additions are for this caller alone.
       if (result !== performed) response.headers.set("cache-control", "no-store");
       return response;
     };
@@ -182,8 +185,8 @@ export class Responder {
   }
 
   /**
-   * Only authenticated callers learn what is wrong in a body. Anybody learns that a body is too large or too slow,
-   * because the unread part may have identified the caller.
+   * Only authenticated callers learn about mistakes in a body. Everybody learns that a body is too large or
+   * too slow, because the unread part may have identified the caller.
    */
   async #readJson(
     call: Call,
@@ -201,10 +204,10 @@ export class Responder {
   }
 }
 
-/** Maximum number of turns of promises that a check takes if it waits for nothing. */
+/** Maximum number of promise turns of a check that waits for nothing. */
 const PROMPT_TURNS = 16;
 
-/** Returns the outcome of a check. While a check waits for something, the request counts as a stranger's. */
+/** Returns the outcome of a check. While the check waits, the request counts as unauthenticated. */
 async function countedWhileChecked<Proof>(proof: Promise<Proof>, ticket: Ticket): Promise<Proof> {
   let isOver = false;
   const end = () => {
@@ -219,11 +222,11 @@ async function countedWhileChecked<Proof>(proof: Promise<Proof>, ticket: Ticket)
 /** A request whose route is known. */
 interface RoutedRequest extends FoundRoute {
   readonly method: string;
-  /** Whether the headers have no credentials. */
+  /** True if the headers have no credentials. */
   readonly isUnauthenticated: boolean;
 }
 
-/** Whether a body was not read to its end, so that its content is unknown. */
+/** True if a body was not read to its end, so that its content is unknown. */
 const isUnread = (error: unknown): boolean => {
   const status = refusalIn(error)?.status;
   return status === 413 || status === 408 || status === 503;

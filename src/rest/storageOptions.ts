@@ -1,7 +1,7 @@
 /**
- * Storage options in answers: what clients that open a table's files themselves pass to their own engine,
- * credentials among them. The host's program decides about them, once the engine has allowed the call and
- * carried it out. No message here contains a value: options are secrets.
+ * Storage options in answers. Clients that open a table's files themselves pass them to their own engine.
+ * They may contain credentials. The host's program provides them after the engine has allowed and carried out
+ * the call. No message contains a value, because options are secrets.
  */
 
 import { untilAborted } from "../async/abort.js";
@@ -10,46 +10,43 @@ import { InternalError, NamespaceError, ServiceUnavailableError } from "../error
 import type { Identity, Principal } from "../namespace/request.js";
 import type { Route } from "./wire/route.js";
 
-/** The table whose files a client is about to open or write. */
+/** A table whose files a client is about to open or write. */
 export interface StorageTable {
-  /** Names of the namespaces that the table is in, then its own. */
+  /** Path of the table: its namespaces, then its name. */
   readonly id: readonly string[];
-  /** Absolute path of the table's directory, or of its branch's; the answer has the same. */
+  /** Absolute path of the table's or branch's directory, as in the answer. */
   readonly location: string;
-  /** The operation that answers. */
+  /** Operation whose answer gets the options. */
   readonly operation: "describeTable" | "declareTable" | "createTable" | "batchCommitTables";
 }
 
-/** The caller, and the credentials that it sent, for exchange with those of a storage. */
+/** The caller, and its credentials, which the host may exchange for credentials of a storage. */
 export interface StorageIdentity extends Identity {
-  /** The caller as `auth` knows it. */
+  /** The caller after verification by `auth`. */
   readonly principal: Principal;
 }
 
-/** Texts by their keys; clients hand them to their storage as they are. */
+/** Storage options by name. Clients pass them to their storage unchanged. */
 export type StorageOptions = Readonly<Record<string, string>>;
 
-/**
- * Finds the storage options of a table; null or undefined for none. The signal aborts when nobody waits for
- * them any more: the client went away, the request took longer than `requestTimeoutMs`, or the server stops.
- */
+/** Returns the storage options of a table; null or undefined for none. */
 export type StorageOptionsHook = (
   table: StorageTable,
   identity: StorageIdentity,
   signal: AbortSignal,
 ) => StorageOptions | null | undefined | Promise<StorageOptions | null | undefined>;
 
-/** A call that was carried out. */
+/** A call that the engine has carried out. */
 interface AnsweredCall {
   readonly namespace: DirectoryNamespace;
   readonly operation: Route["operation"];
-  /** In the engine's form. */
+  /** Request in the engine's form. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly identity: StorageIdentity;
   readonly signal: AbortSignal;
 }
 
-/** The parts of requests and results that matter here. */
+/** Members of requests and results that matter here. */
 interface Asked {
   readonly id?: readonly string[];
   readonly vendCredentials?: boolean;
@@ -59,10 +56,9 @@ interface Located {
 }
 
 /**
- * Returns the engine's answer with the storage options of the tables that it tells of, unless the caller
- * wants none, or may not describe them.
- * @throws InternalError if the hook fails, or returns anything but an object of texts;
- *   ServiceUnavailableError if it throws one; the signal's reason once it is aborted
+ * Returns the engine's answer with the storage options of its tables, unless the caller wants none.
+ * @throws InternalError if the hook fails or returns anything except an object of strings;
+ *   ServiceUnavailableError if the hook throws one; the reason of an aborted signal
  */
 export async function withStorageOptions(
   hook: StorageOptionsHook,

@@ -1,4 +1,4 @@
-/** CreateTableBranch: starts a branch from a version of the table, of another branch, or one that a tag names. */
+/** CreateTableBranch: starts a branch from a version of a branch, or from a tag. */
 
 import { InvalidInputError, InvalidTableStateError, TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";

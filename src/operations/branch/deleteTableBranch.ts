@@ -1,4 +1,4 @@
-/** DeleteTableBranch: removes a branch that nothing refers to, with all its versions. */
+/** DeleteTableBranch: removes an unreferenced branch with all its versions. */
 
 import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace/branches.js";
 import { deleteBranch } from "../../table/refs/branchRemoval.js";
@@ -15,7 +15,7 @@ export async function deleteTableBranch(
   const name = requireString(request.name, "name");
   checkBranchName(name);
   const { table } = await openAtAnyVersion(context, { id: request.id });
-  // Windows does not rename a directory in which a file is open.
+  // Windows does not rename a directory with an open file.
   const release = (directory: string) => handles.evict(directory);
   await deleteBranch(table, name, release, request.signal);
   return {};

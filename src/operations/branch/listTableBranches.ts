@@ -1,4 +1,4 @@
-/** ListTableBranches: the branches of a table except main, page by page. */
+/** ListTableBranches: lists the branches of a table except main, page by page. */
 
 import type {
   BranchContents,

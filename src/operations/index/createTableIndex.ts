@@ -1,6 +1,6 @@
 /**
- * CreateTableIndex: checks everything that can be checked at once, and starts a job that builds the index. The index is
- * there when the job has succeeded.
+ * CreateTableIndex: checks the request and starts a job that builds the index. The index exists when the job
+ * has succeeded.
  */
 
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -34,7 +34,7 @@ export function createTableIndex(
   return startBuild(context, request, readIndexRequest(request, "any"));
 }
 
-/** The same for kinds that look up values, or words of text. */
+/** CreateTableScalarIndex: does the same for scalar and text indexes only. */
 export function createTableScalarIndex(
   context: OperationContext,
   request: CreateTableIndexRequest,
@@ -50,7 +50,7 @@ async function startBuild(
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const open = await openVersion(table.table, table.latest);
-  // Only a version that is being removed is not there; then there is a newer one.
+  // The version is only missing if it is being removed, and then a newer one exists.
   const base = open ?? (await openVersion(table.table, (await openWritable(context, request)).latest));
   if (base === null) {
     throw new ConcurrentModificationError(
@@ -83,7 +83,8 @@ async function startBuild(
     run: (control) => runBuild(table, named, toldControl(control, tell)),
   };
   if (plan.replaced !== null && !replaces) {
-    // The job that has just made it may still run, or its process may have died before it could say so.
+    // The job that created the index may still run, or its process may have died before it recorded the
+    // success.
     const begun = await (await context.jobs.get()).resume(spec, request.signal);
     if (begun === null) throw indexExists(plan.name);
     return { transactionId: begun.jobId, jobId: begun.jobId };
@@ -92,7 +93,7 @@ async function startBuild(
   return { transactionId: jobId, jobId };
 }
 
-/** What an index of a kind is made with. */
+/** Returns the settings of an index of a kind. */
 function parametersFor(
   { name }: BuildableKind,
   asked: AskedIndex,
@@ -106,15 +107,16 @@ function parametersFor(
   );
 }
 
-/** What the vectors of a column are compared by. */
+/** Returns the distance of a vector index on a column. */
 function distanceFor({ distance }: AskedIndex, { field: { type } }: FieldAtPath): string {
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
   return distance ?? defaultMetric(item ?? "float32");
 }
 
 /**
- * The kind to build on a column.
- * @throws InvalidInputError for a column that can't have it; UnsupportedError for a kind that this release does not build
+ * Returns the kind of index to build on a column.
+ * @throws InvalidInputError for an unsuitable column; UnsupportedError for a kind that this release does not
+ *   build
  */
 function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
   const wanted = asked.kind ?? suitableKind(located);
@@ -143,8 +145,9 @@ function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
 }
 
 /**
- * Refuses an index on a column whose rows have several vectors.
- * @throws UnsupportedError for an index that LanceDB makes: by cosine, of floats; InvalidInputError for another metric
+ * Refuses an index on a multivector column.
+ * @throws UnsupportedError for an index that LanceDB builds (cosine, floats); InvalidInputError for another
+ *   distance
  */
 function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): void {
   const vectors = field.type.kind === "list" ? field.children[0] : undefined;
@@ -159,7 +162,9 @@ function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): vo
   );
 }
 
-/** What a column gets where no kind is asked for: a vector IVF_PQ, or IVF_FLAT of bytes, anything else BTREE. */
+/**
+ * Returns the default kind for a column: IVF_PQ for vectors, IVF_FLAT for uint8 vectors, and otherwise BTREE.
+ */
 function suitableKind({ path, field }: FieldAtPath): AskedKind {
   for (const name of ["IVF_PQ", "IVF_FLAT"]) {
     if (vectorRefusal(name, field) === null) return { family: "vector", name };

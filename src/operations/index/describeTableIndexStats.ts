@@ -1,4 +1,4 @@
-/** DescribeTableIndexStats: how much of a version an index covers. */
+/** DescribeTableIndexStats: returns how many rows of a version an index covers. */
 
 import type {
   DescribeTableIndexStatsRequest,

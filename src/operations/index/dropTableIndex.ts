@@ -1,4 +1,4 @@
-/** DropTableIndex: removes an index from the versions to come. Its files stay until no version needs them. */
+/** DropTableIndex: removes an index from later versions. Its files stay until no version needs them. */
 
 import { CreateIndex, type Transaction } from "../../format/table.js";
 import type { DropTableIndexRequest, DropTableIndexResponse } from "../../namespace/indexes.js";
@@ -15,7 +15,7 @@ export async function dropTableIndex(
 ): Promise<DropTableIndexResponse> {
   const name = requireString(request.indexName, "indexName");
   const table = await openWritable(context, request);
-  // A compaction meanwhile may have put other segments in the place of these.
+  // A concurrent compaction may have replaced the segments.
   const mustSee = ({ rewrite }: Transaction): boolean => (rewrite?.rewrittenIndices.length ?? 0) > 0;
   const { committed, plan } = await commitPlanned(
     table,

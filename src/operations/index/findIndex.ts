@@ -6,7 +6,10 @@ import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.j
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { indicesOf, type VersionContent } from "../../table/versions/versionContent.js";
 
-/** @throws TableIndexNotFoundError; UnsupportedError for an index that is the format's own bookkeeping */
+/**
+ * Returns the index of a name.
+ * @throws TableIndexNotFoundError; UnsupportedError for an index that the format uses internally
+ */
 export function requireIndex(content: VersionContent, name: string, tableId: readonly string[]): NamedIndex {
   const index = namedIndexes(content).find((each) => each.name === name);
   if (index !== undefined) return index;

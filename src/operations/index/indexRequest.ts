@@ -1,4 +1,4 @@
-/** Reads requests for new indexes: the kind, and the settings of all kinds, whether they are of use to it or not. */
+/** Reads requests for new indexes: the kind, and the settings of all kinds, even if the kind ignores them. */
 
 import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
@@ -23,23 +23,23 @@ type TextSettings = Readonly<Record<string, string | number | boolean | string[]
 export interface AskedIndex {
   /** Path of the column. */
   readonly column: string;
-  /** Null: whichever suits the column. */
+  /** Null: the default for the column. */
   readonly kind: AskedKind | null;
   readonly name: string | null;
   readonly replaces: boolean;
-  /** Null: whichever suits the column. */
+  /** Null: the default for the column. */
   readonly distance: string | null;
   readonly vector: Readonly<Record<string, number | undefined>>;
-  /** Of scalar kinds, as their builders have them. */
+  /** Settings of scalar kinds, in the form of their builders. */
   readonly parameters: Readonly<Record<string, number>>;
-  /** Of indexes of words, in the same way. */
+  /** Settings of text indexes, in the form of their builder. */
   readonly text: TextSettings;
 }
 
 const MAX_NAME_BYTES = 200;
 const MAX_ZONE_ROWS = 2 ** 20;
 const DISTANCES = ["l2", "cosine", "dot", "hamming"];
-/** Other spellings; underscores and case are left out of account. */
+/** Synonyms of kinds, without underscores and in one case. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   SCALAR: "BTREE",
   INVERTED: "FTS",
@@ -53,7 +53,8 @@ const FAMILIES: readonly (readonly [IndexFamily, readonly string[]])[] = [
 ];
 
 /**
- * @param family "scalar": only kinds for values and text
+ * Reads a request for a new index.
+ * @param family `scalar`: allows only scalar and text indexes
  * @throws InvalidInputError
  */
 export function readIndexRequest(request: CreateTableIndexRequest, family: "any" | "scalar"): AskedIndex {
@@ -75,15 +76,15 @@ export function readIndexRequest(request: CreateTableIndexRequest, family: "any"
   };
 }
 
-function kindOf(given: unknown, family: "any" | "scalar"): AskedKind | null {
-  const text = optionalString(given, "indexType")?.trim();
+function kindOf(indexType: unknown, family: "any" | "scalar"): AskedKind | null {
+  const text = optionalString(indexType, "indexType")?.trim();
   if (text === undefined) return null;
   const fold = (name: string): string => name.replaceAll("_", "").toUpperCase();
   const asked = fold(OTHER_NAMES[fold(text)] ?? text);
   const choices: string[] = [];
   for (const [each, names] of FAMILIES) {
     if (family === "scalar" && each === "vector") continue;
-    const name = names.find((known) => fold(known) === asked);
+    const name = names.find((synonym) => fold(synonym) === asked);
     if (name !== undefined) return { family: each, name };
     choices.push(...names.filter(isBuilt));
   }
@@ -91,9 +92,9 @@ function kindOf(given: unknown, family: "any" | "scalar"): AskedKind | null {
   throw new InvalidInputError(`indexType: must be one of ${choices.join(", ")}, not ${shown}`);
 }
 
-/** Names are parts of paths of the interface, and texts in manifests; nothing on disk is called by them. */
-function nameOf(given: unknown): string | null {
-  const name = optionalString(given, "name");
+/** Names appear in paths of the HTTP interface and in manifests, but never in file names. */
+function nameOf(value: unknown): string | null {
+  const name = optionalString(value, "name");
   if (name === undefined) return null;
   if (name === "" || !isWellFormed(name) || /\p{Cc}/u.test(name)) {
     throw new InvalidInputError("name: must be a text without control characters that is not empty");
@@ -106,21 +107,21 @@ function nameOf(given: unknown): string | null {
 }
 
 const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
-/** Other tokenizers of LanceDB. The last two need models, whose names follow a slash. */
+/** Tokenizers that only LanceDB has. The last two need models, whose names follow a slash. */
 const OTHER_TOKENIZERS = /^(icu|icu\/split|code|jieba|(jieba|lindera)\/.+)$/;
 const BLOCK_SIZES = [128, 256];
 
 function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
-  // Building an index of words refuses tokenizers that only LanceDB has as not supported.
+  // The build of a text index reports LanceDB's tokenizers as unsupported.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !OTHER_TOKENIZERS.test(tokenizer)) {
     throw new InvalidInputError(
       `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, not ${JSON.stringify(tokenizer.slice(0, 80))}`,
     );
   }
   const language = optionalString(request.language, "language");
-  const known = LANGUAGES.find((each) => each.toLowerCase() === language?.toLowerCase());
-  if (language !== undefined && known === undefined) {
+  const knownLanguage = LANGUAGES.find((each) => each.toLowerCase() === language?.toLowerCase());
+  if (language !== undefined && knownLanguage === undefined) {
     throw new InvalidInputError(
       `language: must be one of ${LANGUAGES.join(", ")}, not ${JSON.stringify(language.slice(0, 80))}`,
     );
@@ -137,8 +138,14 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
   if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {
     throw new InvalidInputError(`blockSize: must be 128 or 256, not ${blockSize}`);
   }
-  const given = {
-    ...{ baseTokenizer: tokenizer, language: known, minNgramLength: least, maxNgramLength: most, blockSize },
+  const settings = {
+    ...{
+      baseTokenizer: tokenizer,
+      language: knownLanguage,
+      minNgramLength: least,
+      maxNgramLength: most,
+      blockSize,
+    },
     maxTokenLength: optionalCount(request.maxTokenLength, "maxTokenLength"),
     withPosition: optionalBoolean(request.withPosition, "withPosition"),
     lowerCase: optionalBoolean(request.lowerCase, "lowerCase"),
@@ -148,22 +155,22 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
     prefixOnly: optionalBoolean(request.prefixOnly, "prefixOnly"),
     customStopWords: stopWords(request.customStopWords),
   };
-  // Parts of words are no words.
+  // Windows of characters are not words, so stemming and stop words do not apply.
   const ofWindows: TextSettings = tokenizer === "ngram" ? { stem: false, removeStopWords: false } : {};
-  const present = Object.entries(given).flatMap(([member, value]) =>
+  const present = Object.entries(settings).flatMap(([member, value]) =>
     value === undefined ? [] : [[member, value] as const],
   );
   return { ...ofWindows, ...Object.fromEntries(present) };
 }
 
-function stopWords(given: unknown): string[] | undefined {
-  if (given === undefined || given === null) return undefined;
-  const words: unknown[] = Array.isArray(given) ? given : [null];
+function stopWords(value: unknown): string[] | undefined {
+  if (value === undefined || value === null) return undefined;
+  const words: unknown[] = Array.isArray(value) ? value : [null];
   if (words.every((word) => typeof word === "string")) return [...words];
   throw new InvalidInputError("customStopWords: must be a list of words");
 }
 
-/** Greatest values of numbers that vector indexes are made with; far more than is of use. */
+/** Maximum values of numeric settings, far beyond useful values. */
 const VECTOR_MAXIMA = {
   numPartitions: 1_000_000,
   numSubVectors: 65_536,
@@ -192,8 +199,8 @@ function countUpTo<Member extends keyof CreateTableIndexRequest>(
 }
 
 /**
- * Checks what the settings of an index on vectors have to do with its column and with each other.
- * @param dimension of the vectors
+ * Checks the settings of a vector index against its column and each other.
+ * @param dimension number of values per vector
  * @throws InvalidInputError
  */
 export function checkVectorSettings(

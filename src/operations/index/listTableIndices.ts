@@ -1,4 +1,4 @@
-/** ListTableIndices: the indexes of a version, by name. */
+/** ListTableIndices: lists the indexes of a version by name. */
 
 import { pageOf } from "../../catalog/listing.js";
 import { compareNames } from "../../catalog/rows/catalogRows.js";
@@ -24,7 +24,7 @@ export async function listTableIndices(
 ): Promise<ListTableIndicesResponse> {
   const page = optionalPage(request);
   const snapshot = await openSnapshot(context, request, access);
-  // A table that is only declared.
+  // A declared table.
   if (snapshot === null) return { indexes: [] };
   const indexes = new Map(namedIndexes(snapshot.file).map((index) => [index.name, index]));
   const { names, pageToken } = pageOf([...indexes.keys()].sort(compareNames), page);
@@ -67,6 +67,6 @@ async function describe(
   };
 }
 
-/** Greatest number of milliseconds that a date can have. */
+/** Maximum number of milliseconds of a date. */
 const MAX_MS = 8.64e15;
 const timeText = (ms: number): string => new Date(Math.min(ms, MAX_MS)).toISOString();

@@ -1,4 +1,4 @@
-/** What a version records of an index, in the words of the interface. */
+/** Describes an index that a version records, in terms of the interface. */
 
 import { METRICS } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
@@ -13,7 +13,7 @@ import type { NamedIndex } from "../../table/commit/namedIndexes.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 
-/** Type of an index of which nothing is known. */
+/** Type of an index without readable details. */
 const UNKNOWN = "UNKNOWN";
 
 const OTHER_TYPES: Readonly<Record<string, string>> = {
@@ -22,13 +22,15 @@ const OTHER_TYPES: Readonly<Record<string, string>> = {
 };
 
 export interface RecordedType {
-  /** `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…` or `UNKNOWN`. */
+  /**
+   * `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…` or `UNKNOWN`.
+   */
   readonly indexType: string;
-  /** Of an index on vectors: `l2`, `cosine`, `dot` or `hamming`. */
+  /** Distance of a vector index: `l2`, `cosine`, `dot` or `hamming`. */
   readonly distanceType?: string;
 }
 
-/** The type of an index; for one on vectors it may lie in the index's file. */
+/** Returns the type of an index. The type of a vector index may be in its file. */
 export async function typeOfIndex(
   version: OpenVersion<OperationContext>,
   { segments: [segment] }: NamedIndex,
@@ -41,8 +43,8 @@ export async function typeOfIndex(
 }
 
 /**
- * Returns the details of an index as JSON text; `{}` for details of an unknown form.
- * @param type of the index. Its distance may be from the index's file: the details may lack one
+ * Returns the details of an index as JSON text; `{}` for an unknown form.
+ * @param type type of the index. It may have the distance from the index file, which the details may lack
  */
 export function detailsText(segment: IndexMetadata, { distanceType }: RecordedType): string {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
@@ -76,7 +78,7 @@ export function detailsText(segment: IndexMetadata, { distanceType }: RecordedTy
   });
 }
 
-/** Finds the paths of an index's columns; those of fields that the schema lacks are left out. */
+/** Returns the paths of an index's columns. Fields that the schema lacks are omitted. */
 export function columnPaths({ file }: OpenVersion): (index: NamedIndex) => string[] {
   const fields = decodeSchema(file.manifest.fields, file.path);
   const byId = new Map<number, string>();

@@ -1,4 +1,4 @@
-/** CancelJob: ends a job before it is done; beyond the spec. */
+/** CancelJob: ends a job early. This operation is not in the namespace spec. */
 
 import type { Job, JobRequest } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";

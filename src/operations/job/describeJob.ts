@@ -1,4 +1,4 @@
-/** DescribeJob: what is known about a job; beyond the spec. */
+/** DescribeJob: returns the state of a job. This operation is not in the namespace spec. */
 
 import type { Job, JobRequest } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";

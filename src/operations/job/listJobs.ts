@@ -1,4 +1,6 @@
-/** ListJobs: the jobs of a table, or of all tables that the caller may see; beyond the spec. */
+/**
+ * ListJobs: lists the jobs of a table, or of all visible tables. This operation is not in the namespace spec.
+ */
 
 import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";
@@ -18,7 +20,7 @@ export async function listJobs(
   const state = stateOf(request.state);
   const jobs: Job[] = [];
   const isListed = access.visibility("listJobs") ?? (async () => true);
-  // The answer for a table is asked for once: it may have many jobs.
+  // `authorize` is asked once per table, because a table may have many jobs.
   const shown = new Map<string, boolean>();
   for (const job of await (await context.jobs.get()).list({ state }, request.signal)) {
     if (table !== null && !isSame(table, job.table)) continue;
@@ -30,9 +32,9 @@ export async function listJobs(
   return { jobs };
 }
 
-function stateOf(given: unknown): JobState | undefined {
-  if (given === undefined || given === null) return undefined;
-  return parseChoice(given, "state", STATES, "Running");
+function stateOf(state: unknown): JobState | undefined {
+  if (state === undefined || state === null) return undefined;
+  return parseChoice(state, "state", STATES, "Running");
 }
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>

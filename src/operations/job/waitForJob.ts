@@ -1,4 +1,7 @@
-/** WaitForJob: waits until a job has ended, and tells of its progress meanwhile; beyond the spec. */
+/**
+ * WaitForJob: waits for the end of a job and reports its progress. This operation is not in the namespace
+ * spec.
+ */
 
 import type { Job, WaitForJobRequest } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";

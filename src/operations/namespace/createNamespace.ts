@@ -1,4 +1,4 @@
-/** CreateNamespace: creates a child namespace; `Overwrite` only replaces an empty one. */
+/** CreateNamespace: creates a child namespace. `Overwrite` only replaces an empty one. */
 
 import { addNamespace, type CreationMode } from "../../catalog/namespaces.js";
 import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace/namespaces.js";

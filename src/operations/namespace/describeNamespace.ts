@@ -1,4 +1,4 @@
-/** DescribeNamespace: a namespace's properties. The root has none. */
+/** DescribeNamespace: returns the properties of a namespace. The root has none. */
 
 import { readCatalog, requireLiveRoot } from "../../catalog/rows/catalogTable.js";
 import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/rows/objects.js";

@@ -1,4 +1,4 @@
-/** DropNamespace: removes a namespace, with `Cascade` also everything in it. */
+/** DropNamespace: removes a namespace. `Cascade` also removes everything in it. */
 
 import { removeNamespace } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";

@@ -1,4 +1,4 @@
-/** ListNamespaces: names of the namespaces directly in one, page by page. */
+/** ListNamespaces: lists the direct children of a namespace, page by page. */
 
 import { pageOf, pageOfExisting, refuseFileAsRoot } from "../../catalog/listing.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";

@@ -1,4 +1,4 @@
-/** NamespaceExists: DescribeNamespace without an answer. */
+/** NamespaceExists: checks that a namespace exists. */
 
 import { readCatalog, requireLiveRoot } from "../../catalog/rows/catalogTable.js";
 import { requireNamespace } from "../../catalog/rows/objects.js";

@@ -1,4 +1,4 @@
-/** AnalyzeTableQueryPlan: runs a query, drops its rows, and tells what each step of it did. */
+/** AnalyzeTableQueryPlan: runs a query, drops its rows, and returns its plan with measurements. */
 
 import type { AnalyzeTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/run/explain.js";

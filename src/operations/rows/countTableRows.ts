@@ -1,4 +1,4 @@
-/** CountTableRows: live rows of a version, from its manifest alone, or those that a predicate selects. */
+/** CountTableRows: counts live rows from the manifest alone, or the rows that a predicate selects. */
 
 import type { CountTableRowsRequest } from "../../namespace/queries.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";

@@ -1,4 +1,4 @@
-/** DeleteFromTable: deletes the rows that a predicate selects. Makes a version even where it selects none. */
+/** DeleteFromTable: deletes the rows that a predicate selects. Creates a version even if it selects none. */
 
 import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../namespace/rows.js";
 import { deleteMatching } from "../../write/changes/deleteMatching.js";

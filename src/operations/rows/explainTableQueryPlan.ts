@@ -1,4 +1,4 @@
-/** ExplainTableQueryPlan: how a query would run. */
+/** ExplainTableQueryPlan: returns the plan of a query. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { ExplainTableQueryPlanRequest } from "../../namespace/queries.js";

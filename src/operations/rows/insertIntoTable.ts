@@ -1,4 +1,4 @@
-/** InsertIntoTable: adds rows or replaces all; gives a table that was only declared its first version. */
+/** InsertIntoTable: adds rows, or replaces all rows. A declared table gets its first version. */
 
 import { requireStillTable } from "../../catalog/locations/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace/rows.js";

@@ -1,6 +1,6 @@
 /**
- * MergeInsertIntoTable: updates, adds and removes rows by key. To a table that was only declared, which has no rows to
- * match, it adds the rows.
+ * MergeInsertIntoTable: updates, inserts and deletes rows by key. A declared table has no rows to match, so
+ * all rows are inserted.
  */
 
 import { whenAborted } from "../../async/abort.js";
@@ -66,7 +66,7 @@ export async function mergeInsertIntoTable(
   }
 }
 
-/** The clauses of a request, checked as far as that goes without the table. */
+/** Returns the clauses of a request, checked as far as possible without the table. */
 function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
   const on =
     typeof request.on === "string" ? [requireString(request.on, "on")] : requireStrings(request.on, "on");
@@ -89,7 +89,7 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
   return { on, update, insert, remove, parameters: parametersOf(request.params) };
 }
 
-/** The first version of a table that was only declared. */
+/** Creates the first version of a declared table. */
 async function createWith(
   context: OperationContext,
   open: OpenTable,
@@ -128,17 +128,17 @@ async function createWith(
   };
 }
 
-/** Units of a time, in milliseconds. */
+/** Milliseconds per unit of time. */
 const UNITS: ReadonlyMap<string, number> = new Map([
   ["ms", 1],
   ["s", 1000],
   ["m", 60_000],
   ["h", 3_600_000],
 ]);
-/** Timers run no longer than this. */
+/** Maximum duration of a timer. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The milliseconds of a time such as `30s`. */
+/** Returns the milliseconds of a duration such as `30s`. */
 function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const [, number, unit] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)$/.exec(text.trim()) ?? [];
@@ -150,8 +150,8 @@ function parseTimeout(text: string | undefined): number | undefined {
 }
 
 /**
- * Starts the time that a merge may take. `signal` aborts when it is over, or with the caller's signal. `verify` looks at the clock:
- * right before the commit, the timer of `signal` may be late.
+ * Starts the time limit of a merge. The returned signal aborts after the limit, or with the caller's signal.
+ * The function `verify` checks the clock before the commit, because the timer of the signal may be late.
  */
 function startDeadline(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
   if (timeoutMs === undefined) return { signal, verify: undefined, end: () => undefined };

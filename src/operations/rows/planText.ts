@@ -1,4 +1,4 @@
-/** Plans of queries in the form that a request asks for. */
+/** Plans of queries in the format of the request. */
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
 import type { UnreadIndex } from "../../query/indexes/unreadIndexes.js";
@@ -6,11 +6,14 @@ import { formatPlan } from "../../query/run/explain.js";
 import type { OperationContext } from "../context.js";
 import { parseChoice } from "../request.js";
 
-/** The form of a plan that a request asks for. */
+/** Returns the requested format of a plan. */
 export const planFormat = (format: unknown): "Text" | "Json" =>
   parseChoice(format, "format", ["Text", "Json"], "Text");
 
-/** @param unread indexes that the plan could have used but that can't be read, each with the reason */
+/**
+ * Returns the text of a plan.
+ * @param unread unreadable indexes that the plan could have used, with the reasons
+ */
 export function planText(
   plan: QueryPlanNode,
   unread: ReadonlySet<string>,
@@ -22,7 +25,7 @@ export function planText(
   return format === "Json" ? JSON.stringify(told) : formatPlan(told, isVerbose);
 }
 
-/** Returns a context that collects the indexes that a plan could have used but that can't be read, each with the reason. */
+/** Returns a context that collects the unreadable indexes that a plan could have used, with the reasons. */
 export function collectUnread(context: OperationContext): {
   readonly context: OperationContext;
   readonly unread: ReadonlySet<string>;

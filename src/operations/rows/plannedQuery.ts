@@ -1,4 +1,4 @@
-/** Plans of queries: what a request asks for, checked against the version that it reads. */
+/** Plans queries: checks a request against the version that it reads. */
 
 import { runAsync } from "../../async/eventLoop.js";
 import { lazyModule } from "../../async/lazy.js";
@@ -42,14 +42,14 @@ export interface PlannedQuery {
   readonly options: Omit<QueryOptions, "readAhead">;
 }
 
-/** What only searches need is loaded with the first of them. */
+/** The first search loads this module. */
 const vectorSearches = lazyModule(() => import("../../query/vector/vectorSearch.js"));
 const vectorIndexes = lazyModule(() => import("../../query/vector/vectorIndexes.js"));
 const textQueries = lazyModule(() => import("./textQuery.js"));
 
-/** Rows of a search that says not how many. */
+/** Default number of rows of a search. */
 const DEFAULT_NEAREST = 10;
-/** Rows that are found by vector and text at once. */
+/** Maximum number of rows of a hybrid search. */
 const MAX_HYBRID = 2 ** 16;
 
 export async function planQuery(
@@ -90,28 +90,28 @@ export async function planQuery(
   }
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
-  const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
-  const reads = new ColumnReads(fields, found);
+  const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
+  const reads = new ColumnReads(fields, addedColumns);
   const projection = await runAsync(
     selectColumns(fields, reads, metadata, request.columns, selection),
     request.signal,
   );
-  const given = request.filter ?? null;
-  const isPostfilter = planned !== null && !filtersFirst && given !== null;
-  // A filter that comes after a search by vector may name its distance, and is read by itself. Where a search by text goes
-  // with it, each filters its own rows.
-  const ofRows =
-    given === null || (isPostfilter && !isTextSearch)
+  const condition = request.filter ?? null;
+  const isPostfilter = planned !== null && !filtersFirst && condition !== null;
+  // A postfilter of a vector search may name `_distance` and is planned separately. In a hybrid search, each
+  // search filters its own rows.
+  const rowFilter =
+    condition === null || (isPostfilter && !isTextSearch)
       ? null
-      : await filterOf(snapshot, given, request.params, "filter", request.signal, useIndexes);
-  const filter = isPostfilter ? null : ofRows;
+      : await filterOf(snapshot, condition, request.params, "filter", request.signal, useIndexes);
+  const filter = isPostfilter ? null : rowFilter;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection,
     search: planned && {
       ...planned,
       postfilter: isPostfilter
-        ? await postfilterOf(fields, given, parameters, "filter", planned.resultColumns, request.signal)
+        ? await postfilterOf(fields, condition, parameters, "filter", planned.resultColumns, request.signal)
         : null,
     },
     textSearch: isTextSearch
@@ -119,7 +119,7 @@ export async function planQuery(
           version: snapshot,
           fields,
           query: (await textQueries.get()).readTextQuery(snapshot, fields, request.fullTextQuery),
-          filter: ofRows,
+          filter: rowFilter,
           isPrefiltered: filtersFirst,
           isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
           highlights,
@@ -156,13 +156,16 @@ async function plannedSearch(
   );
 }
 
-/** The columns that a search by text adds, or one by vector and text at once. */
+/** Returns the columns that a text search or a hybrid search adds. */
 const textColumns = (isHybrid: boolean, highlights: boolean): readonly FoundColumn[] => [
   ...(isHybrid ? [DISTANCE, SCORE, RELEVANCE] : [SCORE]),
   ...(highlights ? [HIGHLIGHTS] : []),
 ];
 
-/** @throws InvalidInputError for several vectors beside a text, and for more rows than are put in one order */
+/**
+ * Checks a hybrid search.
+ * @throws InvalidInputError for several vectors, or too many rows
+ */
 function checkHybrid({ vectors }: RequestedSearch, most: number): void {
   if (vectors.length > 1) {
     throw new InvalidInputError(`vector: one vector goes with fullTextQuery, not ${vectors.length}`);
@@ -182,7 +185,7 @@ function readRerank(value: unknown, isHybrid: boolean): Rerank | undefined {
   return checkedRerank(value as Parameters<typeof checkedRerank>[0]);
 }
 
-/** A caller's function may return anything, throw, and change what it is given. */
+/** Returns a safe form of the caller's function, which may return anything, throw, or change its argument. */
 const checkedRerank =
   (rerank: (row: FoundRow) => unknown): Rerank =>
   (row) => {
@@ -201,7 +204,7 @@ function called(rerank: (row: FoundRow) => unknown, row: FoundRow): unknown {
   }
 }
 
-/** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */
+/** Creates a file for sorting rows, in the table's directory. A cleanup removes it after a crash. */
 async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise<SpillFile> {
   try {
     return await TemporaryFile.create(disk, root);

@@ -1,4 +1,4 @@
-/** QueryTable: rows of a version, with columns, filter, order, limit and offset. */
+/** QueryTable: returns rows of a version, with columns, filter, order, limit and offset. */
 
 import type { RecordBatch } from "apache-arrow";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
@@ -20,7 +20,7 @@ export async function queryTable(
   access: Access,
 ): Promise<QueryResult> {
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
-  /** Missing files of a removed version are not damage. */
+  /** Missing files of a removed version are not corruption. */
   const whyUnreadable = async (error: unknown): Promise<unknown> => {
     if (!(error instanceof CorruptFileError) || (await isInPlace(snapshot))) return error;
     return new TableVersionNotFoundError(

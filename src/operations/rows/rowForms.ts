@@ -9,7 +9,8 @@ import type { RowForms } from "../../namespace/queries.js";
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
 
 /**
- * @param batches runs the query; `isKept` tells that all its rows will be in memory together
+ * Returns the forms of a query's rows.
+ * @param batches runs the query; `isKept` is true if all rows will be in memory together
  */
 export function rowForms(
   schema: Schema,
@@ -26,7 +27,7 @@ export function rowForms(
     },
     async toArray() {
       const all: Record<string, unknown>[] = [];
-      // Not by spreading: a slice may have more rows than a call may have arguments.
+      // No spread: a slice may have more rows than a call may have arguments.
       for await (const slice of slices(false)) for (const row of slice) all.push(row);
       return all;
     },

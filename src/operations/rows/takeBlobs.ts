@@ -1,4 +1,4 @@
-/** Blobs of some rows, to be read later and in parts; beyond the spec. */
+/** TakeBlobs: returns lazy blobs of some rows. This operation is not in the namespace spec. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob, TakeBlobsRequest } from "../../namespace/queries.js";

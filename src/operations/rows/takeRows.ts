@@ -1,4 +1,4 @@
-/** Rows of a version by their offsets; a query by position, which the spec has no operation for. */
+/** TakeRows: returns rows of a version by their offsets. This operation is not in the namespace spec. */
 
 import type { Table } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";

@@ -1,4 +1,4 @@
-/** Reads searches by text of requests. Members of structured queries may be spelled as on the wire. */
+/** Reads text queries of requests. Members of structured queries may be spelled as on the wire. */
 
 import { InvalidInputError } from "../../errors.js";
 import { shortly, unknownMember } from "../../optionMembers.js";
@@ -11,13 +11,16 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { optionalCount, requireString } from "../request.js";
 
 const LABEL = "fullTextQuery";
-/** Queries inside of queries. */
+/** Maximum nesting of queries. */
 const MAX_DEPTH = 32;
 
 type Members = Readonly<Record<string, unknown>>;
 
 const MATCH_OPTIONS = ["operator", "fuzziness", "prefixLength", "maxExpansions"];
-/** The members of each kind of structured query; what has another one is refused, rather than taken for its defaults. */
+/**
+ * Members of each kind of structured query. Unknown members are refused, so that a misspelt one does not mean
+ * its default.
+ */
 const STRUCTURED = {
   match: ["terms", "column", "boost", ...MATCH_OPTIONS],
   phrase: ["terms", "column", "slop"],
@@ -26,27 +29,30 @@ const STRUCTURED = {
   multiMatch: ["matchQueries", "query", "columns", "boost", "boosts", ...MATCH_OPTIONS],
   boolean: ["must", "should", "mustNot"],
 } as const;
-/** Those of what a search is given as, too. */
+/** Members of all kinds, including the forms of a query. */
 const MEMBERS = { ...STRUCTURED, stringQuery: ["query", "columns"], structuredQuery: ["query"] } as const;
 type Kind = keyof typeof MEMBERS;
 
-/** @throws InvalidInputError, TableColumnNotFoundError */
+/**
+ * Reads the text query of a request.
+ * @throws InvalidInputError; TableColumnNotFoundError
+ */
 export function readTextQuery(
   version: OpenVersion<ReaderEnvironment>,
   fields: readonly TableField[],
-  given: unknown,
+  request: unknown,
 ): TextQuery {
-  const members = membersOf(given, LABEL, " with stringQuery or structuredQuery");
+  const members = membersOf(request, LABEL, " with stringQuery or structuredQuery");
   const string = members.stringQuery ?? members.string_query;
   const structured = members.structuredQuery ?? members.structured_query;
-  // Clients of the reference send both forms without naming them.
+  // Clients of the reference send both forms without a name.
   const bare = string === undefined && structured === undefined ? members : null;
   if (bare !== null && bare.query === undefined) {
     throw new InvalidInputError(
       `${LABEL}: needs stringQuery or structuredQuery, as in { structuredQuery: { query: { match: … } } }`,
     );
   }
-  checkKnown(bare === null ? ["stringQuery", "structuredQuery"] : MEMBERS.stringQuery, members, LABEL);
+  checkNames(bare === null ? ["stringQuery", "structuredQuery"] : MEMBERS.stringQuery, members, LABEL);
   if (string !== undefined && structured !== undefined) {
     throw new InvalidInputError(`${LABEL}: stringQuery and structuredQuery: give one of them`);
   }
@@ -63,44 +69,52 @@ export function readTextQuery(
   return reader.words(query, columnList(columns), {});
 }
 
-function columnList(given: unknown): string[] | null {
-  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return null;
-  if (Array.isArray(given) && given.every((column) => typeof column === "string")) return given;
-  throw new InvalidInputError(`${LABEL}: columns must be a list of paths, not ${shortly(given)}`);
+function columnList(columns: unknown): string[] | null {
+  if (columns === undefined || columns === null || (Array.isArray(columns) && columns.length === 0))
+    return null;
+  if (Array.isArray(columns) && columns.every((column) => typeof column === "string")) return columns;
+  throw new InvalidInputError(`${LABEL}: columns must be a list of paths, not ${shortly(columns)}`);
 }
 
-/** @param more what an error says of the object */
-function membersOf(given: unknown, label: string, more = ""): Members {
-  if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Members;
-  throw new InvalidInputError(`${label}: must be an object${more}, not ${shortly(given)}`);
+/**
+ * Returns the members of an object.
+ * @param hint addition to the error message
+ */
+function membersOf(object: unknown, label: string, hint = ""): Members {
+  if (typeof object === "object" && object !== null && !Array.isArray(object)) return object as Members;
+  throw new InvalidInputError(`${label}: must be an object${hint}, not ${shortly(object)}`);
 }
 
 const wireNames = new Map<string, string>();
 
-/** @param name of a member that queries have: there are few of them */
+/**
+ * Returns the name of a member on the wire.
+ * @param name member of a query; there are few of them
+ */
 function onWire(name: string): string {
-  let found = wireNames.get(name);
-  if (found === undefined) {
-    found = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    wireNames.set(name, found);
+  let wireName = wireNames.get(name);
+  if (wireName === undefined) {
+    wireName = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    wireNames.set(name, wireName);
   }
-  return found;
+  return wireName;
 }
 
 const member = (members: Members, name: string): unknown =>
   members[name] ?? members[onWire(name)] ?? undefined;
 
 /**
- * @param label of the query, for the error
- * @throws InvalidInputError for a member that the kind does not have
+ * Checks that a query has no unknown members.
+ * @param label name of the query for the error
+ * @throws InvalidInputError
  */
 const checkMembers = (kind: Kind, members: Members, label: string = kind): void =>
-  checkKnown(MEMBERS[kind], members, `${LABEL}: ${label}`);
+  checkNames(MEMBERS[kind], members, `${LABEL}: ${label}`);
 
-function checkKnown(known: readonly string[], members: Members, label: string): void {
+function checkNames(allowed: readonly string[], members: Members, label: string): void {
   for (const name of Object.keys(members)) {
-    if (known.some((each) => each === name || onWire(each) === name)) continue;
-    throw unknownMember(`${label}.${name}`, name, known, "member");
+    if (allowed.some((each) => each === name || onWire(each) === name)) continue;
+    throw unknownMember(`${label}.${name}`, name, allowed, "member");
   }
 }
 
@@ -109,7 +123,7 @@ const isKind = (name: string): name is keyof typeof STRUCTURED => Object.hasOwn(
 class Reader {
   readonly #version: OpenVersion<ReaderEnvironment>;
   readonly #fields: readonly TableField[];
-  /** Paths of columns by those that were given: a query may name one very often. */
+  /** Paths of columns by their input text, because a query may name a column many times. */
   readonly #paths = new Map<string, string>();
   #indexed: readonly string[] | null = null;
 
@@ -118,9 +132,9 @@ class Reader {
     this.#fields = fields;
   }
 
-  query(given: unknown, depth: number): TextQuery {
+  query(input: unknown, depth: number): TextQuery {
     if (depth > MAX_DEPTH) throw new InvalidInputError(`${LABEL}: queries are nested too deeply`);
-    const members = membersOf(given, LABEL);
+    const members = membersOf(input, LABEL);
     const names = Object.keys(members).filter(
       (name) => members[name] !== undefined && members[name] !== null,
     );
@@ -157,7 +171,7 @@ class Reader {
     }
   }
 
-  /** Words in some columns, or in all that have an index. */
+  /** Reads a query for words in some columns, or in all indexed columns. */
   words(terms: string, columns: readonly string[] | null, of: Members): TextQuery {
     const queries = this.#columns(columns).map((column) => matchOf(terms, column, of));
     return queries.length === 1 ? queries[0] : { kind: "multi", queries };
@@ -173,15 +187,15 @@ class Reader {
   }
 
   #column(path: string): string {
-    const known = this.#paths.get(path);
-    if (known !== undefined) return known;
-    const { field, path: found } = resolveField(this.#fields, path);
+    const cached = this.#paths.get(path);
+    if (cached !== undefined) return cached;
+    const { field, path: canonical } = resolveField(this.#fields, path);
     const { type, children } = field;
     if (type.kind === "string" || (type.kind === "list" && children[0]?.type.kind === "string")) {
-      this.#paths.set(path, found);
-      return found;
+      this.#paths.set(path, canonical);
+      return canonical;
     }
-    throw new InvalidInputError(`${LABEL}: column ${found} holds no text`);
+    throw new InvalidInputError(`${LABEL}: column ${canonical} holds no text`);
   }
 
   #phrase(of: Members): TextQuery {
@@ -221,9 +235,9 @@ class Reader {
 
   #boolean(of: Members, depth: number): TextQuery {
     const listOf = (name: string): TextQuery[] => {
-      const given = member(of, name) ?? [];
-      if (!Array.isArray(given)) throw new InvalidInputError(`${LABEL}: ${name} must be a list of queries`);
-      return given.map((each) => this.query(each, depth + 1));
+      const queries = member(of, name) ?? [];
+      if (!Array.isArray(queries)) throw new InvalidInputError(`${LABEL}: ${name} must be a list of queries`);
+      return queries.map((each) => this.query(each, depth + 1));
     };
     const must = listOf("must");
     const should = listOf("should");

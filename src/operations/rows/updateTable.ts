@@ -1,4 +1,6 @@
-/** UpdateTable: sets columns of the rows that a predicate selects. Makes a version even where it selects none. */
+/**
+ * UpdateTable: sets columns of the rows that a predicate selects. Creates a version even if it selects none.
+ */
 
 import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
@@ -64,7 +66,7 @@ function assignedValues(values: unknown): Assignment[] {
   });
 }
 
-/** A copy: the caller may change its arrays before an update is planned again. */
+/** Returns a copy, because the caller may change its arrays before the update is planned again. */
 function plainValue(value: unknown): FilterValue {
   if (value === undefined) return null;
   if (ArrayBuffer.isView(value)) {

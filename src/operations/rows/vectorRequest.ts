@@ -1,4 +1,4 @@
-/** The members of a query that are about its search by vector. */
+/** Reads the members of a query that describe its vector search. */
 
 import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
@@ -7,13 +7,13 @@ import { shortly } from "../../optionMembers.js";
 import type { RequestedSearch } from "../../query/vector/vectorSearch.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 
-/** Numbers in all vectors of a request. */
+/** Maximum number of values in all vectors of a request. */
 const MAX_NUMBERS = 2 ** 24;
-/** Vectors of a request. */
+/** Maximum number of vectors of a request. */
 const MAX_VECTORS = 1024;
 
 /**
- * What a request searches for; null where it does not search by vector.
+ * Returns the vector search of a request; null if it has none.
  * @throws InvalidInputError naming the member
  */
 export function readVectorSearch(request: QueryTableRequest): RequestedSearch | null {
@@ -43,7 +43,7 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
   };
 }
 
-/** Whether the filter comes before the search. */
+/** True if the filter applies before the search. */
 export const isFilteredFirst = ({ prefilter }: QueryTableRequest): boolean =>
   optionalBoolean(prefilter, "prefilter") ?? true;
 
@@ -72,7 +72,7 @@ function readVectors(value: unknown): readonly Float64Array[] {
 const isNumberList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
 
-/** The lists in a list; null where it holds something else. */
+/** Returns the items of a list of lists; null if an item is not a list. */
 const listsIn = (value: ArrayLike<unknown>): readonly unknown[] | null =>
   Array.isArray(value) && value.length > 0 && isNumberList(value[0]) ? value : null;
 
@@ -92,7 +92,7 @@ function checkedCount(vectors: readonly unknown[], label: string): Float64Array[
   });
 }
 
-/** A copy, so that the caller may go on using the array. */
+/** Returns a copy, because the caller may change its array. */
 function numbersIn(vector: ArrayLike<unknown>, name: string): Float64Array {
   if (vector.length === 0) throw new InvalidInputError(`${name}: has no numbers`);
   const numbers = new Float64Array(vector.length);

@@ -1,7 +1,4 @@
-/**
- * AlterTableAddColumns: adds columns that are null, the same constant in every row, or computed from others: at once, or by a
- * backfill.
- */
+/** AlterTableAddColumns: adds columns that are null, constant, computed now, or computed by a backfill. */
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError } from "../../errors.js";
@@ -26,8 +23,8 @@ export async function alterTableAddColumns(
   context: OperationContext,
   request: AlterTableAddColumnsRequest,
 ): Promise<AlterTableAddColumnsResponse> {
-  const added = requireObjects(request.newColumns, "newColumns").map((given, index) =>
-    checkedColumn(given, `newColumns[${index}]`, context.functions),
+  const added = requireObjects(request.newColumns, "newColumns").map((column, index) =>
+    checkedColumn(column, `newColumns[${index}]`, context.functions),
   );
   const { signal } = request;
   const onRows = rowProgress(request);
@@ -36,42 +33,44 @@ export async function alterTableAddColumns(
   return { transactionId, version: committed.version };
 }
 
-/** The members of which a column has one. */
+/** Members of a column, exactly one of which is required. */
 const RULES = ["expression", "dataType", "computed", "virtualColumn"] as const;
 
 function checkedColumn(
-  given: Readonly<Record<string, unknown>>,
+  column: Readonly<Record<string, unknown>>,
   member: string,
   functions: ReadonlyMap<string, RegisteredFunction>,
 ): AddedColumn {
-  const name = requireString(given.name, `${member}.name`);
-  const present = RULES.filter((rule) => !isAbsent(given[rule]));
+  const name = requireString(column.name, `${member}.name`);
+  const present = RULES.filter((rule) => !isAbsent(column[rule]));
   if (present.length !== 1) {
     const told = present.length === 0 ? "" : `, not ${present.join(" and ")}`;
     throw new InvalidInputError(`${member}: one of ${RULES.join(", ")} is needed${told}`);
   }
-  const metadata = optionalStringMap(given.metadata, `${member}.metadata`);
+  const metadata = optionalStringMap(column.metadata, `${member}.metadata`);
   const [rule] = present;
   if (rule === "dataType") {
-    const type = typeFromJson(given.dataType, name);
+    const type = typeFromJson(column.dataType, name);
     return { name, type, metadata: new Map(Object.entries(metadata ?? {})) };
   }
   if (metadata !== undefined) throw new InvalidInputError(`${member}.metadata: goes with dataType only`);
   if (rule === "expression")
-    return { name, expression: requireString(given.expression, `${member}.expression`) };
-  if (rule === "computed") return { name, computed: requireString(given.computed, `${member}.computed`) };
-  return { name, ...checkedVirtual(given.virtualColumn, `${member}.virtualColumn`, functions) };
+    return { name, expression: requireString(column.expression, `${member}.expression`) };
+  if (rule === "computed") return { name, computed: requireString(column.computed, `${member}.computed`) };
+  return { name, ...checkedVirtual(column.virtualColumn, `${member}.virtualColumn`, functions) };
 }
 
 function checkedVirtual(
-  given: unknown,
+  virtualColumn: unknown,
   member: string,
   functions: ReadonlyMap<string, RegisteredFunction>,
 ): { readonly filledBy: RegisteredFunction; readonly metadata: ReadonlyMap<string, string> } {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (typeof virtualColumn !== "object" || virtualColumn === null || Array.isArray(virtualColumn)) {
     throw new InvalidInputError(`${member}: must be an object`);
   }
-  const { udfName, udfVersion, inputColumns, fieldMetadata } = given as Readonly<Record<string, unknown>>;
+  const { udfName, udfVersion, inputColumns, fieldMetadata } = virtualColumn as Readonly<
+    Record<string, unknown>
+  >;
   const filledBy = functionNamed(functions, requireString(udfName, `${member}.udfName`), `${member}.udfName`);
   const version = optionalString(udfVersion, `${member}.udfVersion`);
   if (version !== undefined && version !== filledBy.version) {

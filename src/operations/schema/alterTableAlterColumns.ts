@@ -1,4 +1,4 @@
-/** AlterTableAlterColumns: changes names, nullability and types of columns; all the changes or none. */
+/** AlterTableAlterColumns: changes names, nullability and types of columns, all or none. */
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -25,17 +25,17 @@ export async function alterTableAlterColumns(
   return { transactionId, version: committed.version };
 }
 
-function checkedAlteration(given: Readonly<Record<string, unknown>>, index: number): ParsedAlteration {
+function checkedAlteration(alteration: Readonly<Record<string, unknown>>, index: number): ParsedAlteration {
   const member = `alterations[${index}]`;
-  const path = requireString(given.path, `${member}.path`);
-  if (!isAbsent(given.virtualColumn)) {
+  const path = requireString(alteration.path, `${member}.path`);
+  if (!isAbsent(alteration.virtualColumn)) {
     throw new UnsupportedError(
       `${member}.virtualColumn: the declaration of a computed column cannot be altered; drop the column and add it again`,
     );
   }
-  const rename = optionalString(given.rename, `${member}.rename`);
-  const nullable = optionalBoolean(given.nullable, `${member}.nullable`);
-  const type = isAbsent(given.dataType) ? undefined : typeFromJson(given.dataType, path);
+  const rename = optionalString(alteration.rename, `${member}.rename`);
+  const nullable = optionalBoolean(alteration.nullable, `${member}.nullable`);
+  const type = isAbsent(alteration.dataType) ? undefined : typeFromJson(alteration.dataType, path);
   if (rename === undefined && nullable === undefined && type === undefined) {
     throw new InvalidInputError(`${member}: rename, nullable or dataType is needed`);
   }

@@ -1,4 +1,6 @@
-/** AlterTableBackfillColumns: starts a job that fills a computed column, or finds the one that does so already. */
+/**
+ * AlterTableBackfillColumns: starts a job that fills a computed column, or returns the job that already does.
+ */
 
 import {
   ConcurrentModificationError,
@@ -51,8 +53,8 @@ export async function alterTableBackfillColumns(
   const asked = { column, where, functions: context.functions };
   const { field, meaning } = await resolvedOn(open, asked, request.signal);
   if (old !== null) requireColumnIn(old, field);
-  const reach = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
-  const key = JSON.stringify([meaning, reach]);
+  const scope = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
+  const key = JSON.stringify([meaning, scope]);
   const settings = { ...limits, cluster, table: table.entry.id, root: context.root };
   const spec = {
     kind: "backfill",
@@ -60,7 +62,7 @@ export async function alterTableBackfillColumns(
     table: tableDirectory,
     key,
     parameters: {
-      ...{ column, where, ...reach },
+      ...{ column, where, ...scope },
       ...(cluster !== null && { cluster: cluster.name, manifest: cluster.manifest }),
     },
     unit: "rows",
@@ -77,8 +79,8 @@ export async function alterTableBackfillColumns(
 }
 
 /**
- * Where the request has functions run; null: in this process.
- * @throws InvalidInputError for a cluster that is not registered
+ * Returns the executor that a request names. Null: functions run in this process.
+ * @throws InvalidInputError for an unknown cluster
  */
 function clusterOf(
   { clusters }: OperationContext,
@@ -100,7 +102,7 @@ async function oldVersion({ table, entry: tableEntry }: OpenTable, version: numb
   );
 }
 
-/** An old version says only which rows are filled: what computes the column is declared by the latest one. */
+/** An older version only selects the rows. The latest version declares how the column is computed. */
 function requireColumnIn({ version, file }: OpenVersion, field: TableField): void {
   if (file.manifest.fields.some(({ id }) => id === field.id)) return;
   throw new TableColumnNotFoundError(
@@ -135,7 +137,7 @@ function settingsOf(
   };
 }
 
-/** An integer from 1 to a bound. */
+/** Returns an integer from 1 to a maximum. */
 function bounded(value: unknown, member: string, most: number): number | undefined {
   const count = optionalCount(value, member, 1);
   if (count !== undefined && count > most) {

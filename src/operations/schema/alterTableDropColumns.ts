@@ -1,4 +1,4 @@
-/** AlterTableDropColumns: removes columns, or members of columns, from the schema; their files stay. */
+/** AlterTableDropColumns: drops columns or struct members from the schema. Their files stay. */
 
 import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace/schema.js";
 import { dropColumns } from "../../write/columns/changeColumns.js";

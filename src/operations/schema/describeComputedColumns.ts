@@ -1,4 +1,7 @@
-/** Which columns are computed, by what, and which rows have no value yet; beyond the spec. */
+/**
+ * DescribeComputedColumns: returns the computed columns and their rows without a value. This operation is not
+ * in the namespace spec.
+ */
 
 import { formatFieldPath } from "../../ident.js";
 import type {

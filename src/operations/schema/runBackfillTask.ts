@@ -1,4 +1,7 @@
-/** RunBackfillTask: computes a piece of a backfill in a process of a cluster; beyond the spec. */
+/**
+ * RunBackfillTask: computes a task of a backfill in a worker process. This operation is not in the namespace
+ * spec.
+ */
 
 import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";

@@ -1,4 +1,4 @@
-/** UpdateFieldMetadata: merges into, or replaces, the metadata of fields; all the changes or none. */
+/** UpdateFieldMetadata: merges or replaces the metadata of fields, all or none. */
 
 import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace/schema.js";
 import { commitPlanned } from "../../table/commit/commit.js";

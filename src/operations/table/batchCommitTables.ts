@@ -1,4 +1,4 @@
-/** BatchCommitTables: tables declared and deregistered, versions published and deleted, all of it or nothing. */
+/** BatchCommitTables: declares and deregisters tables, and publishes and deletes versions: all or nothing. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type {
@@ -40,7 +40,7 @@ import {
 } from "../version/removal.js";
 import { checkWantedPlace } from "./wantedPlace.js";
 
-/** Place and properties of a table that a batch declares or deregisters, as the answer names them. */
+/** Directory and properties of a table that a batch declares or deregisters. */
 interface Outcome {
   readonly location: string;
   readonly properties: Readonly<Record<string, string>>;
@@ -109,7 +109,7 @@ export async function batchCommitTables(
   };
 }
 
-/** Pins the operations of a batch, and asks `authorize` about each of them. */
+/** Returns a copy of the operations of a batch, after `authorize` has allowed each of them. */
 async function authorizedOperations(request: BatchCommitTablesRequest, access: Access) {
   const operations = pinOperations(request.operations);
   for (const operation of operations) {
@@ -125,7 +125,10 @@ function idOf(operation: BatchCommitOperation): readonly string[] {
   return requireTableId((declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable)?.id);
 }
 
-/** Refuses an id that one part declares or deregisters and another part also names: their order would be undefined. */
+/**
+ * Refuses an id that one part declares or deregisters and another part also names, because their order is
+ * undefined.
+ */
 function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   const used = new Set<string>();
   const changed = new Set<string>();
@@ -143,18 +146,18 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
 }
 
 /**
- * Refuses new root tables whose directories some file systems would take for the same one. The check against existing
- * tables does not find these, because the new tables do not exist yet.
+ * Refuses new root tables whose directories have the same name on some file systems. The check against
+ * existing tables misses them, because the new tables do not exist yet.
  */
 function refuseFoldingTogether(operations: readonly BatchCommitOperation[]): void {
   const names = new Map<string, string>();
   for (const { declareTable } of operations) {
     if (!declareTable || requireTableId(declareTable.id).length !== 1) continue;
     const [name] = requireTableId(declareTable.id);
-    const other = names.get(foldName(name));
-    if (other !== undefined) {
+    const twin = names.get(foldName(name));
+    if (twin !== undefined) {
       throw new InvalidInputError(
-        `operations: some file systems would take the directory of table ${name} for that of table ${other}`,
+        `operations: some file systems would take the directory of table ${name} for that of table ${twin}`,
       );
     }
     names.set(foldName(name), name);

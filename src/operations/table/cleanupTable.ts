@@ -1,4 +1,4 @@
-/** CleanupTable: removes old versions and unneeded files; beyond the spec. */
+/** CleanupTable: removes old versions and unneeded files. This operation is not in the namespace spec. */
 
 import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
 import { sweepCreations } from "../../catalog/locations/orphans.js";
@@ -48,7 +48,7 @@ async function cleanUp(
   const removed = await cleanUpVersions(table, options);
   const { orphansRemoved, ...counts } = removed;
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
-  // Orphans of other tables are not the purpose of this call: a failure is left to the next one.
+  // Orphans of other tables are not the purpose of this call. After a failure, the next cleanup removes them.
   await sweepCreations(context, signal).catch(() => undefined);
   await context.jobs
     .get()

@@ -1,6 +1,7 @@
 /**
- * CreateTable: creates a table from the given rows. In the root, the catalog row comes before the first version, which
- * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing visible.
+ * CreateTable: creates a table from rows. In the root, the catalog row precedes the first version, which
+ * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing
+ * visible.
  */
 
 import { claimLocation, type PlannedLocation, planLocation } from "../../catalog/locations/placement.js";
@@ -54,10 +55,10 @@ export async function createTable(
   const exists = (cause?: unknown) => new TableAlreadyExistsError(`table ${name} already exists`, { cause });
 
   const target = await planCreation(context, id);
-  const { entry, place: location, table, base } = target;
+  const { entry, location, table, base } = target;
   if (entry !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(context, entry, base.version);
+    return answerOfExisting(context, entry, base.version);
   }
   if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
     throw new InvalidInputError(
@@ -91,9 +92,9 @@ export async function createTable(
   });
   const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);
   if (inserted === null) {
-    const other = await winner();
-    if (other?.latest == null) throw exists();
-    return asFound(context, other, other.latest.version);
+    const winningEntry = await winner();
+    if (winningEntry?.latest == null) throw exists();
+    return answerOfExisting(context, winningEntry, winningEntry.latest.version);
   }
   try {
     if (entry === null && !isRoot) await publishNewTable(context, location, properties ?? {}, signal);
@@ -102,8 +103,9 @@ export async function createTable(
       await republishTable(context, location, properties, signal);
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
-    const other = await winner();
-    if (other?.latest != null) return asFound(context, other, other.latest.version);
+    const winningEntry = await winner();
+    if (winningEntry?.latest != null)
+      return answerOfExisting(context, winningEntry, winningEntry.latest.version);
     if (mode === "Create") throw exists(error);
     throw new ConcurrentModificationError(`table ${name} was created by another writer; please retry`, {
       cause: error,
@@ -121,13 +123,13 @@ export async function createTable(
   };
 }
 
-/** Where a table is created, and what is there. */
+/** The location of the new table, and its current content. */
 interface Target {
-  /** The table that has the id already; null for none. */
+  /** Table that already has the id; null if none. */
   readonly entry: TableEntry | null;
-  readonly place: PlannedLocation;
+  readonly location: PlannedLocation;
   readonly table: TableAt;
-  /** The latest version of the table that is there; null where it has none. */
+  /** Latest version of the existing table; null if it has none. */
   readonly base: OpenLatest | null;
 }
 
@@ -138,13 +140,13 @@ async function planCreation(context: OperationContext, id: readonly string[]): P
     entry === null ? await planLocation(context, id, undefined, catalog) : { ...entry, unshared: false };
   const table = tableAt(context, location.directory);
   const latest = entry?.latest ?? null;
-  return { entry, place: location, table, base: latest && (await openVersion(table, latest)) };
+  return { entry, location, table, base: latest && (await openVersion(table, latest)) };
 }
 
-/** A catalog row left behind by a former table of that name must not pass on its properties. */
+/** A catalog row of a former table of that name must not pass on its properties. */
 const publishFirst = (
   context: OperationContext,
-  { entry, place: location }: Target,
+  { entry, location }: Target,
   properties: Readonly<Record<string, string>> | undefined,
   signal: AbortSignal | undefined,
 ) =>
@@ -152,7 +154,7 @@ const publishFirst = (
     ? publishClaimed(context, location, properties ?? {}, signal)
     : republishTable(context, location, properties, signal);
 
-async function asFound(
+async function answerOfExisting(
   context: OperationContext,
   entry: TableEntry,
   version: number,

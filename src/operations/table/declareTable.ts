@@ -1,4 +1,4 @@
-/** DeclareTable: reserves a name and its place without data. */
+/** DeclareTable: reserves the name and directory of a table without data. */
 
 import { declareAt } from "../../catalog/declaration.js";
 import { planLocation } from "../../catalog/locations/placement.js";

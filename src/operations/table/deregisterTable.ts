@@ -1,4 +1,4 @@
-/** DeregisterTable: takes a table's id from it; its data stays. */
+/** DeregisterTable: takes the id from a table and keeps its data. */
 
 import { detachTable } from "../../catalog/registration.js";
 import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace/tables.js";

@@ -1,4 +1,4 @@
-/** DescribeTable: where a table is, and what its version holds. */
+/** DescribeTable: returns the location of a table and the content of a version. */
 
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/locations/tables.js";

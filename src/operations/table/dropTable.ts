@@ -26,12 +26,12 @@ export async function dropTable(
   const { id, location, directory } = entry;
   const isTable = await watchTable(context.disk, entry);
   if (id.length === 1) {
-    // A table that was deregistered since it was found keeps its data.
+    // A table that was deregistered meanwhile keeps its data.
     const isListed = async (movedTo: string, stat?: FileStat) =>
       (await isTable(movedTo, stat)) && !(await isDeregistered(context.disk, movedTo));
     const vanish = async (catalog: Catalog) => {
       const others = catalog.rows.filter(({ objectId }) => objectId !== objectIdOf(id));
-      // Catalog rows of another engine may name the directory: their tables keep the data.
+      // Catalog rows of another engine may name the directory. Their tables keep the data.
       if (await isNamed(context, location, others)) {
         return hide(context.disk, directory, isTable).catch((error: unknown) => {
           if (codeOf(error) === "ENOENT") return false;
@@ -62,7 +62,7 @@ export async function dropTable(
   return { id, location: directory, properties };
 }
 
-/** The table is gone by now; records that can't be removed are stale some day. */
+/** The table is gone already. Records that can't be removed become stale later. */
 async function forgetJobs({ jobs }: OperationContext, { directory }: TableEntry): Promise<void> {
   await jobs
     .get()

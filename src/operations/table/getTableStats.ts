@@ -1,4 +1,4 @@
-/** GetTableStats: sizes and row counts of a version, from its manifest alone. */
+/** GetTableStats: returns sizes and row counts of a version from its manifest alone. */
 
 import { Manifest } from "../../format/table.js";
 import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace/tables.js";

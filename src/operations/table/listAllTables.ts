@@ -1,4 +1,4 @@
-/** ListAllTables: identifiers of the tables in all namespaces, page by page. */
+/** ListAllTables: lists the ids of the tables of all namespaces, page by page. */
 
 import { listAllTableNames } from "../../catalog/listing.js";
 import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace/tables.js";

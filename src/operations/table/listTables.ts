@@ -1,4 +1,4 @@
-/** ListTables: names of the tables in a namespace, page by page. */
+/** ListTables: lists the names of a namespace's tables, page by page. */
 
 import { listTableNames } from "../../catalog/listing.js";
 import type { ListTablesRequest, ListTablesResponse } from "../../namespace/tables.js";

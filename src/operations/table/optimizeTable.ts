@@ -1,4 +1,7 @@
-/** OptimizeTable: merges small fragments, drops deleted rows, brings indexes up to date; beyond the spec. */
+/**
+ * OptimizeTable: merges small fragments, drops deleted rows and updates indexes. This operation is not in the
+ * namespace spec.
+ */
 
 import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
@@ -54,7 +57,7 @@ async function optimize(
   };
 }
 
-/** Brings the indexes up to date. A published compaction stands: whoever calls off from then on goes without this. */
+/** Updates the indexes. If the compaction is already published, an abort only skips this step. */
 async function fold(table: WritableTable, isCompacted: boolean, control: WorkControl) {
   const isCalledOff = () => isCompacted && control.signal?.aborted === true;
   if (isCalledOff()) return null;

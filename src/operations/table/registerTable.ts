@@ -1,4 +1,4 @@
-/** RegisterTable: gives an id to data that lies below the root. */
+/** RegisterTable: gives an id to data below the root. */
 
 import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";

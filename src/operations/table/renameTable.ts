@@ -1,4 +1,4 @@
-/** RenameTable: gives a table another name, in the same namespace or in another one. */
+/** RenameTable: gives a table another name or namespace. */
 
 import { requireTable } from "../../catalog/locations/tables.js";
 import { relocateTable } from "../../catalog/relocation.js";

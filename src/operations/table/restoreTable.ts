@@ -1,4 +1,4 @@
-/** RestoreTable: the content of an older version becomes a new latest version; nothing is lost. */
+/** RestoreTable: commits the content of an older version as the new latest version. Nothing is lost. */
 
 import { TableVersionNotFoundError } from "../../errors.js";
 import { Restore } from "../../format/table.js";

@@ -1,4 +1,4 @@
-/** TableExists: DescribeTable without an answer. */
+/** TableExists: checks that a table, or a version of it, exists. */
 
 import type { TableExistsRequest } from "../../namespace/tables.js";
 import type { Access } from "../access.js";

@@ -1,11 +1,14 @@
-/** Checks the place that a caller wants for a declared table, which the namespace chooses. */
+/** Checks the location that a caller requests for a declared table. */
 
 import { InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { resolve } from "../../platform/native.js";
 import type { OperationContext } from "../context.js";
 
-/** @throws InvalidInputError if it differs from the chosen place */
+/**
+ * Checks that the requested location equals the one that the namespace chose.
+ * @throws InvalidInputError
+ */
 export function checkWantedPlace(
   context: OperationContext,
   id: readonly string[],

@@ -1,4 +1,4 @@
-/** DeleteTableTag: deletes a tag; the version it named stays. */
+/** DeleteTableTag: deletes a tag. The version stays. */
 
 import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
@@ -16,7 +16,7 @@ export async function deleteTableTag(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table } = await openAtAnyVersion(context, { id: request.id });
-  // Asked without the lock, because it may take long; asked again under the lock.
+  // `authorize` may take long, so it is asked without the lock, and again under the lock.
   await access.requireBranch(await branchOfTag(table, tag));
   await deleteTag(table, tag, request.signal, access.requireBranch);
   return {};

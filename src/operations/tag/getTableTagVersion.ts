@@ -1,4 +1,4 @@
-/** GetTableTagVersion: which version a tag names. */
+/** GetTableTagVersion: returns the version that a tag names. */
 
 import { TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -18,11 +18,11 @@ export async function getTableTagVersion(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { entry, table } = await openAtAnyVersion(context, { id: request.id });
-  const found = await findTag(table, tag);
-  if (found === null) {
+  const contents = await findTag(table, tag);
+  if (contents === null) {
     throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${tag}`);
   }
-  const { version, branch } = found;
+  const { version, branch } = contents;
   await access.requireBranch(branch);
   return branch === null ? { version } : { version, branch };
 }

@@ -1,4 +1,4 @@
-/** ListTableTags: the tags of a table, those of its branches included, page by page. */
+/** ListTableTags: lists the tags of a table and its branches, page by page. */
 
 import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace/tags.js";
 import { listTags, readTag } from "../../table/refs/tags.js";

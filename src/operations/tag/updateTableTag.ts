@@ -16,7 +16,7 @@ export async function updateTableTag(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table, target } = await openTarget(context, request);
-  // Asked without the lock, because it may take long; asked again under the lock.
+  // `authorize` may take long, so it is asked without the lock, and again under the lock.
   await access.requireBranch(await branchOfTag(table, tag));
   await updateTag(table, tag, target, request.signal, access.requireBranch);
   return {};

@@ -1,4 +1,4 @@
-/** AlterTransaction: cancels a job. A transaction that is committed is part of its version, and does not change any more. */
+/** AlterTransaction: cancels a job. A committed transaction is part of its version and can't be changed. */
 
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace/transactions.js";
@@ -20,7 +20,7 @@ export async function alterTransaction(
   const path = optionalId(request.id);
   const job = await findJobOf(context, path, "alterTransaction", access);
   if (job === null) {
-    // Reports what there is none of, and what the caller may not see.
+    // Reports an unknown transaction, or one that the caller may not see.
     await findCommitted(context, path, "alterTransaction", access, request.signal);
     throw new UnsupportedError("actions: the transaction is committed: it does not change any more");
   }
@@ -36,9 +36,9 @@ export async function alterTransaction(
   return describeAsTransaction(after);
 }
 
-/** The statuses that actions set; null for an action on a property. */
-function statusesOf(given: unknown): ((typeof STATUSES)[number] | null)[] {
-  const actions = requireObjects(given, "actions");
+/** Returns the statuses that actions set. Null stands for an action on a property. */
+function statusesOf(value: unknown): ((typeof STATUSES)[number] | null)[] {
+  const actions = requireObjects(value, "actions");
   if (actions.length === 0) throw new InvalidInputError("actions: at least one is needed");
   return actions.map((action, index) => {
     const names = ACTIONS.filter((name) => action[name] !== undefined && action[name] !== null);

@@ -1,4 +1,4 @@
-/** DescribeTransaction: which version a transaction made, and how; or how far a job is. */
+/** DescribeTransaction: returns the version that a transaction created, or the progress of a job. */
 
 import { formatIdentifier } from "../../ident.js";
 import type {
@@ -22,17 +22,17 @@ export async function describeTransaction(
   const path = optionalId(request.id);
   const job = await findJobOf(context, path, "describeTransaction", access);
   if (job !== null) return describeAsTransaction(job);
-  const { found, foundIn } = await findCommitted(
+  const { transaction, tableId } = await findCommitted(
     context,
     path,
     "describeTransaction",
     access,
     request.signal,
   );
-  return describe(foundIn, found);
+  return describe(tableId, transaction);
 }
 
-/** Names of properties and operations are the reference's. */
+/** The names of properties and operations are those of the reference. */
 function describe(
   tableId: readonly string[],
   { transaction, table, version, file }: CommittedTransaction,

@@ -1,4 +1,4 @@
-/** Turns requests for parts of a batch into its steps; shared by both batch operations. */
+/** Turns parts of a batch request into steps. Both batch operations use it. */
 
 import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
@@ -21,14 +21,17 @@ import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
 
-/** A version to create, and its table or branch. */
+/** A version to create, with its table or branch. */
 export interface VersionPart {
   readonly location: string;
   readonly table: TableAt;
   readonly staged: StagedVersion;
 }
 
-/** @throws what `createTableVersion` throws before it reads the staged file; messages name the member */
+/**
+ * Opens the table of a part. Error messages name the member.
+ * @throws errors that `createTableVersion` throws before it reads the staged file
+ */
 export async function openVersionPart(
   context: OperationContext,
   request: CreateTableVersionRequest,
@@ -39,18 +42,21 @@ export async function openVersionPart(
   return { location: entry.location, table, staged };
 }
 
-/** The steps of version parts; the caller holds the locks of their tables. */
+/** Steps of the version parts. The caller holds the locks of their tables. */
 export interface PlannedVersions {
   readonly steps: readonly CreateVersionStep[];
-  /** In the order of the steps. */
+  /** Manifests in the order of the steps. */
   readonly sources: readonly StagedManifest[];
-  /** The versions as they will be. */
+  /** Records of the new versions. */
   readonly records: ReadonlyMap<VersionPart, TableVersion>;
 }
 
 export const NO_VERSIONS: PlannedVersions = { steps: [], sources: [], records: new Map() };
 
-/** @throws ConcurrentModificationError, InvalidInputError if any of them can't be published */
+/**
+ * Plans the steps.
+ * @throws ConcurrentModificationError or InvalidInputError if a part can't be published
+ */
 export async function planVersions(parts: readonly VersionPart[]): Promise<PlannedVersions> {
   const steps: CreateVersionStep[] = [];
   const sources: StagedManifest[] = [];
@@ -58,7 +64,7 @@ export async function planVersions(parts: readonly VersionPart[]): Promise<Plann
   // Versions of one table must be published in ascending order.
   const ascending = [...parts].sort((a, b) => a.staged.version - b.staged.version);
   const claimed = new Set<string>();
-  /** Latest manifests of the tables after the steps planned so far. */
+  /** Latest manifests of the tables after the steps that are planned so far. */
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
     const { location, table, staged } = part;
@@ -88,14 +94,14 @@ export async function planVersions(parts: readonly VersionPart[]): Promise<Plann
 }
 
 /**
- * Returns the versions as they were published, and removes their staged files, which nobody needs any more. Looks
- * nothing up: others may have removed a version since.
+ * Returns the published versions and removes their staged files. It does not read the versions again, because
+ * other writers may have removed one.
  */
 export async function publishedVersions(
   parts: readonly VersionPart[],
   { sources, records }: PlannedVersions,
 ): Promise<TableVersion[]> {
-  // Each source belongs to the part whose version it holds, in the order of the steps.
+  // The sources have the order of the records.
   for (const [index, { table }] of Array.from(records.keys()).entries()) {
     await removeStaged(table, sources[index]);
   }

@@ -1,4 +1,4 @@
-/** BatchCreateTableVersions: versions of several tables, all of them or none. */
+/** BatchCreateTableVersions: publishes versions of several tables, all or none. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type {

@@ -1,4 +1,4 @@
-/** BatchDeleteTableVersions: deletes versions from a table's history, all requested ones or none. */
+/** BatchDeleteTableVersions: deletes versions of a table, all or none. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";

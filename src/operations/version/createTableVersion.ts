@@ -1,4 +1,4 @@
-/** CreateTableVersion: publishes a staged manifest as a version, if the number is free. */
+/** CreateTableVersion: publishes a staged manifest under a free version number. */
 
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace/versions.js";
 import { isMainBranch } from "../../table/refs/refs.js";
@@ -23,6 +23,6 @@ export async function createTableVersion(
   }
   const anchor = await anchorOfOpen(open);
   const { file } = await publishStagedVersion(open.table, anchor, staged);
-  // Not read again: it may be gone by now, or belong to a table that replaced this one.
+  // The version is not read again: it may be gone, or belong to a table that replaced this one.
   return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
 }

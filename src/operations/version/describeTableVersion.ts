@@ -1,4 +1,4 @@
-/** DescribeTableVersion: the record of one version. */
+/** DescribeTableVersion: returns the record of one version. */
 
 import { TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";

@@ -1,4 +1,4 @@
-/** ListTableVersions: the records of a table's versions, page by page. */
+/** ListTableVersions: lists the records of a table's versions, page by page. */
 
 import { mapParallel } from "../../async/parallel.js";
 import { InvalidInputError } from "../../errors.js";
@@ -9,7 +9,7 @@ import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 import { versionOf } from "./versionOf.js";
 
-/** Manifests read at once. */
+/** Maximum number of manifests read concurrently. */
 const PARALLELISM = 16;
 
 export async function listTableVersions(
@@ -33,7 +33,7 @@ export async function listTableVersions(
   return { versions, pageToken: String(page[page.length - 1].version) };
 }
 
-/** The token is the last version of the previous page; the empty string is the start. */
+/** Returns the last version of the previous page; null at the start. */
 function parsePageToken(value: unknown): number | null {
   const token = optionalString(value, "pageToken") ?? "";
   if (token === "") return null;

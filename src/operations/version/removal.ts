@@ -1,4 +1,4 @@
-/** Turns requests to delete versions into steps of a batch; shared by all operations that delete versions. */
+/** Turns requests to delete versions into steps of a batch. All operations that delete versions use it. */
 
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
@@ -11,19 +11,22 @@ import type { OperationContext } from "../context.js";
 import { boundedParts, requireObjects, requireVersion } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
-/** Milliseconds to wait for a lock once the versions are gone: removing their files can wait. */
+/** Milliseconds to wait for a lock after the versions are deleted; removing their files can wait. */
 const LOCK_WAIT_MS = 1000;
 
-/** Versions to delete, and their table or branch. */
+/** Versions to delete, with their table or branch. */
 export interface RemovalPart {
   readonly location: string;
   readonly table: TableAt;
   readonly ranges: readonly VersionInterval[];
-  /** The table or branch as it was opened. */
+  /** Anchor of the opened table or branch. */
   readonly anchor: TableAnchor;
 }
 
-/** @throws InvalidInputError, TableNotFoundError, TableBranchNotFoundError */
+/**
+ * Opens the table of a part.
+ * @throws InvalidInputError; TableNotFoundError; TableBranchNotFoundError
+ */
 export async function openRemovalPart(
   context: OperationContext,
   request: BatchDeleteTableVersionsRequest,
@@ -34,17 +37,17 @@ export async function openRemovalPart(
   return { location: open.entry.location, table: open.table, ranges, anchor };
 }
 
-function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionInterval {
-  const start = requireVersion(given.startVersion, `ranges[${index}].startVersion`);
-  if (given.endVersion === -1) return { start, end: null };
-  const end = requireVersion(given.endVersion, `ranges[${index}].endVersion`);
+function checkedRange(range: Readonly<Record<string, unknown>>, index: number): VersionInterval {
+  const start = requireVersion(range.startVersion, `ranges[${index}].startVersion`);
+  if (range.endVersion === -1) return { start, end: null };
+  const end = requireVersion(range.endVersion, `ranges[${index}].endVersion`);
   if (end >= start) return { start, end };
   throw new InvalidInputError(`ranges[${index}]: ends at ${end}, before it begins at ${start}`);
 }
 
 /**
- * The step of each part, or null if there is nothing to delete; the caller holds the locks of their tables.
- * @throws InvalidInputError if any version is needed, TableReplacedError if the table was replaced
+ * Plans the step of each part; null if there is nothing to delete. The caller holds the locks of the tables.
+ * @throws InvalidInputError if a version is needed; TableReplacedError
  */
 export async function planRemovals(parts: readonly RemovalPart[]): Promise<(DeleteVersionsStep | null)[]> {
   const planned = new Set<string>();
@@ -52,9 +55,9 @@ export async function planRemovals(parts: readonly RemovalPart[]): Promise<(Dele
   for (const { location, table, ranges, anchor } of parts) {
     const { root, branch } = table;
     const wanted = await planVersionRemoval(table, ranges);
-    // Versions may be missing because another table has taken this one's place.
+    // Versions may be missing because another table replaced this one.
     await requireAnchor(table, anchor);
-    // A version that two parts name is deleted with the first.
+    // The first of two parts that name a version deletes it.
     const versions = wanted.filter((version) => !planned.has(`${root}\0${version}`));
     for (const version of versions) planned.add(`${root}\0${version}`);
     steps.push(versions.length === 0 ? null : { kind: "deleteVersions", location, branch, versions });
@@ -62,7 +65,7 @@ export async function planRemovals(parts: readonly RemovalPart[]): Promise<(Dele
   return steps;
 }
 
-/** The directories to lock for a part: its branch's, and the table's for its refs. */
+/** Returns the directories to lock for a part: that of its branch, and that of the table for its refs. */
 export const removalRoots = ({ table }: RemovalPart): string[] => [table.mainRoot, table.root];
 
 /** Removes the files that only the deleted versions referred to. */
@@ -74,7 +77,7 @@ export async function finishRemovals(
   for (const [index, { table }] of parts.entries()) {
     if (steps[index] === null) continue;
     const options = { waitMs: LOCK_WAIT_MS, signal };
-    // The versions are deleted; the next cleanup removes files that stay.
+    // The versions are deleted. The next cleanup removes remaining files.
     await clearRetired(table, options).catch(() => undefined);
   }
 }

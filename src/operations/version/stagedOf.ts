@@ -1,4 +1,4 @@
-/** The staged version that a request describes. */
+/** Reads the staged version of a request. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace/versions.js";
@@ -14,7 +14,8 @@ import {
 } from "../request.js";
 
 /**
- * @param request with a checked id
+ * Returns the staged version.
+ * @param request request with a checked id
  * @throws InvalidInputError naming the member
  */
 export function stagedOf(request: CreateTableVersionRequest, access: Access): StagedVersion {
@@ -33,10 +34,10 @@ export function stagedOf(request: CreateTableVersionRequest, access: Access): St
     eTag: optionalString(request.eTag, "eTag"),
     metadata: optionalStringMap(request.metadata, "metadata"),
     allow: {
-      // The question that createTableBranch asks about a branch's source.
+      // `createTableBranch` asks the same question about the source of a branch.
       source: (source) =>
         access.require("createTableBranch", requireTableId(request.id), { branch: source ?? undefined }),
-      // Files there belong to no table of this namespace: only a caller with this right everywhere may use them.
+      // Files outside the root belong to no table, so the caller needs this right for the whole namespace.
       base: (location) => access.require("createTableVersion", [], { location }),
     },
     signal: request.signal,

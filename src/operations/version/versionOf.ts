@@ -1,4 +1,4 @@
-/** Builds the record of a version that the version operations return. */
+/** Builds the record of a version. */
 
 import type { TableVersion } from "../../namespace/versions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
@@ -8,7 +8,7 @@ import type { TableAt } from "../../table/versions/tableAt.js";
 import { readVersionRecord, type VersionRecord } from "../../table/versions/versionRecord.js";
 import type { VersionEntry } from "../../table/versions/versions.js";
 
-/** Null if the version has been cleaned up since it was found. */
+/** Returns the record of a listed version. Null if a cleanup has removed it. */
 export async function versionOf(table: TableAt, entry: VersionEntry): Promise<TableVersion | null> {
   const [file, record] = await Promise.all([
     readManifestAt(table.environment, entry),
@@ -17,7 +17,7 @@ export async function versionOf(table: TableAt, entry: VersionEntry): Promise<Ta
   return file && versionOfFile(file, record);
 }
 
-/** The same for a known manifest, whose file may be gone by now. */
+/** Returns the record of a version whose manifest was read. The file may be gone already. */
 export function versionOfFile(file: ManifestFile, { eTag, metadata }: VersionRecord): TableVersion {
   return {
     version: file.manifest.version,

@@ -1,8 +1,7 @@
 /**
- * Identifies the caller: from the credentials of a request to their principal. Headers come first (`authorization`,
- * then `x-api-key`); if they decide nothing, the body's `identity` follows (`auth_token`, then `api_key`). Credentials
- * of a kind that is not configured are ignored. Of the others the first decides: another credential does not make up
- * for a wrong one.
+ * Identifies the caller of a request. The headers come first (`authorization`, then `x-api-key`), then the
+ * body's `identity` (`auth_token`, then `api_key`). Credentials of an unconfigured kind are ignored. The
+ * first other credential decides: a valid one does not compensate for an earlier wrong one.
  */
 
 import { untilAborted } from "../../async/abort.js";
@@ -14,26 +13,26 @@ import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";
 import { type BearerOptions, createBearerCheck, InvalidToken } from "./bearer.js";
 
 /**
- * Finds the principal of a credential; null if the credential is not valid. An error of the engine's classes that it
- * throws becomes the answer; any other error is reported as an internal error.
+ * Returns the caller of a credential; null for an invalid one. An error of the engine becomes the answer; any
+ * other error is reported as an internal error.
  */
 export type PrincipalLookup = (credential: string) => Principal | null | Promise<Principal | null>;
 
-/** Each member enables one kind of caller; without any, every request is refused. */
+/** Accepted kinds of callers. Without any, every request is refused. */
 export interface AuthOptions {
-  /** Keys that are accepted in `x-api-key`, or a function that looks them up. */
+  /** Keys that are accepted in `x-api-key`, or a function that looks up a key. */
   readonly apiKeys?: ApiKeyOptions;
-  /** The authorization server whose JWT access tokens are accepted, or a function that looks tokens up. */
+  /** Authorization server whose JWT access tokens are accepted, or a function that looks up a token. */
   readonly bearer?: BearerOptions | PrincipalLookup;
   /**
-   * Accepts requests without credentials, or with credentials of a kind that is not configured. Credentials that can be
-   * checked are still refused if they are wrong. Default false.
+   * True: accepts requests without credentials, or with credentials of an unconfigured kind. Wrong
+   * credentials of a configured kind are still refused. Default: false.
    */
   readonly anonymous?: boolean;
 }
 
 const MEMBERS = ["apiKeys", "bearer", "anonymous"];
-/** Longest credential that is checked, in characters. */
+/** Maximum number of characters of a credential. */
 const MAX_CREDENTIAL = 16_384;
 const REALM = 'realm="tiltyard"';
 const ANONYMOUS: Principal = Object.freeze({ subject: "anonymous", method: "anonymous" });
@@ -43,7 +42,10 @@ export class Authenticator {
   readonly #bearer: PrincipalLookup | null;
   readonly #anonymous: boolean;
 
-  /** @throws InvalidInputError for invalid options */
+  /**
+   * Creates the check of callers.
+   * @throws InvalidInputError for invalid options
+   */
   constructor(options: AuthOptions = {}) {
     checkOptionMembers("auth", options, MEMBERS);
     const { apiKeys, bearer, anonymous = false } = options;
@@ -54,9 +56,9 @@ export class Authenticator {
   }
 
   /**
-   * The principal that the headers identify; null if only the body's identity can.
-   * @throws Refusal with 401 if the headers show that the caller is not valid; the signal's reason once it is aborted;
-   *   what a lookup throws
+   * Returns the caller that the headers identify; null if only the body's identity can.
+   * @throws Refusal with 401 if the headers identify no valid caller; the reason of an aborted signal; errors
+   *   of a lookup
    */
   async byHeaders(headers: Headers, signal: AbortSignal): Promise<Principal | null> {
     const authorization = headers.get("authorization");
@@ -73,8 +75,8 @@ export class Authenticator {
   }
 
   /**
-   * The principal of a request whose headers did not identify one.
-   * @throws as {@link byHeaders}
+   * Returns the caller of a request whose headers identified none.
+   * @throws errors of {@link byHeaders}
    */
   async byIdentity(identity: Identity | undefined, signal: AbortSignal): Promise<Principal> {
     const { authToken, apiKey } = identity ?? {};
@@ -85,11 +87,11 @@ export class Authenticator {
     throw this.#refuse(`credentials are needed: ${this.#kinds().join(" or ")}`);
   }
 
-  /** The credentials that a refused client must send, for `www-authenticate`. */
+  /** Returns the challenge for `www-authenticate`. */
   challenge(error = ""): string {
     const challenges: string[] = [];
     if (this.#bearer !== null) challenges.push(`Bearer ${REALM}${error}`);
-    // A refused client gets a challenge even if no credentials would satisfy it.
+    // Even if no credentials would be accepted, a refused client gets a challenge.
     if (this.#apiKey !== null || this.#bearer === null) challenges.push(`ApiKey ${REALM}`);
     return challenges.join(", ");
   }
@@ -116,7 +118,7 @@ export class Authenticator {
     return kinds;
   }
 
-  /** By RFC 6750, a request without a token only learns how to send one. */
+  /** According to RFC 6750, a request without a token only learns how to send one. */
   #refuse(detail: string): Refusal {
     return new Refusal(401, "Unauthenticated", detail, { "www-authenticate": this.challenge() });
   }
@@ -128,7 +130,7 @@ export class Authenticator {
   }
 }
 
-/** RFC 6750 allows only printable ASCII in descriptions, without characters that would need escapes. */
+/** RFC 6750 only allows printable ASCII in descriptions, without characters that need escapes. */
 const quoted = (text: string): string => `"${text.replaceAll(/[^ !#-[\]-~]/g, "'")}"`;
 
 async function ask(
@@ -140,7 +142,7 @@ async function ask(
   return untilAborted(askSafely(lookup, credential), signal);
 }
 
-/** An unexpected error or value from the host's own lookup is the server's fault, not the client's. */
+/** An unexpected error or value of the host's lookup is a fault of the server, not of the client. */
 async function askSafely(lookup: PrincipalLookup, credential: string): Promise<Principal | null> {
   let answer: unknown;
   try {

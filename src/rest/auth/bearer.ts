@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWTs of an OAuth 2.0 authorization server, verified against the keys it publishes (RFC 9068, RFC
- * 8725). The key that a token's header describes is ignored, except for the name of a published one.
+ * Access tokens: JWTs of an OAuth 2.0 authorization server, verified with its published keys (RFC 9068, RFC
+ * 8725). The header of a token may only name a published key; a key in the header is ignored.
  */
 
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from "jose";
@@ -10,19 +10,19 @@ import { checkOptionMembers } from "../../optionMembers.js";
 import { Refusal } from "../wire/problem.js";
 import { publishedKeys } from "./publishedKeys.js";
 
-/** An authorization server, and what its tokens must contain. */
+/** An authorization server, and the required content of its tokens. */
 export interface BearerOptions {
-  /** The tokens' `iss`, character by character. */
+  /** Exact value of the tokens' `iss`. */
   readonly issuer: string;
-  /** One of the tokens' `aud`. */
+  /** Accepted values of the tokens' `aud`. */
   readonly audience: string | readonly string[];
-  /** URL at which the server publishes its keys: https, or http on the loopback. */
+  /** URL of the server's published keys: https, or http on the loopback. */
   readonly jwksUri: string;
-  /** Accepted signature algorithms; default: the asymmetric ones below. */
+  /** Accepted signature algorithms. Default: all asymmetric algorithms of the list below. */
   readonly algorithms?: readonly string[];
   /**
-   * The `typ` that the tokens' header must have, for example `at+jwt`. Default: `at+jwt`, `JWT` or none, because
-   * servers differ, but no token that is recognisable as an ID token.
+   * Required `typ` in the header of tokens, such as `at+jwt`. Default: `at+jwt`, `JWT` or none, because
+   * servers differ; tokens that look like ID tokens are refused.
    */
   readonly tokenType?: string;
 }
@@ -30,28 +30,28 @@ export interface BearerOptions {
 type BearerCheck = (token: string) => Principal | null | Promise<Principal | null>;
 type VerifyOptions = NonNullable<Parameters<typeof jwtVerify>[2]>;
 
-/** An invalid token; the cause, which never contains the token, says why. */
+/** An invalid token. The cause has the reason and never contains the token. */
 export class InvalidToken extends Error {}
 
-/** The keys are published, so an algorithm that verifies with the signing key itself must never be accepted. */
+/** The keys are public, so algorithms that verify with the signing key must never be accepted. */
 const ASYMMETRIC = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 const MEMBERS = ["issuer", "audience", "jwksUri", "algorithms", "tokenType"];
-/** General token types, which access tokens use as well. */
+/** General types of tokens, which access tokens use as well. */
 const TOKEN_TYPES: readonly unknown[] = ["at+jwt", "jwt", undefined];
-/** Claims that only ID tokens have. */
+/** Claims of ID tokens. */
 const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
-/** Seconds that the clocks of the two servers may differ by. */
+/** Maximum difference of the servers' clocks in seconds. */
 const CLOCK_TOLERANCE = 5;
-/** Maximum number of keys tried for a token that does not name its own. */
+/** Maximum number of keys tried for a token that names none. */
 const MAX_CANDIDATES = 8;
 const RETRY_AFTER = "5";
 
 /**
- * Null if no tokens are accepted. The check for an authorization server never returns null: it throws InvalidToken,
- * with the reason, or Refusal if the server's keys are not available.
+ * Returns the check of tokens; null if none are accepted. The check for an authorization server throws
+ * InvalidToken with the reason, or Refusal if the keys are unavailable.
  * @throws InvalidInputError for invalid options
  */
 export function createBearerCheck(options: BearerOptions | BearerCheck | undefined): BearerCheck | null {
@@ -95,7 +95,10 @@ async function verify(
   }
 }
 
-/** @throws InvalidToken for a token of the server that its bearer may not use for calls */
+/**
+ * Returns the caller of a verified token.
+ * @throws InvalidToken if the token is not for calls
+ */
 function principalOf(
   { payload, protectedHeader }: JWTVerifyResult,
   tokenType: string | undefined,
@@ -108,19 +111,19 @@ function principalOf(
   return { subject: subjectOf(payload), method: "bearer", claims: payload };
 }
 
-/** Whether this token is for making calls, rather than for describing a person or an event. */
+/** True if a token is for calls. Other tokens describe a person or an event. */
 function isAccessToken(typ: unknown, payload: JWTPayload, tokenType: string | undefined): boolean {
   const type = typeof typ === "string" ? mediaType(typ) : typ;
   if (tokenType !== undefined) return type === mediaType(tokenType);
   return TOKEN_TYPES.includes(type) && !ID_TOKEN_CLAIMS.some((claim) => Object.hasOwn(payload, claim));
 }
 
-/** Media types may omit the part before the slash. */
+/** A media type may omit the part before the slash. */
 const mediaType = (typ: string) => typ.toLowerCase().replace(/^application\//, "");
 
 /**
- * A client that acts for itself may have no `sub`. A malformed `sub` is not replaced by `client_id`: the owner would be
- * a guess.
+ * Returns the name of the caller. A client that acts for itself may have no `sub`. `client_id` does not
+ * replace a malformed `sub`, because the owner would be a guess.
  */
 function subjectOf({ sub, client_id }: JWTPayload): string {
   const subject: unknown = sub === undefined ? client_id : sub;
@@ -149,10 +152,10 @@ function checkOptions(options: BearerOptions) {
   return { issuer, audience: audiences, algorithms: pinned, tokenType, url: checkJwksUri(jwksUri) };
 }
 
-/** A copy; null unless it is a list of texts, none of them empty, with at least one. */
-function textsOf(given: unknown): string[] | null {
-  if (!Array.isArray(given) || given.length === 0) return null;
-  return given.every((text) => typeof text === "string" && text !== "") ? [...given] : null;
+/** Returns a copy of a list of non-empty strings; null for other values. */
+function textsOf(value: unknown): string[] | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  return value.every((text) => typeof text === "string" && text !== "") ? [...value] : null;
 }
 
 function checkJwksUri(jwksUri: unknown): URL {

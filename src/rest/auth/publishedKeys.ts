@@ -1,35 +1,38 @@
 /**
- * The keys that an authorization server publishes as a JWK set. They are kept, and read again when they are old or when a
- * token names an unknown key, but never twice within a pause. Neither an authorization server that is down nor forged
- * tokens thus make this server send a request for each call.
+ * The published keys of an authorization server (a JWK set). They are cached, and read again when they are
+ * old or when a token names an unknown key, with a minimum pause in between. Neither an unavailable server
+ * nor forged tokens thus cause a request for each call.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { performance } from "../../async/timers.js";
 
 const TIMEOUT_MS = 5_000;
-/** Minimum time between two reads of the keys. */
+/** Minimum milliseconds between two reads of the keys. */
 const PAUSE_MS = 5_000;
 const MAX_AGE_MS = 600_000;
-/** How long the last keys are used while the server delivers none. A key that is withdrawn meanwhile stays accepted. */
+/** Maximum age of the keys while the server is unavailable. Until then a withdrawn key stays accepted. */
 const MAX_AGE_WITHOUT_SERVER_MS = 12 * 3_600_000;
 /** Maximum bytes of a set of keys. */
 const MAX_BYTES = 2 ** 20;
 
-/** A token's key was not found, but the token is not known to be wrong. */
+/** The key of a token was not found, but the token may be valid. */
 class KeysUnavailable extends Error {}
 
-/** A moment by two clocks: its age is right although one of them was set back or stood still. */
+/** A moment according to two clocks. Its age is right even if one clock was set back or stood still. */
 class Moment {
   readonly #wallMs = Date.now();
   readonly #tickMs = performance.now();
 
-  /** Milliseconds since the epoch; if the clock was set back since, by the clock after that. */
+  /** Milliseconds since 1970. After the clock was set back, the value follows the new clock. */
   get wallMs(): number {
     return Math.min(this.#wallMs, Date.now() - (performance.now() - this.#tickMs));
   }
 
-  /** Milliseconds by the clock that advanced more: one may be set back, the other stands still while the machine sleeps. */
+  /**
+   * Milliseconds according to the clock that advanced more. One clock may be set back; the other stands still
+   * while the machine sleeps.
+   */
   get ageMs(): number {
     return Math.max(Date.now() - this.#wallMs, performance.now() - this.#tickMs);
   }
@@ -38,13 +41,13 @@ class Moment {
 /** Keys that were read. */
 interface KeySet {
   readonly find: JWTVerifyGetKey;
-  /** When the read began: keys that were published later may be missing. */
+  /** Start of the read. Keys that were published later may be missing. */
   readonly readAt: Moment;
 }
 
 /**
- * Returns a function that finds the key of a token.
- * @throws KeysUnavailable from the returned function; its own JOSEError if the token is the reason
+ * Returns a function that finds the key of a token. The function throws KeysUnavailable, or its own JOSEError
+ * if the token is invalid.
  */
 export function publishedKeys(url: URL): JWTVerifyGetKey {
   const published = new PublishedKeys(url);
@@ -54,9 +57,9 @@ export function publishedKeys(url: URL): JWTVerifyGetKey {
 class PublishedKeys {
   readonly #url: URL;
   #keys: KeySet | null = null;
-  /** When the last read began, or ended if it has; null before the first one. */
+  /** End of the last read, or its start while it runs. Null before the first read. */
   #askedAt: Moment | null = null;
-  /** Why the last read failed; undefined if it did not. */
+  /** Error of the last read; undefined if it succeeded. */
   #failure: unknown;
   #reading: Promise<KeySet> | null = null;
 
@@ -70,8 +73,8 @@ class PublishedKeys {
       return await keys.find(header, token);
     } catch (error) {
       if (isNew || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      // The key may have been published since: only a read that is made now tells. A token that was issued before the keys
-      // were read is wrong.
+      // The key may have been published since. Only a new read tells, unless the token was issued before the
+      // last read: then it is wrong.
       const isPaused = this.#reading === null && !this.#mayAsk && this.#failure === undefined;
       if (isPaused && !isIssuedAfter(token, keys.readAt)) throw error;
       const latest = await this.#read();
@@ -79,7 +82,7 @@ class PublishedKeys {
     }
   }
 
-  /** The keys, read again if they are old, and whether they were read for this call. */
+  /** Returns the keys, read again if they are old, and whether this call read them. */
   async #current(): Promise<{ readonly keys: KeySet; readonly isNew: boolean }> {
     const keys = this.#keys;
     if (keys === null || keys.readAt.ageMs >= MAX_AGE_WITHOUT_SERVER_MS) {
@@ -97,7 +100,10 @@ class PublishedKeys {
     return this.#reading === null && (this.#askedAt === null || this.#askedAt.ageMs >= PAUSE_MS);
   }
 
-  /** @throws KeysUnavailable */
+  /**
+   * Reads the keys.
+   * @throws KeysUnavailable
+   */
   #read(): Promise<KeySet> {
     if (this.#reading === null && !this.#mayAsk) return Promise.reject(this.#unavailable());
     this.#reading ??= this.#readNow().finally(() => {
@@ -127,7 +133,7 @@ class PublishedKeys {
   }
 }
 
-/** Tells whether a token says that it was issued after a moment, or does not say when. */
+/** True if a token was issued after a moment, or does not state its time. */
 function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: Moment): boolean {
   try {
     const text = typeof payload === "string" ? Buffer.from(payload, "base64url").toString() : "{}";
@@ -140,8 +146,8 @@ function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: 
 }
 
 /**
- * Returns a function that finds keys as `find` does. It throws KeysUnavailable if the token is not to blame: a published key may
- * be unusable.
+ * Returns a function that finds keys like `find`. It throws KeysUnavailable if the token is not at fault: a
+ * published key may be unusable.
  */
 const usableKeys =
   (find: JWTVerifyGetKey): JWTVerifyGetKey =>
@@ -159,7 +165,10 @@ const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSMultipleMatchingKeys ||
   error instanceof errors.JOSENotSupported;
 
-/** Reads a set of keys. @throws if the answer is not 200, or larger than {@link MAX_BYTES} */
+/**
+ * Reads a set of keys.
+ * @throws Error if the answer is not 200, or larger than {@link MAX_BYTES}
+ */
 async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
   const response = await fetch(url, {
     redirect: "manual",

@@ -1,6 +1,6 @@
 /**
- * Dialects: deviations of clients from the interface, in requests and answers. A handler speaks one dialect per request.
- * The interface's dialect and the form-encoding one are here; each other one has its own file.
+ * Dialects: deviations of clients from the interface. A handler speaks one dialect per request. This file has
+ * the interface's dialect and the form-encoding one; each other dialect has its own file.
  */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
@@ -9,11 +9,11 @@ import { withoutSecrets } from "../wire/jobs.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";
 
-/** A checked request on its way to the engine. */
+/** A checked request for the engine. */
 export interface EngineCall {
   readonly namespace: DirectoryNamespace;
   readonly route: Route;
-  /** In the engine's form. */
+  /** Request in the engine's form. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly data: RowsInput | undefined;
 }
@@ -21,21 +21,21 @@ export interface EngineCall {
 export interface Dialect {
   readonly routes: readonly Route[];
   /**
-   * True if paths are form-encoded. A plus sign is a space then, unless the body says that it is a plus sign. Otherwise it
-   * is a plus sign, unless the body says that it is a space.
+   * True if paths are form-encoded: a plus sign is a space, unless the body contradicts. False: a plus sign
+   * is itself, unless the body contradicts.
    */
   readonly pathsAreForms: boolean;
-  /** True if clients open the files of tables themselves, and so need storage options. */
+  /** True if clients open the files of tables themselves and need storage options. */
   readonly opensFiles: boolean;
-  /** The JSON body in the interface's form. */
+  /** Returns the JSON body in the interface's form. */
   readBody(route: Route, json: unknown): unknown;
   /** Makes the call and returns the engine's answer. */
   perform(call: EngineCall): Promise<unknown>;
-  /** The form of an operation's answer. */
+  /** Returns the form of an operation's answer. */
   answerOf(route: Route): Route["answer"];
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The HTTP status of an error, if it differs from the error's own. */
+  /** Returns the HTTP status of an error if it differs from the error's own. */
   statusOf(error: unknown): number | undefined;
 }
 
@@ -58,8 +58,8 @@ export const INTERFACE_DIALECT: Dialect = {
 };
 
 /**
- * The dialect of the namespace spec's client in Rust, which LanceDB's `connectNamespace("rest")` is based on. It
- * form-encodes paths and never names itself: it is recognised by the headers it leaves out, and by its URLs.
+ * The dialect of the namespace spec's client in Rust, on which LanceDB's `connectNamespace("rest")` is based.
+ * It form-encodes paths and sends no name, so it is recognised by missing headers and by its URLs.
  */
 export const FORM_DIALECT: Dialect = { ...INTERFACE_DIALECT, pathsAreForms: true };
 

@@ -1,6 +1,6 @@
 /**
- * Support for clients that commit through the server: answers that tell them to, and branches whose first version is
- * published before the branch itself is registered.
+ * Support for clients that commit through the server: answers that tell them to, and branches whose first
+ * version is published before the branch is registered.
  */
 
 import type { Route } from "../wire/route.js";
@@ -13,7 +13,7 @@ const OF_VERSIONS: ReadonlySet<Route["operation"]> = new Set([
   "listTableVersions",
 ]);
 
-/** A dialect whose clients commit through the server. */
+/** Returns a dialect whose clients commit through the server. */
 export function managedVersions(dialect: Dialect): Dialect {
   return { ...dialect, perform: (call) => performManaged(call, dialect) };
 }

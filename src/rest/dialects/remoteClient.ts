@@ -1,6 +1,6 @@
 /**
- * The dialect of LanceDB's remote client (`connect("db://…")`): what it sends and expects that deviates from the
- * interface and the namespace spec. Routes that only this client has are in remoteRoutes.ts.
+ * The dialect of LanceDB's remote client (`connect("db://…")`): what it sends and expects that deviates from
+ * the interface and the namespace spec. Routes that only this client has are in remoteRoutes.ts.
  *
  *     request                                               here
  *     mode, behavior with quotes inside the string          taken off
@@ -8,7 +8,7 @@
  *     create_index: metric_type                             distance_type
  *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
  *     query: nprobes beside minimum_nprobes                 the latter
- *     query: approx_mode                                    left out: answers here are as exact as those of any mode
+ *     query: approx_mode                                    left out: all answers are exact enough
  *     create_index: options of tokenizers for code, unset   left out
  *     restore: version null                                 the latest
  *     GET /v1/table                                         tables of the root, not of all namespaces
@@ -23,8 +23,8 @@
  *     a tag that exists already                             400: after a 409 the client would try again
  *     a missing column or tag                               400: the client takes any 404 for a missing table
  *     an unknown operation                                  406, for the same reason
- *     what the server can do                                phalanx-version: without it, structured queries of texts are
- *                                                           sent as their words only
+ *     capabilities of the server                            phalanx-version: without it, the client sends
+ *                                                           structured text queries as words only
  */
 
 import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
@@ -48,15 +48,15 @@ import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
 
 type Members = Record<string, unknown>;
 
-/** The client's name for itself, unless its program has chosen another one. */
+/** Name of the client, unless its program has chosen another one. */
 const REMOTE_AGENT = /^LanceDB-\w+-Client\//i;
-/** The name of clients that were generated from the namespace spec. */
+/** Name of clients that were generated from the namespace spec. */
 const GENERATED_AGENT = /^OpenAPI-Generator\//i;
 
 /**
- * Returns true if a request comes from this client. It names its database in every request, and so do clients of the namespace
- * spec that are configured for LanceDB's own servers: those speak the interface. The client also numbers its requests,
- * and tells the delimiter of identifiers only if that is not `$`; the spec's client in Rust always tells it, and has no
+ * True if a request comes from this client. It names its database in every request, numbers its requests, and
+ * sends the delimiter only if it is not `$`. Clients of the namespace spec for LanceDB's own servers also
+ * name the database, but speak the interface. The spec's client in Rust always sends the delimiter and has no
  * name.
  */
 export function isRemoteClient(headers: Headers, url: URL): boolean {
@@ -68,7 +68,7 @@ export function isRemoteClient(headers: Headers, url: URL): boolean {
   return delimiter === null || (agent !== "" && delimiter !== "$");
 }
 
-/** Errors that this client gets as 400: it recognises them by that status, or would misread their own. */
+/** Errors that become 400: the client recognises them by that status, or misinterprets their own. */
 const ARE_400 = [
   ...[TableAlreadyExistsError, TableTagAlreadyExistsError],
   ...[TableColumnNotFoundError, TableTagNotFoundError],
@@ -101,7 +101,7 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
   createNamespace: unquoteModes,
   dropNamespace: unquoteModes,
   renameTable: ({ new_namespace, ...body }) => ({ new_namespace_id: new_namespace, ...body }),
-  // This client replaces an index unless it says otherwise.
+  // This client replaces an index by default.
   createTableIndex: ({ metric_type, replace, ...body }) => ({
     distance_type: metric_type,
     replace: replace ?? true,
@@ -113,31 +113,31 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
     typeof body.query === "object" && body.query !== null
       ? { ...body, query: readQuery({ ...(body.query as Members) }) }
       : body,
-  // The schema accepts null as a version only if the version is optional.
+  // The schema accepts a null version only if the version is optional.
   restoreTable: (body) => ({ ...body, version: body.version ?? LATEST }),
 };
 
-/** Options of tokenizers for source code, which are not supported. */
+/** Unsupported options of tokenizers for source code. */
 const CODE_OPTIONS = [
   ...["lance_tokenizer", "index_operators", "preserve_original", "split_identifiers", "split_on_numerics"],
 ];
 
-/** Leaves out members that a client sends unset. Members that are set stay, and are refused. */
+/** Removes members that a client sends unset. Set members stay and are refused. */
 const withoutUnset = (body: Members, members: readonly string[]): Members =>
   Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !members.includes(name) || (value ?? false) !== false),
   );
 
 /**
- * Leaves out members that a route of this client does not have. Most of these routes stand for missing features: they refuse the
- * call for that reason, not for a member.
+ * Removes members that a route of this client lacks. Most of these routes stand for missing features, and
+ * report those instead of a member.
  */
 function knownMembers({ operation, body }: Route, json: Members): Members {
   if (operation === "listJobs" || !(body instanceof z.ZodObject)) return json;
   return Object.fromEntries(Object.entries(json).filter(([name]) => Object.hasOwn(body.shape, name)));
 }
 
-/** Stands for the latest version in a body until the call is made; no version has this number. */
+/** Stands for the latest version in a body until the call; no version has this number. */
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<unknown>>> = {
@@ -174,7 +174,7 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
   },
 };
 
-/** Types of indexes that the client has a name for. */
+/** Types of indexes that the client knows. */
 const KNOWN_TYPES = new Set([
   ...["BTREE", "BITMAP", "LABEL_LIST", "FTS", "FM", "IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ"],
   ...["IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
@@ -194,7 +194,7 @@ function unquoteModes(body: Members): Members {
 function readQuery(body: Members): Members {
   if (Array.isArray(body.vector) && body.vector.length === 0) delete body.vector;
   if (typeof body.k === "number" && body.k > Number.MAX_SAFE_INTEGER) delete body.k;
-  // It gives the least number of partitions under the older name too.
+  // The client also sends the minimum number of partitions under the older name.
   if ("minimum_nprobes" in body) delete body.nprobes;
   delete body.approx_mode;
   const { columns } = body;
@@ -213,7 +213,7 @@ function remoteSchema(schema: Schema): JsonSchema {
 
 function remoteField(field: Field): JsonField {
   const { name, length } = remoteType(field.type);
-  // The values of dictionaries are not fields; a map's entries are.
+  // The values of a dictionary are not fields, but the entries of a map are.
   const children = DataType.isDictionary(field.type) ? [] : (field.type.children ?? []);
   return {
     name: field.name,
@@ -237,7 +237,7 @@ const UNITS = {
   [TimeUnit.NANOSECOND]: "ns",
 } as const;
 
-/** Members of the types below, in any release of apache-arrow. */
+/** Members of the types below, of any release of apache-arrow. */
 interface AnyType {
   readonly typeId: Type;
   readonly isSigned?: boolean;

@@ -1,6 +1,6 @@
 /**
- * Routes that only LanceDB's remote client uses. The client takes an unknown path for a missing table. Each route here
- * therefore checks first that the table exists, and then reports the missing feature.
+ * Routes that only LanceDB's remote client uses. The client takes an unknown path for a missing table. So
+ * each route checks that the table exists, and then reports the missing feature.
  */
 
 import { z } from "zod";
@@ -13,15 +13,18 @@ import { callEngine, type EngineCall } from "./dialect.js";
 
 type Perform = (call: EngineCall) => Promise<unknown>;
 
-/** The index that marks a table which LanceDB writes through a log, in addition to its versions. */
+/** Index that marks a table with a log, which LanceDB writes in addition to versions. */
 const LOG_INDEX = "__lance_mem_wal";
 
 const PERFORM = new Map<Route, Perform>();
 
-/** Returns the function that performs requests to one of these routes; undefined for any other route. */
+/** Returns the function that performs a request to one of these routes; undefined for other routes. */
 export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
 
-/** @param operation the one that is authorized, and that checks whether the table exists */
+/**
+ * Adds a route.
+ * @param operation operation that is authorised, and that checks that the table exists
+ */
 function added(
   operation: Route["operation"],
   tail: string,
@@ -33,7 +36,10 @@ function added(
   return made;
 }
 
-/** A route that reports a missing feature if the table exists, and the branch if the request names one. */
+/**
+ * Returns a route that reports a missing feature after checking the table, and the branch if the request
+ * names one.
+ */
 function unsupportedRoute(tail: string, what: string, body: z.ZodRawShape = {}): Route {
   return added("describeTable", tail, { summary: what, body }, async (call) => {
     const { fromBranch, ...request } = call.request;
@@ -45,7 +51,7 @@ function unsupportedRoute(tail: string, what: string, body: z.ZodRawShape = {}):
   });
 }
 
-/** A route that reads the table's log; the answer is null for a table without one. */
+/** Returns a route that reads the table's log; the answer is null without a log. */
 function ofLog(tail: string, member: string): Route {
   const answer = { bare: z.object({ [member]: z.null() }) };
   return added(
@@ -57,7 +63,7 @@ function ofLog(tail: string, member: string): Route {
       try {
         await callEngine(indexed);
       } catch (error) {
-        // A table that is only declared has no log either.
+        // A declared table has no log either.
         if (error instanceof TableIndexNotFoundError || error instanceof InvalidTableStateError) {
           return { [member]: null };
         }
@@ -72,7 +78,7 @@ function ofLog(tail: string, member: string): Route {
 
 const jobId = { job_id: shape.text.min(1) };
 
-/** A job in this client's words. */
+/** A job in the form of this client. */
 const remoteJob = z.object({
   job_id: shape.text,
   job_state: shape.text,
@@ -83,7 +89,7 @@ const remoteJob = z.object({
   failure: z.object({ phase: shape.text, message: shape.text, retryable: z.boolean() }).optional(),
 });
 
-/** A job in this client's list, which names three members otherwise. */
+/** A job in this client's list, which has other names for three members. */
 const listedRemoteJob = remoteJob.extend({
   table: shape.text,
   state: shape.text,

@@ -1,7 +1,7 @@
 /**
- * Requests in progress: how many there may be, how long each may take, and how they end when the server stops. A
- * request is in progress until the last byte of its answer was handed over. Requests of strangers, whose credentials are not
- * proven, get only a part of the places, so that others find one.
+ * Concurrent requests: their maximum number, their maximum duration, and their end when the server stops. A
+ * request is in progress until the last byte of its answer is taken. Unauthenticated requests get only a part
+ * of the slots, so that authenticated callers find a free one.
  */
 
 import { whenAborted } from "../../async/abort.js";
@@ -12,34 +12,34 @@ import { Refusal } from "../wire/problem.js";
 /** Seconds after which a refused client may try again. */
 const RETRY_AFTER = "1";
 
-/** Maximum duration of a check of credentials that goes on although strangers have all their places. */
+/** Maximum milliseconds of a credential check while unauthenticated requests have all their slots. */
 const BRIEF_MS = 250;
 
 export interface AdmissionLimits {
   readonly maxInFlight: number;
-  /** For strangers. */
+  /** Limit of unauthenticated requests. */
   readonly maxUnauthenticated: number;
   readonly requestTimeoutMs: number;
 }
 
 /** One request in progress. */
 export interface Ticket {
-  /** Ends the work: the client went away, the time is up, or the server stops. */
+  /** Aborts when the client leaves, the time limit expires, or the server stops. */
   readonly signal: AbortSignal;
   /**
-   * Counts the request as a stranger's, if it is not counted yet.
-   * @throws Refusal if there are too many already
+   * Counts the request as unauthenticated, if it does not count already.
+   * @throws Refusal if there are too many
    */
   isUnauthenticated(): void;
   /**
-   * Counts the request as a stranger's while its credentials are checked. If strangers have all their places, a few more
-   * checks may still take a short time: a caller whose proof is quick gets in, however many checks hang.
-   * @throws Refusal if there are too many already
+   * Counts the request as unauthenticated while its credentials are checked. If these slots are full, a few
+   * more checks may take a short time, so that a caller with a quick check gets in.
+   * @throws Refusal if there are too many
    */
   ofUnproven(): void;
-  /** No longer counts the request as a stranger's. */
+  /** Stops counting the request as unauthenticated. */
   ofCaller(): void;
-  /** May be called any number of times. */
+  /** Releases the slot. Later calls do nothing. */
   release(): void;
 }
 
@@ -48,7 +48,7 @@ export class Admission {
   readonly #underWay = new Set<AbortController>();
   readonly #waiting: (() => void)[] = [];
   readonly #unauthenticated = new Set<AbortController>();
-  /** Requests whose credentials are checked beyond the places of strangers, and the timers that end these checks. */
+  /** Requests whose credentials are checked without a slot, with the timers that end the checks. */
   readonly #brief = new Map<AbortController, NodeJS.Timeout>();
   #stopping = false;
 
@@ -62,7 +62,7 @@ export class Admission {
 
   /**
    * Admits a request.
-   * @throws Refusal while the server stops, and if there are too many already
+   * @throws Refusal while the server stops, and if there are too many requests
    */
   enter(client: AbortSignal): Ticket {
     const { maxInFlight, maxUnauthenticated, requestTimeoutMs } = this.#limits;
@@ -113,7 +113,7 @@ export class Admission {
     return { signal: controller.signal, isUnauthenticated, ofUnproven, ofCaller, release };
   }
 
-  /** Admits no more requests, waits for those in progress, and aborts them when the grace period is over. */
+  /** Admits no more requests, waits for those in progress, and aborts them after the grace period. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     if (this.#underWay.size === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests, read within bounds: on size, depth, the time between two pieces, and the total time spent
- * waiting. Rows are passed on piece by piece as they come.
+ * Bodies of requests, read within limits on size, depth, the time between pieces, and the total waiting time.
+ * Rows are passed on piece by piece.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -10,20 +10,20 @@ import { Refusal } from "../wire/problem.js";
 import { bodyIsGone } from "./parsedBody.js";
 
 export interface BodyBounds {
-  /** Bytes. */
+  /** Maximum bytes of the body. */
   readonly maxBytes: number;
-  /** Milliseconds within which the next piece must arrive. */
+  /** Maximum milliseconds until the next piece. */
   readonly idleMs: number;
-  /** Total milliseconds to wait for the client, in addition to those that its bytes earn. */
+  /** Total milliseconds of waiting, besides those that its bytes earn. */
   readonly waitMs: number;
-  /** Bytes that earn a second. */
+  /** Bytes that earn a second of waiting. */
   readonly bytesPerSecond: number;
   readonly signal: AbortSignal;
-  /** Memory bound that JSON counts against, while it is read and as long as its content is in use. */
+  /** Memory account of JSON, from reading until its content is no longer used. */
   readonly memory?: MemoryShare;
 }
 
-/** Maximum nesting of objects and arrays. No request of the interface comes near. */
+/** Maximum nesting of objects and arrays, far beyond that of valid requests. */
 const MAX_JSON_DEPTH = 64;
 
 const OPENING_BRACE = 0x7b;
@@ -31,26 +31,26 @@ const OPENING_BRACKET = 0x5b;
 
 /** Name of the memory use. */
 const JSON_USE = "json";
-/** Approximate maximum of bytes that a byte of JSON becomes: `{}` in an array is an object. */
+/** Approximate maximum number of bytes in memory per byte of JSON: `{}` in an array is an object. */
 const PARSED_FACTOR = 32;
 
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** Maximum number of objects and arrays: more of them take long to parse, and much memory. */
+/** Maximum number of objects and arrays, which are slow to parse and take much memory. */
 const MAX_JSON_NODES = 2 ** 16;
-/** Maximum number of members of all objects: each name becomes a string of its own, and is checked. */
+/** Maximum number of members of all objects. Each name becomes a string and is checked. */
 const MAX_JSON_MEMBERS = 2 ** 18;
-/** Maximum number of commas: vectors are long arrays of numbers, which parse quickly. */
+/** Maximum number of commas. Vectors are long arrays of numbers, which parse quickly. */
 const MAX_JSON_COMMAS = 2 ** 18;
-/** From this many bytes on, JSON takes a while to parse and to check. */
+/** Minimum bytes of JSON that is slow to parse and check. */
 const LONG_JSON_BYTES = 2 ** 12;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The body as pieces of bytes. Closing the iterator releases the body.
- * @throws Refusal while it is read
+ * Yields the body in pieces. Closing the iterator releases the body.
+ * @throws Refusal during reading
  */
 export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGenerator<Uint8Array> {
   refuseEncoded(request);
@@ -59,7 +59,7 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
   if (request.bodyUsed || request.body.locked) throw bodyIsGone();
   const reader = request.body.getReader();
   let received = 0;
-  /** Excludes the time that earlier rows took to process, which is not the client's. */
+  /** Excludes the time that the engine took for earlier rows. */
   let waitedMs = 0;
   let ended = false;
   try {
@@ -83,9 +83,9 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
 }
 
 /**
- * The body as JSON; undefined if there is none. The media type is checked even without a body: a page of any site can
- * have a form sent, but nothing that is declared as JSON.
- * @throws Refusal if the body is not JSON, or breaks a bound
+ * Returns the body as JSON; undefined without a body. The media type is checked even then: a page of any site
+ * can make a browser send a form, but not JSON.
+ * @throws Refusal if the body is not JSON, or exceeds a limit
  */
 export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
   refuseMediaType(request, ["application/json"]);
@@ -99,13 +99,13 @@ export async function readJson(request: Request, bounds: BodyBounds): Promise<un
   if (isLong) await yieldToEventLoop();
   const value = parseJson(bytes);
   checkMembers(value);
-  // The steps that use the value take time too.
+  // The next steps with the value take time too.
   if (isLong) await yieldToEventLoop();
   return value;
 }
 
 /**
- * Refuses a body that declares another type than these. A body without a declared type is accepted.
+ * Refuses a body of another declared media type. A body without a declared type is accepted.
  * @throws Refusal
  */
 export function refuseMediaType(request: Request, accepted: readonly string[]): void {
@@ -155,7 +155,7 @@ function cutOff(reason: unknown): never {
   throw new Refusal(400, "InvalidInput", "the body broke off");
 }
 
-/** Characters in strings count as well: no request needs so many. */
+/** Refuses a body with too many nodes. Characters in strings count as well; valid requests have far fewer. */
 function refuseManyNodes(bytes: Uint8Array): void {
   let nodes = 0;
   let members = 0;
@@ -181,7 +181,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Refuses too deep nesting, and members that stand for the prototype of objects. */
+/** Refuses too deep nesting, and members that would change the prototype of objects. */
 function checkMembers(value: unknown): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -199,7 +199,7 @@ function checkMembers(value: unknown): void {
 }
 
 /**
- * Joins the pieces into one array. The pieces themselves are not kept: each may be one byte, in a view of a large
+ * Joins the pieces into one array. Pieces are not kept, because a piece may be one byte in a view of a large
  * buffer.
  */
 async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 /**
- * Memory that all requests of a handler share. Each request declares what it is about to take. If others have taken too
- * much, it waits for a bounded time until they release some. Every request gets a small amount free of charge: requests
- * that stay small never wait.
+ * Memory that all requests of a handler share. A request declares the bytes before it takes them. If too
+ * little is free, it waits for a limited time until others release some. A small amount per request is free,
+ * so that small requests never wait.
  */
 
 import { clearTimeout, setTimeout } from "../../async/timers.js";
@@ -9,21 +9,21 @@ import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 
 export interface BudgetLimits {
-  /** Bytes that all requests may hold together, in addition to the free ones. */
+  /** Maximum bytes of all requests together, besides the free ones. */
   readonly maxBytes: number;
-  /** Of these, bytes that requests of strangers may hold together. */
+  /** Maximum bytes of unauthenticated requests together. */
   readonly maxUnauthenticatedBytes: number;
-  /** Bytes that one request may hold while no other holds any. */
+  /** Maximum bytes of one request while no other holds any. */
   readonly maxAloneBytes: number;
   /** Milliseconds that a request waits for memory. */
   readonly waitMs: number;
 }
 
-/** Bytes of each request that do not count. */
+/** Free bytes per request. */
 export const FREE_BYTES = 2 ** 18;
 const RETRY_AFTER = "1";
 
-/** A request that waits until it may hold more. */
+/** A request that waits for memory. */
 interface Waiter {
   readonly share: Share;
   readonly use: string;
@@ -33,7 +33,7 @@ interface Waiter {
 }
 
 export interface BudgetShare extends MemoryShare {
-  /** Releases everything. May be called any number of times; nothing is counted afterwards. */
+  /** Releases all memory. Later calls do nothing. */
   close(): void;
 }
 
@@ -48,19 +48,25 @@ export class MemoryBudget {
     this.#limits = limits;
   }
 
-  /** Bytes that are held now, without the free ones. */
+  /** Bytes in use, without the free ones. */
   get heldBytes(): number {
     return this.#held;
   }
 
-  /** @param signal ends any waiting */
+  /**
+   * Opens the account of a request.
+   * @param signal ends the waiting
+   */
   open(signal: AbortSignal, isUnauthenticated: boolean): BudgetShare {
     const share = new Share(this, signal, isUnauthenticated);
     this.#shares.add(share);
     return share;
   }
 
-  /** Bytes that the share may hold in all at this moment, including those it holds and the free ones. */
+  /**
+   * Returns the total bytes that an account may hold now, including the bytes that it holds and the free
+   * ones.
+   */
   mostFor(share: Share): number {
     const { maxBytes, maxUnauthenticatedBytes } = this.#limits;
     const others = this.#held - share.counted;
@@ -76,7 +82,7 @@ export class MemoryBudget {
   hold(share: Share, use: string, byteLength: number): Promise<void> | undefined {
     const before = share.bytesOf(use);
     const total = share.total - before + byteLength;
-    // Requests that hold memory go before those that hold none, because only they can release some.
+    // Requests that hold memory go first, because only they can release some.
     const isTurn = this.#waiters.length === 0 || share.counted > 0;
     if (byteLength <= before || total <= FREE_BYTES || (isTurn && total <= this.mostFor(share))) {
       this.note(share, use, byteLength);
@@ -88,13 +94,13 @@ export class MemoryBudget {
       const abort = () => end(share.signal.reason);
       const timer = setTimeout(refuse, this.#limits.waitMs);
       timer.unref?.();
-      const settle = () => {
+      const finish = () => {
         clearTimeout(timer);
         share.signal.removeEventListener("abort", abort);
         this.#waiters = this.#waiters.filter((each) => each !== waiter);
       };
       const end = (reason: unknown) => {
-        settle();
+        finish();
         reject(reason);
       };
       const waiter: Waiter = {
@@ -102,7 +108,7 @@ export class MemoryBudget {
         use,
         byteLength,
         resolve: () => {
-          settle();
+          finish();
           this.note(share, use, byteLength);
           resolve();
         },
@@ -140,13 +146,13 @@ export class MemoryBudget {
       const { share, use, byteLength } = waiter;
       const total = share.total - share.bytesOf(use) + byteLength;
       if ((isTurn || share.counted > 0) && total <= this.mostFor(share)) waiter.resolve();
-      // A stranger that has to wait for other strangers blocks nobody else.
+      // An unauthenticated request that waits for others of its kind blocks nobody else.
       else if (share.counted === 0 && !share.isUnauthenticated) isTurn = false;
     }
     this.#breakCircle();
   }
 
-  /** Refuses the last waiting request that holds memory if waiting requests hold all of it: none would release any. */
+  /** If waiting requests hold all memory, none would release any. Refuses the last of them. */
   #breakCircle(): void {
     const holders = new Set(this.#waiters.map(({ share }) => share).filter(({ counted }) => counted > 0));
     let sum = 0;
@@ -170,7 +176,7 @@ class Share implements BudgetShare {
     this.isUnauthenticated = isUnauthenticated;
   }
 
-  /** Bytes that count. */
+  /** Bytes that count against the limits. */
   get counted(): number {
     return Math.max(0, this.total - FREE_BYTES);
   }
@@ -208,7 +214,7 @@ class Share implements BudgetShare {
   }
 }
 
-/** Trying again would not help. */
+/** A retry would not help. */
 const tooMuch = (): Refusal =>
   new Refusal(
     400,

@@ -1,16 +1,16 @@
-/** Counts of requests, for the server that embeds the handler to publish. */
+/** Counts of requests, which the embedding server may publish. */
 
-/** Live: may be read at any time. */
+/** Current counts. */
 export interface RestCounters {
-  /** Requests that have ended. */
+  /** Number of finished requests. */
   readonly requests: number;
-  /** Requests in progress. */
+  /** Number of requests in progress. */
   readonly inFlight: number;
-  /** Requests that have ended, by HTTP status. */
+  /** Number of finished requests by HTTP status. */
   readonly byStatus: Readonly<Record<number, number>>;
-  /** Requests that have ended, by operation; those without a route are not included. */
+  /** Number of finished requests by operation. Requests without a route are excluded. */
   readonly byOperation: Readonly<Record<string, number>>;
-  /** Total milliseconds of all requests that have ended. */
+  /** Total milliseconds of all finished requests. */
   readonly totalMs: number;
 }
 

@@ -1,4 +1,6 @@
-/** Runs a fetch-style handler behind Node's own HTTP server: streams in both directions, at the receiver's pace. */
+/**
+ * Runs a fetch-style handler on Node's HTTP server, with streams in both directions at the receiver's pace.
+ */
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -8,38 +10,39 @@ import { attachProblemAnswers, serverOf } from "./nodeProblems.js";
 import { parsedBody } from "./parsedBody.js";
 import { inTurn } from "./pipelining.js";
 
-/** A handler that {@link toNodeListener} accepts: one of this package, or any other of the same form. */
+/** A handler for {@link toNodeListener}: one of this package, or any other of the same form. */
 export interface FetchHandler {
   (request: Request): Response | Promise<Response>;
-  /** Prefix of the paths that it serves; absent or empty: any path. */
+  /** Prefix of the served paths. Absent or empty: all paths. */
   readonly basePath?: string;
 }
 
-/** Bounds within which the rest of an unwanted body is read, so that the client gets to read the answer. */
+/** Limits for reading the rest of an unwanted body, so that the client reads the answer. */
 const LINGER_MS = 1000;
 const LINGER_BYTES = 2 ** 23;
 
 /**
- * A listener for `http.createServer` and `https.createServer`. The request's signal is aborted when the client goes
- * away before it has its answer. Requests that a client sends without waiting for answers are handled one after the
- * other; the connection is cut if more than 16 of them wait behind the first.
+ * Returns a listener for `http.createServer` and `https.createServer`. The request's signal aborts if the
+ * client leaves before it has its answer. Pipelined requests of a connection are handled one after the other;
+ * the connection is cut if more than 16 wait.
  *
- * Some bounds are Node's own, and apply before the handler's. `server.requestTimeout`, 5 minutes, cuts off bodies that
- * take longer. Set it to 0 to lift that bound, but only on the finished server: as an option of `createServer`, 0 also
- * lifts the bound on headers. `maxHeaderSize`, 16 KiB, refuses larger headers; unless `attachProblemAnswers` is in
- * effect, that answer has no body.
+ * Node has limits of its own, which apply first. `server.requestTimeout` (5 minutes) cuts off slow bodies.
+ * Set it to 0 on the finished server to lift the limit. As an option of `createServer`, 0 also lifts the
+ * limit on headers. Node refuses headers above `maxHeaderSize` (16 KiB). Without `attachProblemAnswers`, that
+ * answer has no body.
  *
- * Behind Express and the like: `app.use("/lance", toNodeListener(handler))`, where the handler's `basePath` may be
- * `/lance` or absent, preferably before body parsers. A body that was read before is taken from `request.rawBody` or
- * `request.body` if these hold its bytes, or JSON; otherwise the request is refused with 500.
+ * In Express and similar frameworks, write `app.use("/lance", toNodeListener(handler))`, preferably before
+ * body parsers. The handler's `basePath` is `/lance` or absent. If a parser has read the body, it is taken
+ * from `request.rawBody` or `request.body` if these hold its bytes, or JSON; otherwise the request is refused
+ * with 500.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
-  let known: object | undefined;
+  let lastServer: object | undefined;
   const listener: RequestListener = (incoming, outgoing) => {
     const server = serverOf(incoming);
-    if (server !== known) {
-      known = server;
-      // If others listen too, the server's own answers are theirs.
+    if (server !== lastServer) {
+      lastServer = server;
+      // If there are other listeners, they own the server's answers.
       const listeners = server?.listeners("request");
       if (server !== undefined && listeners?.length === 1 && listeners[0] === listener)
         attachProblemAnswers(server);
@@ -72,10 +75,10 @@ async function serve(
     if (answer === undefined || incoming.method === "HEAD") outgoing.flushHeaders();
     else await send(answer, outgoing, signal);
   } finally {
-    // After a complete answer there is nothing left to release.
+    // After a complete answer there is nothing to release.
     answer?.cancel().catch(() => undefined);
   }
-  // Ending the answer may end the connection, and the client would then lose what it has not read yet.
+  // Ending the answer may end the connection before the client has read all of it.
   const isWhole = await body.takeRest();
   if (signal.aborted) return;
   outgoing.end(() => {
@@ -88,13 +91,13 @@ function headersOf(response: Response): Record<string, string | string[]> {
   response.headers.forEach((value, name) => {
     headers[name] = value;
   });
-  // Cookies are the one header whose values cannot be joined.
+  // Cookies are the only header whose values can't be joined.
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) headers["set-cookie"] = cookies;
   return headers;
 }
 
-/** The answer to a request that cannot be passed to the handler. */
+/** Returns the answer to a request that can't be passed to the handler. */
 function noRequest({ url = "" }: IncomingMessage): Response {
   const refusal = new Refusal(
     400,
@@ -107,8 +110,8 @@ function noRequest({ url = "" }: IncomingMessage): Response {
 }
 
 /**
- * Null if the target is not a path, or fetch does not know the method. Only the headers have the host that the client
- * names.
+ * Returns the fetch request. Null if the target is not a path, or fetch does not support the method. Only the
+ * headers contain the client's host.
  */
 function requestOf(
   incoming: IncomingMessage,
@@ -121,12 +124,12 @@ function requestOf(
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
   if (!URL.canParse(target)) return null;
   const headers = new Headers();
-  // A host in the target, or one that HTTP/2 names, takes precedence.
+  // A host in the target, or in HTTP/2's pseudo-header, takes precedence.
   let host = target === url ? new URL(url).host : null;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     const value = rawHeaders[index + 1];
-    // Names that begin with a colon are HTTP/2's own.
+    // Names that begin with a colon are pseudo-headers of HTTP/2.
     if (!name.startsWith(":")) headers.append(name, value);
     else if (name === ":authority") host = value;
   }
@@ -140,14 +143,14 @@ function requestOf(
       ...(hasBody ? { body: body.open(headers), duplex: "half" } : {}),
     } as RequestInit);
   } catch {
-    // Methods that fetch does not know, such as CONNECT and TRACE.
+    // Fetch does not support methods such as CONNECT and TRACE.
     return null;
   }
 }
 
 /**
- * The target. Frameworks remove the path that a listener is mounted at from the URL, and keep the whole URL in
- * `originalUrl`. The whole URL counts if it begins with the handler's base path.
+ * Returns the target. Frameworks remove the mount path from the URL and keep the whole URL in `originalUrl`,
+ * which counts if it begins with the handler's base path.
  */
 function urlOf(incoming: IncomingMessage, basePath = ""): string {
   const { url = "/", originalUrl } = incoming as IncomingMessage & { readonly originalUrl?: unknown };
@@ -158,8 +161,8 @@ function urlOf(incoming: IncomingMessage, basePath = ""): string {
 }
 
 /**
- * The body of a request. It arrives at the pace of its reader. The rest of it after the answer was sent is read and
- * dropped, because the connection's next request follows it.
+ * The body of a request, read at the reader's pace. After the answer, the rest is read and dropped, because
+ * the connection's next request follows.
  */
 class IncomingBody {
   readonly #incoming: IncomingMessage;
@@ -168,7 +171,10 @@ class IncomingBody {
     this.#incoming = incoming;
   }
 
-  /** @param headers loses those that do not describe a body that was read before */
+  /**
+   * Returns the body.
+   * @param headers loses headers that do not describe a body that was already read
+   */
   open(headers: Headers): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> {
     const parsed = parsedBody(this.#incoming);
     if (parsed instanceof Refusal) {
@@ -195,8 +201,8 @@ class IncomingBody {
   }
 
   /**
-   * Reads the rest, within the bounds above: a client that is still sending reads no answer.
-   * @returns whether that was all
+   * Reads the rest within the limits above, because a client that is still sending reads no answer.
+   * @returns true if the rest is complete
    */
   takeRest(): Promise<boolean> {
     const incoming = this.#incoming;
@@ -204,7 +210,7 @@ class IncomingBody {
     if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
     return new Promise((resolve) => {
       let taken = 0;
-      // If the thread was busy for long, the time is up before data that arrived meanwhile has been looked at.
+      // If the thread was busy, the time limit may expire before data that arrived meanwhile is read.
       const lookOnce = () => {
         const before = taken;
         onNextTurn(() => {
@@ -227,13 +233,13 @@ class IncomingBody {
   }
 }
 
-/** Sends a body at the pace at which it is taken. Rejects if the client leaves or the body fails. */
+/** Sends a body at the receiver's pace. Rejects if the client leaves or the body fails. */
 async function send(
   body: ReadableStreamDefaultReader<Uint8Array>,
   outgoing: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  // A wait for the client must end in both cases, too.
+  // A wait for the client must end in both cases.
   const over = new AbortController();
   body.closed.catch((reason: unknown) => over.abort(reason));
   signal.addEventListener("abort", () => {

@@ -1,7 +1,6 @@
 /**
- * The answers that Node's own server gives in a handler's place, as problems: to requests that are not HTTP, whose
- * headers are too long, that took too long to arrive, or that expect something unsupported. Node itself sends a status
- * and nothing else.
+ * Answers that Node's server gives instead of the handler, as problems: to requests that are not HTTP, have
+ * too long headers, arrive too slowly, or expect something unsupported. Node itself only sends a status.
  */
 
 import type { EventEmitter } from "node:events";
@@ -10,26 +9,25 @@ import type { Duplex } from "node:stream";
 import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { type Problem, problemOf, Refusal } from "../wire/problem.js";
 
-/** Milliseconds for which further data of the client is read, so that it gets to read the answer. */
+/** Milliseconds for reading further data of the client, so that it reads the answer. */
 const LINGER_MS = 200;
 
-/** Node's error for a request that its server cannot pass on. */
+/** Node's error for a request that its server can't pass on. */
 interface ClientError extends Error {
   readonly code?: string;
-  /** The parser's reason. */
+  /** Reason of the parser. */
   readonly reason?: string;
 }
 
 /**
- * Makes a Node server answer like the handlers of this package when it has no request to pass on. Events that the
- * server already has listeners for, or gets some later, are left to those. `toNodeListener` calls this by itself on the
- * first request, if it is the server's only listener. Call this to cover the time before, and behind frameworks.
+ * Makes a Node server answer with problems when it has no request to pass on. Events with other listeners,
+ * now or later, are left to those. `toNodeListener` calls this function on the first request if it is the
+ * server's only listener. Call it yourself to cover the time before, and with frameworks.
  *
  *     attachProblemAnswers(createServer(toNodeListener(handler))).listen(8080, "127.0.0.1");
  *
- * Fastify listens to `clientError` itself: call `fastify.server.removeAllListeners("clientError")` before this.
- *
- * Node still answers a request of HTTP/1.1 without a host (`requireHostHeader` of `createServer`).
+ * Fastify listens to `clientError` itself: call `fastify.server.removeAllListeners("clientError")` first.
+ * Node still answers an HTTP/1.1 request without a host (option `requireHostHeader` of `createServer`).
  */
 export function attachProblemAnswers<S extends EventEmitter>(server: S): S {
   const attached: EventEmitter = server;
@@ -46,17 +44,17 @@ export function attachProblemAnswers<S extends EventEmitter>(server: S): S {
   return server;
 }
 
-/** The server that a request came to, as far as Node tells. */
+/** Returns the server that received a request, if Node reveals it. */
 export const serverOf = ({ socket }: IncomingMessage): Server | undefined =>
   (socket as { readonly server?: Server }).server;
 
 const answered = new WeakSet<Duplex>();
 
 function answerOnSocket(error: ClientError, socket: Duplex): void {
-  // Anything else that the client sends is not HTTP either.
+  // Anything else from this client is not HTTP either.
   if (answered.has(socket)) return;
   const refusal = refusalOf(error);
-  // An answer in progress can only be broken off. Node has no other name for it.
+  // An answer in progress can only be broken off. Node has no public name for it.
   const { _httpMessage: current } = socket as { readonly _httpMessage?: ServerResponse | null };
   if (refusal === null || !socket.writable || current?.headersSent === true) {
     socket.destroy(error);
@@ -77,7 +75,7 @@ function answerOnSocket(error: ClientError, socket: Duplex): void {
   socket.once("close", () => clearTimeout(late));
 }
 
-/** Null if there is nobody to answer. */
+/** Returns the refusal for an error of Node; null if there is nobody to answer. */
 function refusalOf({ code = "", reason = "" }: ClientError): Refusal | null {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new Refusal(431, "InvalidInput", "the header is longer than the server's maxHeaderSize");

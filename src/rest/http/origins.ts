@@ -1,10 +1,10 @@
 /**
- * Which requests of browsers a handler accepts: for which hosts it answers, and which web pages may call it. Both are
- * decided by headers alone, before anything else of a request is processed.
+ * Browser protection: the hosts that a handler answers for, and the web pages that may call it. Headers alone
+ * decide, before anything else of a request is processed.
  *
- * A page of any site can make its reader's browser send requests to addresses that only the reader reaches. A form
- * needs no permission for that: `sec-fetch-site` and `origin` reveal such requests. A site that lets its own name
- * resolve to the reader's machine may even read the answers: the name in `host` reveals such requests.
+ * A page of any site can make a browser send requests to addresses that only that browser reaches. A form
+ * needs no permission; `sec-fetch-site` and `origin` reveal such requests. A site that resolves its own name
+ * to the reader's machine may even read the answers; the name in `host` reveals such requests.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -12,41 +12,41 @@ import { Refusal } from "../wire/problem.js";
 
 export interface OriginOptions {
   /**
-   * Names that the server is called by, each with a port or for every port: `"tables.example.com"`, `"10.0.0.7:8080"`,
-   * `"*.example.com"` (every name below that one), `"*"` (any). Requests for other hosts are refused with 421. Default:
-   * any; with `auth.anonymous`, only the names of the machine itself: `localhost` and names below it, 127.0.0.0/8 and
-   * `[::1]`. A list replaces the default.
+   * Names of this server, each with a port or for all ports: `"tables.example.com"`, `"10.0.0.7:8080"`,
+   * `"*.example.com"` (every name below it), `"*"` (any name). Requests for other hosts are refused with 421.
+   * A list replaces the default. Default: any name; with `auth.anonymous`, only names of the machine itself:
+   * `localhost` and names below it, 127.0.0.0/8 and `[::1]`.
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Origins of web pages that may call the server besides its own, such as `"https://app.example.com"`, or `"*"` for
-   * every page whose origin has a name. Requests of other pages are refused with 403. Default: none. Browsers are never
-   * asked to send cookies or certificates along.
+   * Origins of other web pages that may call the server, such as `"https://app.example.com"`. `"*"` allows
+   * every page whose origin has a name. Other pages are refused with 403. Browsers are never asked to send
+   * cookies or certificates. Default: none.
    */
   readonly allowedOrigins?: readonly string[];
 }
 
 const ANY = "*";
-/** Seconds that a browser may keep the answer to a preflight. */
+/** Seconds for which a browser may cache the answer to a preflight. */
 const PREFLIGHT_SECONDS = "3600";
 const METHODS = "GET, HEAD, POST";
-/** Headers of answers that pages may read in addition to those that they always may. */
+/** Headers of answers that pages may read, besides the standard ones. */
 const EXPOSED = "x-request-id, www-authenticate, retry-after, allow";
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]*$/;
-/** The value of a host header, or of a pattern after its `*.`: a name or address, and optionally a port. */
+/** Value of a host header, or of a pattern after its `*.`: a name or address, and optionally a port. */
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::(\d*))?$/i;
 
 interface HostPattern {
-  /** In the form that URLs have; empty stands for any. */
+  /** Name in the form of URLs; empty for any. */
   readonly name: string;
   readonly isSuffix: boolean;
-  /** Empty stands for any. */
+  /** Port; empty for any. */
   readonly port: string;
 }
 
-/** The server that a request names as its target. */
+/** The server that a request names. */
 interface Authority {
-  /** In the form that URLs have. */
+  /** Name in the form of URLs. */
   readonly name: string;
   readonly port: string;
 }
@@ -55,11 +55,12 @@ export class Origins {
   /** Null if every host is accepted. */
   readonly #isKnownHost: ((authority: Authority) => boolean) | null;
   readonly #allowed: ReadonlySet<string>;
-  /** The host that was accepted last. */
+  /** The last accepted host. */
   #lastKnown: string | undefined;
 
   /**
-   * @param anonymous whether callers without credentials are accepted
+   * Creates the check.
+   * @param anonymous true if callers without credentials are accepted
    * @throws InvalidInputError for invalid options
    */
   constructor({ allowedHosts, allowedOrigins }: OriginOptions, anonymous: boolean) {
@@ -70,25 +71,24 @@ export class Origins {
   }
 
   /**
-   * Checks which host a request was sent to, and from which page.
-   * @throws Refusal with 421 for a host that this server does not answer for, and with 403 for a page that may not call
-   *   it
+   * Checks the host and the page of a request.
+   * @throws Refusal with 421 for another host, and with 403 for a page that may not call the server
    */
   check(request: Request): void {
     const { headers } = request;
-    const given = headers.get("host") ?? new URL(request.url).host;
-    if (!this.#answersFor(given)) {
+    const host = headers.get("host") ?? new URL(request.url).host;
+    if (!this.#answersFor(host)) {
       throw new Refusal(
         421,
         "PermissionDenied",
-        `host: this server does not answer for ${given}; whoever runs it lists its names in allowedHosts`,
+        `host: this server does not answer for ${host}; whoever runs it lists its names in allowedHosts`,
       );
     }
     const origin = headers.get("origin");
     if (origin !== null && this.#isAllowed(origin)) return;
     const site = headers.get("sec-fetch-site") ?? "none";
     const isForeignSite = site !== "same-origin" && site !== "none";
-    if (isForeignSite || (origin !== null && !isOwn(origin, given))) {
+    if (isForeignSite || (origin !== null && !isOwn(origin, host))) {
       throw new Refusal(
         403,
         "PermissionDenied",
@@ -98,8 +98,8 @@ export class Origins {
   }
 
   /**
-   * The answer to a browser that asks whether a page may send a request; null for any other request, and for a page
-   * that is not in `allowedOrigins`.
+   * Returns the answer to a browser's preflight. Null for other requests, and for a page outside
+   * `allowedOrigins`.
    */
   preflight({ method, headers }: Request): Response | null {
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
@@ -129,16 +129,16 @@ export class Origins {
     answer.set("access-control-expose-headers", EXPOSED);
   }
 
-  #answersFor(given: string): boolean {
-    // Most requests name the same host as the one before.
-    if (this.#isKnownHost === null || given === this.#lastKnown) return true;
-    const authority = readAuthority(given);
+  #answersFor(host: string): boolean {
+    // Most requests name the same host as the request before.
+    if (this.#isKnownHost === null || host === this.#lastKnown) return true;
+    const authority = readAuthority(host);
     if (authority === null || !this.#isKnownHost(authority)) return false;
-    this.#lastKnown = given;
+    this.#lastKnown = host;
     return true;
   }
 
-  /** Pages with the origin `null` have no name of their own, and may be anybody's. */
+  /** Pages with the origin `null` have no name and may belong to anybody. */
   #isAllowed(origin: string): boolean {
     return origin !== "null" && (this.#allowed.has(origin) || this.#allowed.has(ANY));
   }
@@ -146,13 +146,13 @@ export class Origins {
 
 // ------------------------------------------------------------------------------------------------ hosts
 
-function readAuthority(given: string): Authority | null {
-  const port = AUTHORITY.exec(given);
-  if (port === null || !URL.canParse(`http://${given}`)) return null;
-  return { name: new URL(`http://${given}`).hostname.replace(/\.$/, ""), port: port[1] ?? "" };
+function readAuthority(text: string): Authority | null {
+  const port = AUTHORITY.exec(text);
+  if (port === null || !URL.canParse(`http://${text}`)) return null;
+  return { name: new URL(`http://${text}`).hostname.replace(/\.$/, ""), port: port[1] ?? "" };
 }
 
-/** Resolvers keep these names on the machine, regardless of a site's claims about its own names. */
+/** Resolvers keep these names on the machine, whatever a site claims about its names. */
 function isLoopback({ name }: Authority): boolean {
   return (
     name === "localhost" ||
@@ -168,10 +168,10 @@ function fits({ name, isSuffix, port }: HostPattern, authority: Authority): bool
   return isSuffix ? authority.name.endsWith(`.${name}`) : authority.name === name;
 }
 
-function readHosts(given: readonly string[]): readonly HostPattern[] {
-  checkTexts("allowedHosts", given);
-  if (given.length === 0) throw new InvalidInputError("allowedHosts: must name a host, or be left out");
-  return given.map((text) => {
+function readHosts(hosts: readonly string[]): readonly HostPattern[] {
+  checkTexts("allowedHosts", hosts);
+  if (hosts.length === 0) throw new InvalidInputError("allowedHosts: must name a host, or be left out");
+  return hosts.map((text) => {
     if (text === ANY) return { name: "", isSuffix: false, port: "" };
     const isSuffix = text.startsWith("*.");
     const authority = readAuthority(isSuffix ? text.slice(2) : text);
@@ -185,20 +185,20 @@ function readHosts(given: readonly string[]): readonly HostPattern[] {
 // ------------------------------------------------------------------------------------------------ origins
 
 /**
- * Whether a page came from the server that it calls. The scheme is ignored: a proxy in front may have spoken TLS with
- * the page.
+ * True if a page came from the server that it calls. The scheme is ignored, because a proxy may have spoken
+ * TLS with the browser.
  */
 function isOwn(origin: string, host: string): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
-  const { protocol, host: own } = new URL(origin);
+  const { protocol, host: originHost } = new URL(origin);
   // Parsed with the origin's scheme, so that both sides omit its default port.
-  return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === own;
+  return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === originHost;
 }
 
-function readOrigins(given: readonly string[]): ReadonlySet<string> {
-  checkTexts("allowedOrigins", given);
+function readOrigins(origins: readonly string[]): ReadonlySet<string> {
+  checkTexts("allowedOrigins", origins);
   return new Set(
-    given.map((text) => {
+    origins.map((text) => {
       if (text === ANY) return text;
       // Pages of apps and extensions have schemes of their own.
       if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+$/i.test(text) || !URL.canParse(text)) {
@@ -212,8 +212,8 @@ function readOrigins(given: readonly string[]): ReadonlySet<string> {
   );
 }
 
-function checkTexts(name: string, given: readonly string[]): void {
-  if (!Array.isArray(given) || given.some((text) => typeof text !== "string")) {
+function checkTexts(name: string, texts: readonly string[]): void {
+  if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
     throw new InvalidInputError(`${name}: must be a list of texts`);
   }
 }

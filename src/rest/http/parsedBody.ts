@@ -1,12 +1,12 @@
 /**
- * Bodies that code in front of the listener has already read, such as the parsers of Express and others. Nothing is
- * left on the connection then, which must not be taken for an empty body.
+ * Bodies that other code has read before the listener, such as the parsers of Express. The connection is
+ * empty then, which does not mean an empty body.
  *
- *     what was put onto the request                   taken
- *     rawBody: bytes or text                          where the body was sent without an encoding
+ *     member of the request                           used
+ *     rawBody: bytes or text                          if the body was sent without an encoding
  *     body: bytes                                     always
- *     body: text, or a value                          where the request says that it is JSON
- *     anything else                                   never: reading the body fails and says what to do about it
+ *     body: text, or a value                          if the request declares JSON
+ *     anything else                                   never: reading the body fails with advice
  */
 
 import type { IncomingMessage } from "node:http";
@@ -16,22 +16,22 @@ import { Refusal } from "../wire/problem.js";
 interface Parsed {
   readonly body?: unknown;
   readonly rawBody?: unknown;
-  /** Set by a body parser that has put a body there, rather than an empty object in place of one. */
+  /** Set by a parser that stored a body, and not an empty object in place of one. */
   readonly _body?: unknown;
 }
 
-/** More bytes than an empty JSON object takes. */
+/** Maximum bytes of an empty JSON object. */
 const EMPTY_OBJECT_BYTES = 16;
 
 const utf8 = new TextEncoder();
 
 /**
- * The body if it was read before; null if it is still to come. A refusal is for the code that reads the body: the
- * request may be refused for better reasons before.
+ * Returns the body if it was read before; null otherwise. A refusal is left to the code that reads the body,
+ * because the request may be refused for a better reason.
  */
 export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | null {
   if (!incoming.readableDidRead) {
-    // An empty body is never read from.
+    // Nobody reads an empty body.
     if (incoming.readableEnded) return new Uint8Array(0);
     if (incoming.readableEncoding === null) return null;
   }
@@ -40,7 +40,7 @@ export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | nu
   return bytes === null || (bytes.length === 0 && declared > 0) ? bodyIsGone() : bytes;
 }
 
-/** The refusal of a body that other code has read. */
+/** Returns the refusal of a body that other code has read. */
 export const bodyIsGone = (): Refusal =>
   new Refusal(
     500,
@@ -59,7 +59,7 @@ function bodyBytesOf(incoming: IncomingMessage): Uint8Array | null {
   if (ArrayBuffer.isView(body)) return viewOf(body);
   if (body === undefined || body === null || !isJson(incoming)) return null;
   if (typeof body === "string") return utf8.encode(body);
-  // An empty object may stand for a body that its parser has not parsed.
+  // An empty object may stand for a body that its parser did not parse.
   const isEmpty = typeof body === "object" && Object.keys(body).length === 0;
   if (isEmpty && isParsed !== true && !(Number(length) <= EMPTY_OBJECT_BYTES)) return null;
   return utf8.encode(textOf(body));
@@ -72,12 +72,14 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"]?.trim() ?? "");
 }
 
-/** The value as JSON. If it has no JSON form, a text that is not JSON, which the reader of the body refuses. */
+/**
+ * Returns the value as JSON. A value without a JSON form becomes a text that the reader of the body refuses.
+ */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";
   } catch {
-    // Nested deeper than the stack goes.
+    // The value is nested deeper than the stack allows.
     return "[";
   }
 }

@@ -1,34 +1,34 @@
 /**
- * Requests that a client sends without waiting for answers. Node passes all of them on as soon as they arrive, and
- * holds each answer until those before it are finished; the listener has to bound their number.
+ * Pipelined requests, which a client sends without waiting for answers. Node passes them on as soon as they
+ * arrive, and holds each answer until the earlier ones are finished; the listener must limit their number.
  *
- * Waiting requests share turns of the event loop with all long work. Otherwise the answer to one would start the next
- * at once, and clients with many connections would block the loop until all are answered.
+ * Waiting requests take turns of the event loop together with all long work. Otherwise each answer would
+ * start the next request at once, and clients with many connections would block the loop.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 
-/** Maximum number of requests of one connection that wait behind the one being answered. */
+/** Maximum number of waiting requests per connection. */
 const MAX_PIPELINED = 16;
 
-/** Number of waiting requests, by connection. */
+/** Number of waiting requests by connection. */
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Calls `begin` when it is the request's turn, or never if the client leaves. A connection with too many waiting
- * requests is cut: its client may send the unanswered ones again.
+ * Calls `begin` when it is the request's turn, or never if the client leaves. A connection with too many
+ * waiting requests is cut; its client may send the unanswered ones again.
  */
 export function inTurn(incoming: IncomingMessage, outgoing: ServerResponse, begin: () => void): void {
   const { socket } = incoming;
-  // After a connection was cut, Node still passes on requests that came together with the one too many. Learning about
-  // the cut from the closing of the connection would take longer for such a request than anything else.
+  // After a cut, Node still passes on requests that arrived together. This check is faster than waiting for
+  // the closing of the connection.
   if (socket.destroyed) {
     incoming.destroy();
     return;
   }
-  // An answer gets the connection when those before it are finished.
+  // An answer gets the connection when the earlier ones are finished.
   if (outgoing.socket !== null) {
     begin();
     return;
@@ -49,9 +49,9 @@ export function inTurn(incoming: IncomingMessage, outgoing: ServerResponse, begi
 }
 
 /**
- * Makes Node's parser forget the requests that arrived together with the one too many. Node would build a response for
- * each, and an error with a stack trace when the connection closes: for the requests of a few hundred connections that
- * takes over a second. The parser is reached through a member that Node doesn't document; without it the requests only
+ * Makes Node's parser drop the requests that arrived together with the one too many. Otherwise Node builds a
+ * response for each, and an error with a stack trace when the connection closes. For a few hundred
+ * connections, that takes over a second. The parser is an undocumented member; without it, the requests only
  * take longer.
  */
 function ignoreRest(socket: Socket): void {
@@ -59,5 +59,5 @@ function ignoreRest(socket: Socket): void {
   if (typeof parser?.onIncoming === "function") parser.onIncoming = passOver;
 }
 
-/** @returns that a body is to be parsed as usual */
+/** Tells the parser to parse a body as usual. */
 const passOver = (): number => 0;

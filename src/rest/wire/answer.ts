@@ -1,4 +1,4 @@
-/** Answers: JSON, and rows as an Arrow IPC stream or file that is written batch by batch as it is read. */
+/** Answers: JSON, and rows as an Arrow IPC stream or file that is written batch by batch. */
 
 import type { RecordBatch } from "apache-arrow";
 import { encodeIpc } from "../../arrow/exchange/ipcOutput.js";
@@ -9,13 +9,11 @@ import type { QueryResult } from "../../namespace/queries.js";
 import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
 import { Refusal } from "./problem.js";
 
-/** JSON of fewer bytes is not compressed: it would not arrive sooner. */
+/** Minimum bytes of JSON to compress. Compression does not speed up smaller answers. */
 const MIN_GZIP_BYTES = 1024;
-/** A body of no more bytes counts as taken: it fits into the system's buffer for the client. */
+/** A body of at most this size counts as taken, because it fits into the system's send buffer. */
 const TAKEN_BYTES = 2 ** 16;
-/**
- * Maximum bytes handed over at once, so that a client that takes them slowly can be told from one that takes nothing.
- */
+/** Maximum bytes per piece, so that a slow client differs from a client that takes nothing. */
 const PIECE_BYTES = 2 ** 18;
 /** Name of the memory use. */
 const ANSWER = "answer";
@@ -24,13 +22,13 @@ const utf8 = new TextEncoder();
 
 export interface JsonAnswerOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Memory bound that the answer counts against until its client has it. */
+  /** Memory account of the answer until the client has it. */
   readonly memory?: MemoryShare;
 }
 
 /**
- * A JSON answer, compressed if the client accepts that and it pays.
- * @throws Refusal if there is no memory for it
+ * Returns a JSON answer, compressed if the client accepts that and the answer is large.
+ * @throws Refusal if memory is short
  */
 export function jsonAnswer(
   request: Request,
@@ -60,9 +58,9 @@ function holdAnswer(byteLength: number, memory: MemoryShare): void {
 }
 
 /**
- * Rows as an Arrow IPC file. They are a stream instead if the client asks for one, or if columns have dictionaries:
- * dictionaries of later batches replace earlier ones, which a file cannot express. The first batch is read before the
- * answer begins, so that errors of the request, and most errors of the table, still become error answers.
+ * Returns rows as an Arrow IPC file. It returns a stream if the client requests one, or if columns have
+ * dictionaries, because a file can't replace dictionaries between batches. The first batch is read before the
+ * answer begins, so that most errors still become error answers.
  */
 export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
   const asStream = wantsStream(request.headers, result.schema.dictionaries.size > 0);
@@ -78,7 +76,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
       },
       async cancel() {
         await pieces.return(undefined);
-        // If no piece was asked for, the generator has not begun, and so releases nothing.
+        // If no piece was requested, the generator has not begun and releases nothing.
         await batches.return?.();
       },
     },
@@ -90,7 +88,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
   });
 }
 
-/** The batches, of which the first was read already. */
+/** Yields the batches, of which the first is already read. */
 async function* startingWith(
   first: IteratorResult<RecordBatch>,
   rest: AsyncIterator<RecordBatch>,
@@ -104,9 +102,9 @@ async function* startingWith(
 }
 
 /**
- * Returns the same answer, and calls `done` once: when the last byte was taken, when the client dropped the answer, or
- * when the answer broke off, with the reason. The answer breaks off when the signal is aborted, even while nobody takes
- * anything, and when nobody has taken anything for `idleMs`.
+ * Returns the answer and calls `done` once: when the last byte is taken, the client leaves, or the answer
+ * breaks off (with the reason). The answer breaks off when the signal aborts, or when nobody takes anything
+ * for `idleMs`.
  */
 export function whenSent(
   response: Response,
@@ -135,19 +133,19 @@ export function whenSent(
     end(reason);
   };
   const abort = () => breakOff(signal?.reason);
-  /** Starts the time within which the client must take the next piece. */
+  /** Starts the time limit for the next piece. */
   const waitForClient = () => {
     idle = setTimeout(() => {
       breakOff(new ServiceUnavailableError(`the client took nothing of the answer for ${idleMs} ms`));
     }, idleMs);
     idle.unref?.();
   };
-  /** Bytes that were read and not handed over yet. */
+  /** Bytes that are read but not sent. */
   let rest = new Uint8Array(0);
   const watched = new ReadableStream<Uint8Array>(
     {
-      start(own) {
-        controller = own;
+      start(streamController) {
+        controller = streamController;
         if (signal?.aborted) return abort();
         signal?.addEventListener("abort", abort, { once: true });
         waitForClient();

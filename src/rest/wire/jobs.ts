@@ -1,4 +1,4 @@
-/** Jobs in answers: what ended them is told as errors of requests are. */
+/** Jobs in answers. Their errors are reported like errors of requests. */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { ErrorType } from "../../errors.js";
@@ -6,7 +6,7 @@ import type { Job, ListJobsResponse } from "../../namespace/jobs.js";
 import type { OperationName } from "../../operationTable.js";
 import { failureText } from "./problem.js";
 
-/** The answer of an operation, in which no job reveals what a client must not learn. */
+/** Returns the answer of an operation without details of jobs that a client must not learn. */
 export async function withoutSecrets(
   namespace: DirectoryNamespace,
   operation: OperationName,

@@ -1,6 +1,6 @@
 /**
- * The form of each request member on the wire, by the engine's name of the member. Most members have one form in all
- * operations; a route states the others. Optional members may also be null.
+ * The form of each request member on the wire, by the engine's name of the member. Most members have one form
+ * in all operations; a route states the others. Optional members may also be null.
  */
 
 import { z } from "zod";

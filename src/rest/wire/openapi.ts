@@ -1,4 +1,4 @@
-/** The OpenAPI document, made from the table of routes. */
+/** The OpenAPI document, derived from the table of routes. */
 
 import { z } from "zod";
 import { ERROR_TABLE } from "../../errors.js";
@@ -26,7 +26,10 @@ const problem = z.object({
   code: z.int().min(0),
 });
 
-/** @param basePath prefix of every path */
+/**
+ * Returns the OpenAPI document.
+ * @param basePath prefix of every path
+ */
 export function openApiDocument(routes: readonly Route[], basePath: string): Described {
   const paths: Record<string, Record<string, Described>> = {};
   const records: Record<string, unknown> = {};
@@ -111,7 +114,7 @@ function queryParameters(query: z.ZodObject, records: Record<string, unknown>): 
     properties?: Record<string, Described>;
     required?: string[];
   };
-  // Members that only bodies have.
+  // Members of bodies only.
   const { id: _id, identity: _identity, context: _context, ...members } = properties;
   return Object.entries(members).map(([name, schema]) => ({
     name,
@@ -141,7 +144,10 @@ function answerContent({ answer }: Route, records: Record<string, unknown>): Des
   return { content: { [JSON_MEDIA_TYPE]: { schema: describedSchema(schema, "output", records) } } };
 }
 
-/** @param records receives the schemas that have a name, which the document holds once */
+/**
+ * Returns the JSON schema of a form.
+ * @param records receives named schemas, which the document contains once
+ */
 function describedSchema(
   schema: z.ZodType,
   io: "input" | "output",

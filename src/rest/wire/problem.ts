@@ -1,22 +1,24 @@
-/** Errors on the wire: one flat JSON object that clients of the interface document and of the namespace spec read. */
+/**
+ * Errors on the wire: one flat JSON object for clients of the interface document and of the namespace spec.
+ */
 
 import { ERROR_TABLE, type ErrorType, NamespaceError } from "../../errors.js";
 
-/** The body of every answer that is not a success. */
+/** Body of every answer that is not a success. */
 export interface Problem {
-  /** URI reference of the kind of error. */
+  /** URI reference that identifies the HTTP status. */
   readonly type: string;
-  /** The name of the code, as words. */
+  /** Sentence that describes the HTTP status. */
   readonly title: string;
   /** HTTP status. */
   readonly status: number;
-  /** What went wrong with this request. */
+  /** Description of this failure. */
   readonly detail: string;
   /** Path of the request. */
   readonly instance: string;
-  /** Same as `detail`, under the namespace spec's name for it. */
+  /** Copy of `detail` under the namespace spec's name. */
   readonly error: string;
-  /** Code of the namespace spec. */
+  /** Numeric code of the namespace spec. */
   readonly code: number;
 }
 
@@ -42,10 +44,10 @@ const SERVER_ERROR = ["/errors/server-error", "Internal Server Error"] as const;
 /** Returns the sentence that describes an HTTP status. */
 export const titleOf = (status: number): string => (KINDS[status] ?? SERVER_ERROR)[1];
 
-/** Longest text that is sent back to a client, which may contain the client's own input. */
+/** Maximum length of a text that is sent to a client. It may contain the client's own input. */
 const MAX_DETAIL = 2000;
 
-/** A request that is refused before it reaches the engine, or a refusal that has a status or header of its own. */
+/** A request that is refused before it reaches the engine, or an error with its own status or headers. */
 export class Refusal extends Error {
   readonly status: number;
   readonly errorType: ErrorType;
@@ -65,41 +67,44 @@ export class Refusal extends Error {
   }
 }
 
-/** What an answer tells of the request that failed. */
+/** Context of a problem. */
 export interface ProblemContext {
   /** Path of the request. */
   readonly instance: string;
-  /** Paths of the namespace's directory, which no answer names. */
+  /** Paths of the namespace's directory, which no answer reveals. */
   readonly roots: readonly string[];
-  /** HTTP status to use instead of the error's own. */
+  /** HTTP status that replaces the error's status. */
   readonly status?: number;
-  /** Replaces the names of request members in a text by those that the client knows. */
+  /** Replaces the names of request members in a text with the client's names. */
   inTheirWords(text: string): string;
 }
 
 /**
- * The problem that reports an error. The client learns nothing of errors inside the server except that there was one.
+ * Returns the problem for an error. For an error inside the server, the client only learns that there was
+ * one.
  */
 export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const { instance, roots, inTheirWords } = context;
   const error = refusalIn(thrown) ?? thrown;
-  const { status: own, type } = kindOf(error);
-  const status = context.status ?? own;
+  const { status: errorStatus, type } = kindOf(error);
+  const status = context.status ?? errorStatus;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
-  // Refusals are for the client to read, regardless of their status.
+  // Refusals are written for the client, regardless of their status.
   const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
   const text = told ? withoutRoots((error as Error).message, roots) : "the request failed inside the server";
   const detail = error instanceof Refusal ? text : inTheirWords(text);
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
 
-/** What a client learns of an error that ended a job: as much as if the error had ended a request of its own. */
+/** Returns the message of a failed job for a client. It hides as much as the answer to a failed request. */
 export const failureText = (type: ErrorType, message: string, roots: readonly string[]): string =>
   ERROR_TABLE[type].status < 500 || type === "ServiceUnavailable"
     ? withoutRoots(message, roots)
     : "the job failed inside the server";
 
-/** The refusal that an error is or was caused by: a body may be refused while the engine reads it. */
+/**
+ * Returns the refusal that an error is, or that caused it: a body may be refused while the engine reads it.
+ */
 export function refusalIn(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   return error instanceof NamespaceError && error.cause instanceof Refusal ? error.cause : null;
@@ -111,7 +116,7 @@ function kindOf(error: unknown): { readonly status: number; readonly type: Error
   return { status: 500, type: "Internal" };
 }
 
-/** Whether the reported text of an error may contain a path. */
+/** True if the reported text of an error may contain a path. */
 export function mayNamePath(thrown: unknown): boolean {
   const error = refusalIn(thrown) ?? thrown;
   return /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
@@ -120,8 +125,8 @@ export function mayNamePath(thrown: unknown): boolean {
 /** Removes the namespace's directory from paths below it. */
 function withoutRoots(text: string, roots: readonly string[]): string {
   let relative = text;
-  // Longer paths come first, because one may contain another: the temporary directory of macOS lies below one of the
-  // same name.
+  // Longer paths come first, because one may contain another: the temporary directory of macOS lies below a
+  // directory of the same name.
   const forms = [...new Set(roots.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   for (const form of forms) {
     for (const separator of SEPARATORS) relative = relative.replaceAll(form + separator, "");
@@ -132,7 +137,7 @@ function withoutRoots(text: string, roots: readonly string[]): string {
 
 const SEPARATORS = ["/", "\\\\", "\\", "%2F", "%5C"];
 
-/** The forms in which texts may contain a path: as it is, in a URL, or in JSON. */
+/** Returns the forms of a path in texts: plain, in a URL, and in JSON. */
 function formsOf(root: string): string[] {
   // The root of a file system reveals nothing.
   if (/^(?:[a-z]:)?[/\\]*$/i.test(root)) return [];

@@ -1,4 +1,4 @@
-/** Turns a request's path, query, headers and body into the request object of an engine's operation. */
+/** Turns a request's path, query, headers and body into the request of an operation. */
 
 import { z } from "zod";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -10,21 +10,21 @@ import { identity } from "./shapes.js";
 import { refuseMisspeltParameters, refuseUnknownMembers } from "./unknownMembers.js";
 import { camelCase, fromWire } from "./wireNames.js";
 
-/** The parts of a request. */
+/** Parts of a request. */
 export interface WireRequest {
   readonly route: Route;
   readonly method: string;
-  /** Parameters of the path, with percent escapes as they came. */
+  /** Parameters of the path, with percent escapes. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Headers;
-  /** The parsed JSON of the body; undefined if there is no JSON body. */
+  /** Parsed JSON body; undefined without one. */
   readonly json: unknown;
-  /** Whether a plus sign in the path is a space, unless the body says that it is a plus sign. */
+  /** True if a plus sign in the path means a space, unless the body contradicts. */
   readonly pathIsForm: boolean;
 }
 
-/** The caller's credentials in a request; headers win over the body. */
+/** Returns the caller's credentials. Headers take precedence over the body. */
 export function callerIdentity(headers: Headers, json: unknown): Identity | undefined {
   const ofBody = identitySchema.safeParse(json);
   const { api_key, auth_token } = (ofBody.success && ofBody.data.identity) || {};
@@ -38,8 +38,8 @@ const identitySchema = z.object({ identity: identity.nullish() });
 const CONTEXT_PREFIXES = ["x-lance-ctx-", "x-ns-ctx-"] as const;
 
 /**
- * The request for the engine, except rows and signal.
- * @throws InvalidInputError naming the member that does not fit
+ * Returns the request for the engine, without rows and signal.
+ * @throws InvalidInputError naming the invalid member
  */
 export function engineRequest(wire: WireRequest): Readonly<Record<string, unknown>> {
   const { route, method } = wire;
@@ -48,7 +48,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   const request: Record<string, unknown> = {};
   let bodyId: readonly string[] | undefined;
   if (body instanceof z.ZodObject) {
-    // A GET request has no body: the body's members are in the query.
+    // A GET request has no body, so the body's members are in the query.
     const schema = method === "GET" ? route.query.extend(body.shape) : route.query;
     refuseMisspeltParameters(Object.keys(schema.shape), Object.keys(body.shape), wire.query);
     Object.assign(request, check(schema, queryMembers(schema, wire.query)));
@@ -74,7 +74,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   }
   if (typeof request.storageOptions === "string") {
     parseStrings(request.storageOptions, "storage_options");
-    // They say how to reach an object store. The engine writes into the server's own directory.
+    // The options describe an object store, but the engine writes to its own directory.
     delete request.storageOptions;
   }
   for (const [name, value] of Object.entries(wire.parameters)) {
@@ -86,7 +86,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
     }
     request[member] = named;
   }
-  // The caller was identified from more than the body.
+  // The caller was identified by more than the body.
   delete request.identity;
   delete request.id;
   if (route.object !== "none") request.id = readId(wire, bodyId);
@@ -97,25 +97,21 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
 }
 
 /**
- * Refuses `use_lsm`, by which LanceDB's clients ask for rows in a log beside the table's versions: without the log,
- * rows would be missing.
+ * Refuses `use_lsm`, with which LanceDB's clients request rows in a log beside the table's versions. Without
+ * the log, rows would be missing.
  */
 function refuseLog({ query, json }: WireRequest): void {
   const asksForLog = (members: unknown) =>
     typeof members === "object" && members !== null && "use_lsm" in members && members.use_lsm === true;
   const { query: inner } = (json ?? {}) as { readonly query?: unknown };
-  if (
-    asksForLog(json) ||
-    asksForLog(inner) ||
-    query.getAll("use_lsm").some((given) => /^true$/i.test(given))
-  ) {
+  if (asksForLog(json) || asksForLog(inner) || query.getAll("use_lsm").some((text) => /^true$/i.test(text))) {
     throw new UnsupportedError("use_lsm: tables written through a log are not supported by this release");
   }
 }
 
 /**
- * Drops empty lists of a `vector`, and a `vector` without lists. The namespace spec requires the member, so its clients
- * send `{}` or `{"single_vector": []}` with a query that does not search vectors.
+ * Removes empty lists of a `vector`, and a `vector` without lists. The namespace spec requires the member, so
+ * its clients send `{}` or `{"single_vector": []}` without a vector search.
  */
 function dropEmptyVectors(query: unknown): void {
   if (typeof query !== "object" || query === null) return;
@@ -156,7 +152,7 @@ function reasonOf({ message }: z.core.$ZodIssue): string {
   return reason[0].toLowerCase() + reason.slice(1);
 }
 
-/** Replaces the engine's name of a request member at the start of a text by the wire's name. */
+/** Replaces the engine's name of a member at the start of a text with the wire's name. */
 export function nameMemberAsWire({ query, body }: Route, text: string): string {
   const [member] = /^\w+(?=\b)/.exec(text) ?? [""];
   const names = [
@@ -167,23 +163,24 @@ export function nameMemberAsWire({ query, body }: Route, text: string): string {
   return wireName === undefined ? text : wireName + text.slice(member.length);
 }
 
-// ------------------------------------------------------------------------------------------------ query
+// -------------------------------------------------------------------------------- query
 
 /**
- * Members of the query, converted to their types. Texts that can't be converted stay texts, for the schema to refuse.
+ * Returns the members of the query, converted to their types. An inconvertible text stays a text, and the
+ * schema refuses it.
  */
 function queryMembers(schema: z.ZodObject, query: URLSearchParams): Readonly<Record<string, unknown>> {
   const members: Record<string, unknown> = {};
   for (const [name, declared] of Object.entries(schema.shape)) {
-    const given = query.getAll(name);
-    if (given.length === 0) continue;
+    const texts = query.getAll(name);
+    if (texts.length === 0) continue;
     const type = innermost(declared as z.ZodType);
     if (type instanceof z.ZodArray) {
-      members[name] = given;
+      members[name] = texts;
       continue;
     }
-    if (given.length > 1) throw new InvalidInputError(`${name}: is given ${given.length} times`);
-    members[name] = typed(type, given[0]);
+    if (texts.length > 1) throw new InvalidInputError(`${name}: is given ${texts.length} times`);
+    members[name] = typed(type, texts[0]);
   }
   return members;
 }
@@ -194,10 +191,10 @@ function innermost(type: z.ZodType): z.ZodType {
     : type;
 }
 
-function typed(type: z.ZodType, given: string): unknown {
-  if (type instanceof z.ZodNumber) return /^-?\d{1,17}$/.test(given) ? Number(given) : given;
-  if (type instanceof z.ZodBoolean) return BOOLEANS.get(given.toLowerCase()) ?? given;
-  return given;
+function typed(type: z.ZodType, text: string): unknown {
+  if (type instanceof z.ZodNumber) return /^-?\d{1,17}$/.test(text) ? Number(text) : text;
+  if (type instanceof z.ZodBoolean) return BOOLEANS.get(text.toLowerCase()) ?? text;
+  return text;
 }
 
 const BOOLEANS = new Map([
@@ -205,7 +202,7 @@ const BOOLEANS = new Map([
   ["false", false],
 ]);
 
-/** Parses a JSON object of strings. Errors don't show it: it may contain credentials. */
+/** Parses a JSON object of strings. Errors omit the text, which may contain credentials. */
 function parseStrings(text: string, member: string): unknown {
   let value: unknown;
   try {
@@ -218,11 +215,11 @@ function parseStrings(text: string, member: string): unknown {
   return checked.data;
 }
 
-// ------------------------------------------------------------------------------------------------ id
+// -------------------------------------------------------------------------------- id
 
 /**
- * The id that the path names. An id in the body must be the same, and decides whether a plus sign in the path, which
- * may stand for either, is a space.
+ * Returns the id in the path. An id in the body must be equal. It also decides whether a plus sign in the
+ * path means a space.
  */
 function readId(wire: WireRequest, bodyId: readonly string[] | undefined): readonly string[] {
   const { route, parameters, query } = wire;
@@ -232,7 +229,7 @@ function readId(wire: WireRequest, bodyId: readonly string[] | undefined): reado
   const delimiter = delimiters[0] ?? DEFAULT_DELIMITER;
   if (route.object === "transaction") {
     const named = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
-    // A transaction's id may follow its table's, in the path or in the body.
+    // A transaction's id may follow its table's id, in the path or in the body.
     if (bodyId === undefined || isSameId(named, bodyId)) return named;
     return [...bodyId, ...named];
   }
@@ -256,9 +253,9 @@ function decodeSegment(segment: string, name: string, asForm: boolean): string {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ context
+// -------------------------------------------------------------------------------- context
 
-/** The context of the body and of the headers; the headers win. */
+/** Merges the context of the body with that of the headers, which take precedence. */
 function contextOf(
   headers: Headers,
   ofBody: Readonly<Record<string, string>> | undefined,

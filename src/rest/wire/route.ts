@@ -8,25 +8,22 @@ import * as shape from "./shapes.js";
 export interface Route {
   readonly operation: OperationName;
   readonly summary: string;
-  /** The first is the documented one; clients in use also send the others. */
+  /** The first method is the documented one. Existing clients also use the others. */
   readonly methods: readonly ("GET" | "POST")[];
-  /** Parameters are in braces; `{id}` is an object's identifier. */
+  /** Path with parameters in braces. `{id}` is the identifier of an object. */
   readonly path: string;
-  /** What `{id}` stands for. A transaction's id is not a path of names. */
+  /** Kind of object that `{id}` names. A transaction's id is not a path of names. */
   readonly object: "namespace" | "table" | "transaction" | "none";
-  /** Whether the body of a request whose path has no `{id}` may name a table. */
+  /** True if the body may name a table although the path has no `{id}`. */
   readonly takesBodyId: boolean;
-  /** Members taken from the query. */
+  /** Members that come in the query. */
   readonly query: z.ZodObject;
   /**
-   * Members taken from the body, a JSON object. Without any, only `id`, `identity` and `context` are read from it.
-   * `arrow`: rows as an Arrow IPC stream. A member's name: the whole JSON object is that member.
+   * Members of the JSON body, besides `id`, `identity` and `context`. `arrow`: an Arrow IPC stream of rows.
+   * {@link WholeBody}: the whole JSON object is one member.
    */
   readonly body: z.ZodObject | "arrow" | WholeBody;
-  /**
-   * Form of the answer: a record, the one member of the engine's answer that is sent bare, a bare value, nothing, or
-   * rows.
-   */
+  /** Form of the answer: a record, one member of the engine's answer, a bare value, nothing, or rows. */
   readonly answer:
     | z.ZodObject
     | { readonly member: string; readonly schema: z.ZodType }
@@ -36,7 +33,7 @@ export interface Route {
   readonly status: 200 | 201 | 202;
 }
 
-/** A JSON body that is one member of the request, as a whole. */
+/** A JSON body that is one member of the request. */
 interface WholeBody {
   readonly member: string;
   readonly schema: z.ZodType;
@@ -49,7 +46,7 @@ interface AnswerOptions {
   readonly status?: Route["status"];
 }
 
-/** Names in these options are those of the wire. */
+/** Options of a route. Names are those of the wire. */
 export interface RouteOptions extends AnswerOptions {
   /** Forms of members that differ from the table of members. */
   readonly members?: WireForms;
@@ -74,7 +71,10 @@ export const GET = ["GET"] as const;
 export const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 
-/** Returns a route with the members of the operation's request. Rows are the body, and members then come in the query. */
+/**
+ * Returns a route with the members of the operation's request. Rows are the body, and members then come in
+ * the query.
+ */
 export function route(
   operation: OperationName,
   methods: Route["methods"],
@@ -98,7 +98,10 @@ export function route(
   });
 }
 
-/** Returns a route with listed members, which the operation's request need not have. Dialects have such routes. */
+/**
+ * Returns a route with listed members, which the operation's request need not have. Dialects have such
+ * routes.
+ */
 export function makeRoute(
   operation: OperationName,
   methods: Route["methods"],

@@ -1,4 +1,4 @@
-/** Finds the route, and its parameters, for a method and path. */
+/** Finds the route and its parameters for a method and path. */
 
 import type { Result } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
@@ -9,7 +9,7 @@ import type { Route } from "./route.js";
 
 export interface FoundRoute {
   readonly route: Route;
-  /** Percent escapes as they came. */
+  /** Parameters of the path, with percent escapes. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -18,7 +18,7 @@ export class RouteFinder {
   readonly #methods = new Set<string>();
 
   constructor(routes: readonly Route[]) {
-    // Paths without parameters come before those in which an id could match.
+    // Fixed paths precede paths in which an id could match.
     const ordered = [...routes].sort((a, b) => Number(a.path.includes("{")) - Number(b.path.includes("{")));
     for (const route of ordered) {
       for (const method of route.methods) {
@@ -29,19 +29,22 @@ export class RouteFinder {
   }
 
   /**
-   * @param path of {@link innerPath}
-   * @param delimiter of the request
+   * Returns the route of a request.
+   * @param path path without the base path; see {@link innerPath}
+   * @param delimiter delimiter of identifiers in the request
    */
   find(method: string, path: string, delimiter: string | null = null): FoundRoute | Refusal {
-    const found = this.#findAt(method, delimiter === "." ? path.replace(NAMESPACE_WITHOUT_ID, DOT) : path);
-    if (delimiter !== "." || !(found instanceof Refusal) || found.status !== 404) return found;
+    const first = this.#findAt(method, delimiter === "." ? path.replace(NAMESPACE_WITHOUT_ID, DOT) : path);
+    if (delimiter !== "." || !(first instanceof Refusal) || first.status !== 404) return first;
     return this.#findAt(method, path.replace(TABLE_WITHOUT_ID, DOT));
   }
 
   #findAt(method: string, path: string): FoundRoute | Refusal {
-    const found = firstOf(this.#router.match(method, path));
-    if (found !== null) return found;
-    const allowed = [...this.#methods].filter((other) => firstOf(this.#router.match(other, path)) !== null);
+    const route = firstOf(this.#router.match(method, path));
+    if (route !== null) return route;
+    const allowed = [...this.#methods].filter(
+      (candidate) => firstOf(this.#router.match(candidate, path)) !== null,
+    );
     if (allowed.length === 0) return new Refusal(404, "Unsupported", "there is no such operation");
     if (allowed.includes("GET")) allowed.push("HEAD");
     const detail = `the operation is called by ${allowed.join(" or ")}`;
@@ -61,8 +64,8 @@ function firstOf(matched: Result<Route>): FoundRoute | null {
 }
 
 /**
- * The path after the base path, without the slashes that some clients add at the start and the end; empty if the path
- * does not begin with the base path.
+ * Returns the path after the base path, without extra slashes that some clients add. Empty if the path does
+ * not start with the base path.
  */
 export function innerPath(pathname: string, basePath: string): string {
   if (!pathname.startsWith(`${basePath}/`)) return "";
@@ -71,9 +74,10 @@ export function innerPath(pathname: string, basePath: string): string {
 }
 
 /*
- * If the delimiter is a dot, a dot is the root namespace as well. Software that builds URLs takes such a segment for
- * the directory itself, and leaves it out. Tables of the root win over namespaces inside one called `table`. Tables
- * named like the first word of an operation win over the root, which is not a table.
+ * With a dot as delimiter, a dot is also the root namespace. Software that builds URLs takes such a segment
+ * for the current directory and drops it. Tables of the root take precedence over namespaces inside one
+ * called `table`. Tables named like the first word of an operation take precedence over the root, which is
+ * not a table.
  */
 const NAMESPACE_WITHOUT_ID = /^\/v1\/namespace\/(?=(?:create|describe|drop|exists|list|table\/list)$)/;
 const TABLE_WITHOUT_ID = /^\/v1\/(?:table|transaction)\//;

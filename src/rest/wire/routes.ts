@@ -1,6 +1,7 @@
 /**
- * The table of routes: method, path and answer of each operation on the wire. The members of requests follow the table of
- * operations. The handler and the OpenAPI document are made from this table and know no operation by name.
+ * The table of routes: method, path and answer of each operation on the wire. The members of requests follow
+ * the table of operations. The handler and the OpenAPI document follow this table and know no operation by
+ * name.
  */
 
 import { z } from "zod";
@@ -23,7 +24,7 @@ const batchResult = z.object({
 });
 
 export const ROUTES: readonly Route[] = [
-  // ------------------------------------------------------------------------------------------------ namespaces
+  // -------------------------------------------------------------------------------- namespaces
   route("createNamespace", POST, namespacePath("create"), {
     summary: "Create a namespace",
     answer: shape.changeAnswer({ properties: shape.stringMap }),
@@ -55,7 +56,7 @@ export const ROUTES: readonly Route[] = [
     summary: "List the tables of all namespaces",
     answer: z.object({ tables: z.array(shape.text), page_token: shape.pageToken }),
   }),
-  // ------------------------------------------------------------------------------------------------ tables
+  // -------------------------------------------------------------------------------- tables
   route("declareTable", POST, tablePath("declare"), {
     summary: "Reserve a table's name without data",
     answer: shape.declaredTable,
@@ -106,7 +107,7 @@ export const ROUTES: readonly Route[] = [
     members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.version.optional() }),
   }),
-  // ------------------------------------------------------------------------------------------------ rows
+  // -------------------------------------------------------------------------------- rows
   route("insertIntoTable", POST, tablePath("insert"), {
     summary: "Add rows, or replace all rows",
     answer: shape.changeAnswer({ version: shape.version, num_inserted_rows: shape.count }),
@@ -150,7 +151,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Run a query and show how",
     answer: { bare: shape.text },
   }),
-  // ------------------------------------------------------------------------------------------------ versions
+  // -------------------------------------------------------------------------------- versions
   route("createTableVersion", POST, tablePath("version/create"), {
     summary: "Publish a staged manifest under a version number that is free",
     members: { version: shape.version },
@@ -177,7 +178,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Change several tables, all or none",
     answer: shape.changeAnswer({ results: z.array(batchResult) }),
   }),
-  // ------------------------------------------------------------------------------------------------ branches
+  // -------------------------------------------------------------------------------- branches
   route("createTableBranch", POST, tablePath("branches/create"), {
     summary: "Start a branch",
     answer: shape.transactionAnswer,
@@ -194,7 +195,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Delete a branch",
     answer: shape.transactionAnswer,
   }),
-  // ------------------------------------------------------------------------------------------------ tags
+  // -------------------------------------------------------------------------------- tags
   route("createTableTag", POST, tablePath("tags/create"), {
     summary: "Give a version a name",
     members: { tag: shape.text.min(1), version: shape.version },
@@ -220,7 +221,7 @@ export const ROUTES: readonly Route[] = [
     members: { tag: shape.text.min(1) },
     answer: shape.transactionAnswer,
   }),
-  // ------------------------------------------------------------------------------------------------ schema
+  // -------------------------------------------------------------------------------- schema
   route("updateFieldMetadata", POST, tablePath("update_field_metadata"), {
     summary: "Change the metadata of fields",
     members: {
@@ -261,7 +262,7 @@ export const ROUTES: readonly Route[] = [
     summary: "List the computed columns, and which fragments have rows without a value of them",
     answer: z.object({ columns: z.array(shape.computedColumn) }),
   }),
-  // ------------------------------------------------------------------------------------------------ indexes
+  // -------------------------------------------------------------------------------- indexes
   route("createTableIndex", POST, tablePath("create_index"), {
     summary: "Build an index",
     members: namedIndex,
@@ -286,7 +287,7 @@ export const ROUTES: readonly Route[] = [
     inQuery: ["branch"],
     answer: shape.transactionAnswer,
   }),
-  // ------------------------------------------------------------------------------------------------ transactions
+  // -------------------------------------------------------------------------------- transactions
   route("describeTransaction", POST, "/v1/transaction/{id}/describe", {
     summary: "Describe a transaction",
     answer: z.object({ status: shape.text, properties: shape.stringMap.optional() }),
@@ -295,7 +296,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Change a transaction's status or properties",
     answer: z.object({ status: shape.text, properties: shape.stringMap.optional() }),
   }),
-  // ------------------------------------------------------------------------------------------------ upkeep, jobs
+  // -------------------------------------------------------------------------------- upkeep, jobs
   route("cleanupTable", POST, tablePath("cleanup"), {
     summary: "Remove old versions and files that none needs",
     answer: z.object({

@@ -1,6 +1,5 @@
 /**
- * What requests and answers look like on the wire: the records that several operations share, and the members that
- * requests of one kind have in common. Optional members may also be null.
+ * Forms that several requests and answers share on the wire. Optional members of requests may also be null.
  */
 
 import { z } from "zod";
@@ -9,7 +8,7 @@ const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 
 export const text = z.string();
 export const flag = z.boolean().nullish();
-/** An integer of at least 0, exact in a double. */
+/** Integer from 0 to 2^53 - 1. */
 export const count = z.int().min(0).max(MAX_INTEGER);
 export const version = count.describe("Number of a version of the table");
 export const stringMap = z.record(z.string(), z.string());
@@ -21,12 +20,12 @@ export const mode = z.string().nullish().describe("In any case, PascalCase or sn
 
 export const identity = z.object({ api_key: z.string().nullish(), auth_token: z.string().nullish() });
 
-/** Members that every JSON body may have, besides those of its operation. */
+/** Members of every JSON body. */
 export const common = { id: id.nullish(), identity: identity.nullish(), context: stringMap.nullish() };
 
 export const pageToken = z.string().optional().describe("Absent on the last page");
 
-// ---------------------------------------------------------------------------------------------------- records
+// -------------------------------------------------------------------------------- records
 
 /** Answer of an operation that changes something. */
 export const changeAnswer = <Members extends z.ZodRawShape>(members: Members) =>
@@ -108,7 +107,7 @@ export const job = z.object({
   result: z.unknown().optional(),
 });
 
-/** camelCase, unlike every other record. */
+/** In camelCase, unlike all other records. */
 export const branchContents = z.object({
   parentBranch: text.optional().describe("Absent: the main branch"),
   parentVersion: version,

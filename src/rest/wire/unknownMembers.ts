@@ -1,9 +1,9 @@
 /**
- * Refuses members of bodies that a route does not have. A misspelt condition would otherwise mean none, and an update would
- * change every row. Null stands for an absent member, also for one that the route does not have.
+ * Refuses unknown members of bodies. A misspelt condition would otherwise mean none, and an update would
+ * change every row. A member that is null counts as absent.
  *
- * Query strings may have parameters that the route does not have: proxies add some. A parameter is refused if its name is close
- * to that of a member of the route.
+ * Unknown parameters of the query are accepted, because proxies add some, unless the name is similar to a
+ * member of the route.
  */
 
 import { z } from "zod";
@@ -13,35 +13,39 @@ import { unknownMember } from "../../optionMembers.js";
 import { Refusal } from "./problem.js";
 import { camelCase } from "./wireNames.js";
 
-/** Member of every body and query string; a request that sets it is refused earlier. */
+/** Member that LanceDB adds to bodies and queries. An earlier check refuses the value true. */
 const USE_LSM = "use_lsm";
 const DELIMITER = "delimiter";
 const COMMON = ["id", "identity", "context"];
 
 /**
- * Members of the namespace specification that have no effect here, by operation. A dot leads into an object or into the
- * objects of a list.
+ * Members of the namespace spec that have no effect here, by operation. A dot leads into an object, or into
+ * the objects of a list.
  */
 const IGNORED: Partial<Record<OperationName, readonly string[]>> = {
   batchCommitTables: [
     ...["declare_table", "create_table_version", "delete_table_versions", "deregister_table"],
   ].flatMap((part) => COMMON.map((member) => `operations.${part}.${member}`)),
   explainTableQueryPlan: COMMON.concat(USE_LSM).map((member) => `query.${member}`),
-  // Other engines run the function of a column by these.
+  // Other engines use these members to run the function of a column.
   alterTableAddColumns: [
     ...["outputs", "image", "udf", "udf_backend", "auto_backfill", "manifest", "manifest_checksum"],
   ].map((member) => `new_columns.virtual_column.${member}`),
 };
 
-/** @throws Refusal naming the first member that the schema does not have, and the one that was meant */
+/**
+ * Checks the members of a body.
+ * @throws Refusal naming the first unknown member, and the most similar known one
+ */
 export function refuseUnknownMembers(operation: OperationName, schema: z.ZodType, body: unknown): void {
   check(schema, body, "", [USE_LSM, ...(IGNORED[operation] ?? [])]);
 }
 
 /**
- * @param parameters that the route takes
- * @param members of its body
- * @throws Refusal naming the first parameter that is misspelt or belongs into the body
+ * Checks the parameters of a query.
+ * @param parameters parameters of the route
+ * @param members members of the route's body
+ * @throws Refusal naming the first parameter that is misspelt or belongs in the body
  */
 export function refuseMisspeltParameters(
   parameters: readonly string[],
@@ -58,14 +62,17 @@ export function refuseMisspeltParameters(
   }
 }
 
-/** @param path of the value, with a dot at its end unless it is the body */
+/**
+ * Checks the members of a value.
+ * @param path path of the value, with a final dot unless it is the body
+ */
 function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: readonly string[]): void {
   if (typeof value !== "object" || value === null) return;
   const forms = alternatives(schema);
   if (Array.isArray(value)) {
     const items = forms.flatMap((each) => (each instanceof z.ZodArray ? [each.element] : []));
     for (const [index, item] of value.entries()) {
-      // Vectors have many items, and none with members.
+      // Vectors have many items without members.
       if (typeof item !== "object" || item === null) continue;
       for (const element of items) check(element, item, `${path}${index}.`, ignored);
     }
@@ -91,7 +98,7 @@ function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: r
   }
 }
 
-/** Keeps the spelling of the request, unlike errors of the engine. */
+/** Returns a refusal in the spelling of the request. */
 const refusal = (detail: string): Refusal => new Refusal(400, "InvalidInput", detail);
 
 const withoutIndexes = (path: string): string => path.replace(/\b\d+\./g, "");
@@ -105,7 +112,10 @@ function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   return [schema];
 }
 
-/** Finds the name that was meant. Names are compared in the engine's spelling: so are the words of other programs for them. */
+/**
+ * Returns the name that a client most likely meant. Names are compared in camelCase, like the synonyms of
+ * other programs.
+ */
 function resolvedName(name: string, names: readonly string[]): string | undefined {
   const resolved = nearestName(camelCase(name), names.map(camelCase));
   return names.find((each) => camelCase(each) === resolved);

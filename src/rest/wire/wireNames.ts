@@ -1,7 +1,7 @@
 /**
- * Names on the wire and in the engine: the wire has `snake_case`, the engine `camelCase`. The conversion follows a
- * schema of the wire's form: keys of maps, which belong to the users, stay as they are, and members that the schema
- * does not have are dropped, in both directions.
+ * Names on the wire (`snake_case`) and in the engine (`camelCase`). The conversion follows a schema of the
+ * wire. Keys of maps belong to the users and stay unchanged. Members that the schema lacks are dropped, in
+ * both directions.
  */
 
 import { z } from "zod";
@@ -14,12 +14,12 @@ export const camelCase = (wireName: string): string =>
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Converts a checked value of the wire to the engine's member names. Null stands for an absent member. */
+/** Converts a checked value to the engine's names. Null counts as absent. */
 export function fromWire(schema: z.core.$ZodType, value: unknown): unknown {
   return convert(schema, value, (wireName) => ({ from: wireName, to: camelCase(wireName) }));
 }
 
-/** Converts a value of the engine to the wire's member names. */
+/** Converts a value of the engine to the wire's names. */
 export function toWire(schema: z.core.$ZodType, value: unknown): unknown {
   return convert(schema, value, (wireName) => ({ from: camelCase(wireName), to: wireName }));
 }
