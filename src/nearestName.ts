@@ -50,11 +50,11 @@ const allowedChanges = (length: number): number => Math.max(1, Math.floor(length
 
 /**
  * Returns the allowed name that a caller most likely meant; undefined if none is similar.
- * @param name unknown name
+ * @param wrongName unknown name
  * @param names allowed names
  */
-export function nearestName(unknown: string, names: readonly string[]): string | undefined {
-  const plain = fold(unknown);
+export function nearestName(wrongName: string, names: readonly string[]): string | undefined {
+  const plain = fold(wrongName);
   const same = names.find((name) => fold(name) === plain);
   if (same !== undefined) return same;
   for (const group of OTHER_WORDS) {
@@ -62,12 +62,12 @@ export function nearestName(unknown: string, names: readonly string[]): string |
     const synonym = group.find((word) => names.includes(word));
     if (synonym !== undefined) return synonym;
   }
-  return nearestNames(unknown, names)[0];
+  return nearestNames(wrongName, names)[0];
 }
 
 /** Returns the names with a similar spelling, the most similar first. */
-export function nearestNames(unknown: string, names: readonly string[]): string[] {
-  const plain = fold(unknown);
+export function nearestNames(wrongName: string, names: readonly string[]): string[] {
+  const plain = fold(wrongName);
   const most = allowedChanges(plain.length);
   return (
     names
@@ -86,11 +86,11 @@ export function nearestNames(unknown: string, names: readonly string[]): string[
  * @param shown returns the text to write for a name
  */
 export function nearestHint(
-  unknown: string,
+  wrongName: string,
   names: readonly string[],
   shown: (name: string) => string = String,
 ): string {
-  const [nearest] = nearestNames(unknown, names);
+  const [nearest] = nearestNames(wrongName, names);
   return nearest === undefined ? "" : `; did you mean ${shown(nearest)}?`;
 }
 

@@ -1,4 +1,4 @@
-/** What pages and docstrings say of errors is what the code does. */
+/** Checks that pages and docstrings about errors agree with the code. */
 
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
@@ -20,7 +20,7 @@ const EXPECTED: Row[] = Object.entries(errors.ERROR_TABLE).map(([type, { code, s
 }));
 const textOf = (path: string) => readFile(new URL(`../${path}`, import.meta.url), "utf8");
 
-it("the page of errors has every class with its code and status", async () => {
+it("docs/recipes/errors.md lists every class with its code and status", async () => {
   const rows = (await textOf("docs/recipes/errors.md")).matchAll(/^\| `(\w+Error)` \| (\d+) \| (\d+) \|/gm);
   expect(Array.from(rows, ([, name, code, status]) => ({ name, code: +code, status: +status }))).toEqual(
     EXPECTED,
@@ -29,11 +29,11 @@ it("the page of errors has every class with its code and status", async () => {
 
 it("the docstring of every class has its code and status", async () => {
   const source = (await textOf("src/errors.ts")).replaceAll(/\n \*(?!\/)/g, " ");
-  const found = source.matchAll(
+  const classes = source.matchAll(
     /\/\*\*((?:(?!\*\/).)*?)\*\/\s*export class (\w+Error) extends errorClass\(/gs,
   );
-  const rows = Array.from(found, ([, text, name]) => {
-    const [, code, status] = /Code\s+(\d+), HTTP (\d+)\./.exec(text) ?? [];
+  const rows = Array.from(classes, ([, text, name]) => {
+    const [, code, status] = /Code\s+(\d+),\s+HTTP\s+(\d+)\./.exec(text) ?? [];
     return { name, code: Number(code), status: Number(status) };
   });
   expect(rows).toEqual(EXPECTED);
@@ -49,7 +49,7 @@ it("an answer has the status and code of its error's class", () => {
   expect(rows).toEqual(EXPECTED);
 });
 
-it("the OpenAPI document names every status that a class of errors has", () => {
+it("the OpenAPI document lists every status of an error class", () => {
   const { paths } = openApiDocument(ROUTES, "") as {
     readonly paths: Record<string, Record<string, { readonly responses: object }>>;
   };

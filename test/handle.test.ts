@@ -1,4 +1,4 @@
-/** A handle does all that a table can; a query is put together step by step. */
+/** Handles have a method for everything that a table can do, and queries are built step by step. */
 
 import { tableFromIPC } from "apache-arrow";
 import {
@@ -36,14 +36,14 @@ beforeEach(async () => {
 afterEach(() => ns.close());
 
 describe("a handle", () => {
-  it("creates, describes, renames and drops its table", async () => {
-    const other = ns.table<Order>("plain");
-    expect(await other.exists()).toBe(false);
-    expect(await other.create(ORDERS, { properties: { a: "b" } })).toMatchObject({ numInsertedRows: 4 });
-    expect(await other.describe()).toMatchObject({ table: "plain", version: 1, properties: { a: "b" } });
-    const renamed = await other.rename("simple");
+  it("a handle creates, describes, renames and drops its table", async () => {
+    const plain = ns.table<Order>("plain");
+    expect(await plain.exists()).toBe(false);
+    expect(await plain.create(ORDERS, { properties: { a: "b" } })).toMatchObject({ numInsertedRows: 4 });
+    expect(await plain.describe()).toMatchObject({ table: "plain", version: 1, properties: { a: "b" } });
+    const renamed = await plain.rename("simple");
     expect(renamed.id).toEqual(["simple"]);
-    expect([await other.exists(), await renamed.countRows()]).toEqual([false, 4]);
+    expect([await plain.exists(), await renamed.countRows()]).toEqual([false, 4]);
     const inSales = await renamed.rename("sales$simple");
     expect([inSales.id, await inSales.countRows()]).toEqual([["sales", "simple"], 4]);
     expect((await inSales.rename("other")).id).toEqual(["sales", "other"]);
@@ -53,7 +53,7 @@ describe("a handle", () => {
     expect(await back.exists()).toBe(false);
   });
 
-  it("changes columns and metadata", async () => {
+  it("a handle changes columns and metadata", async () => {
     await table.addColumns({ name: "gross", expression: "price * 2" });
     await table.addColumns([{ name: "note", dataType: "utf8" }]);
     await table.alterColumns({ path: "note", rename: "remark" });
@@ -68,7 +68,7 @@ describe("a handle", () => {
     expect((await table.schema()).fields[0].metadata.get("unit")).toBe("1");
   });
 
-  it("makes, moves and deletes tags and branches, from where it stands", async () => {
+  it("a handle creates, moves and deletes tags and branches, relative to its version", async () => {
     await table.insert([{ id: 5, city: "Bonn", price: 4 }]);
     await table.createTag("latest");
     await table.createTag("first", 1);
@@ -96,7 +96,7 @@ describe("a handle", () => {
     expect(await table.branches()).toEqual({});
   });
 
-  it("knows indexes of the version that it is on", async () => {
+  it("a handle lists the indexes of its version", async () => {
     await table.createTag("bare");
     const { jobId } = await table.createIndex("id", { indexType: "BTREE" });
     await table.waitForJob(jobId);
@@ -108,7 +108,7 @@ describe("a handle", () => {
     expect(await table.indexes()).toEqual([]);
   });
 
-  it("ends every call with its signal", async () => {
+  it("a signal ends every call of a handle", async () => {
     const signal = AbortSignal.abort();
     const options = { signal };
     const calls: (() => unknown)[] = [
@@ -146,8 +146,8 @@ describe("a handle", () => {
   });
 });
 
-describe("a query that is put together", () => {
-  it("gives the rows of the scan with the same options, in every form", async () => {
+describe("a query built step by step", () => {
+  it("a query returns the rows of a scan with the same options, in every form", async () => {
     const query = table.query().where("price < $most", { most: 5 }).select(["id", "city"]).orderBy("price");
     const scan = table.scan({
       columns: ["id", "city"],
@@ -172,7 +172,7 @@ describe("a query that is put together", () => {
     expect(await query.analyze({ format: "json" })).toMatch(/"operator"/);
   });
 
-  it("does not change when a step follows", async () => {
+  it("a step does not change the earlier query", async () => {
     const all = table.query();
     const some = all.where("price > 1");
     const fewer = some.where(col("city").eq("Oslo"));
@@ -180,7 +180,7 @@ describe("a query that is put together", () => {
     expect(await Promise.all(counts)).toEqual([4, 3, 2, 1]);
   });
 
-  it("keeps rows for which all conditions hold, each with its parameters", async () => {
+  it("a query combines all conditions, each with its parameters", async () => {
     const query = table
       .query()
       .where("price > $low -- a comment", { low: 1 })
@@ -191,7 +191,7 @@ describe("a query that is put together", () => {
     expect((await either.toArray()).map(({ id }) => id)).toEqual([2]);
   });
 
-  it("sorts by several columns, and reads the version of its handle", async () => {
+  it("a query sorts by several columns and reads the version of its handle", async () => {
     const sorted = table.query().orderBy("city", { columnName: "price", ascending: false });
     expect((await sorted.toArray()).map(({ id }) => id)).toEqual([4, 1, 2, 3]);
     await table.insert([{ id: 5, city: "Bonn", price: 4 }]);

@@ -1,6 +1,6 @@
 /**
- * Types of handles, as programs see them: with `exactOptionalPropertyTypes` and `noUncheckedIndexedAccess`, and against the
- * built declarations.
+ * Compiles the types of handles as a program sees them: with `exactOptionalPropertyTypes` and
+ * `noUncheckedIndexedAccess`, against the built declarations.
  */
 
 import { execFile } from "node:child_process";
@@ -14,7 +14,7 @@ import { TYPES_PROGRAM } from "./support/typesProgram.js";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 
-it("are what a program expects", async () => {
+it("the types of rows compile as a program expects", async () => {
   const project = await makeTempDir();
   await mkdir(join(project, "node_modules", "@types"), { recursive: true });
   for (const [name, target] of [

@@ -7,8 +7,8 @@ import { DirectoryNamespace, NamespaceError, type UserFunction } from "tiltyard"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /**
- * Programs are written against these names: what compiles here must go on compiling, so requests and answers are
- * spelled out, with every member, whether or not the engine does anything with it.
+ * Programs depend on these names: what compiles here must keep compiling. Requests and answers are therefore
+ * written with every member, even those that the engine ignores.
  */
 
 const functions: Record<string, UserFunction> = {};
@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 describe("requests and answers", () => {
-  it("of namespaces", async () => {
+  it("requests and answers about namespaces compile with every member", async () => {
     const { properties, transactionId } = await ns.createNamespace({ id: ["n"], mode: "ExistOk" });
     expect([properties, transactionId]).toEqual([{}, undefined]);
     expect((await ns.describeNamespace({ id: ["sales"] })).properties).toEqual({ a: "b" });
@@ -62,7 +62,7 @@ describe("requests and answers", () => {
     const transactions: readonly string[] | undefined = dropped.transactionId;
     expect([dropped.properties, transactions]).toEqual([{}, undefined]);
   });
-  it("of tables", async () => {
+  it("requests and answers about tables compile with every member", async () => {
     const created = await ns.createTable({ id: ["t"], properties: { p: "q" } }, rows);
     expect(created).toMatchObject({ location: join(root, "t.lance"), version: 1, properties: { p: "q" } });
     expect([typeof created.transactionId, created.storageOptions]).toEqual(["string", undefined]);
@@ -109,7 +109,7 @@ describe("requests and answers", () => {
     });
     expect(restored.version).toBe(2);
   });
-  it("of rows, in every form that they come in", async () => {
+  it("inserts accept rows in every form", async () => {
     const inputs: tiltyard.RowsInput[] = [
       rows,
       rows.batches[0],
@@ -138,7 +138,7 @@ describe("requests and answers", () => {
     const count: number = await ns.countTableRows({ id: ["sales", "in"] });
     expect([schema.fields.length, all.numRows, count]).toEqual([1, 3, 24]);
   });
-  it("of changes of rows", async () => {
+  it("requests and answers about row changes compile with every member", async () => {
     await ns.createTable({ id: ["c"] }, rows);
     const request = { id: ["c"], branch: "main", params: { least: 3 }, ...caller };
     const deleted: { transactionId?: string; version: number; numDeletedRows: number } =
@@ -158,7 +158,7 @@ describe("requests and answers", () => {
     expect((await table.delete("id = 6")).numDeletedRows).toBe(1);
     expect((await table.scan().toArrow()).toArray().map(({ id }) => id)).toEqual([8]);
   });
-  it("of merges", async () => {
+  it("requests and answers about merges compile with every member", async () => {
     await ns.createTable({ id: ["m"] }, rows);
     const request = {
       ...{
@@ -187,15 +187,15 @@ describe("requests and answers", () => {
     const all = { whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: tiltyard.col("target.id").gt(1) };
     expect((await ns.table("m").mergeInsert("id", rows, all)).numUpdatedRows).toBe(2);
   });
-  it("of a handle", async () => {
+  it("options of a handle compile with every member", async () => {
     await ns.createTable({ id: ["h"] }, rows);
     const table = ns.table(["h"], { branch: undefined, version: undefined, tag: undefined });
-    const found: [boolean, number, number] = [
+    const facts: [boolean, number, number] = [
       await table.exists(),
       await table.version(),
       await table.countRows(),
     ];
-    expect(found).toEqual([true, 1, 3]);
+    expect(facts).toEqual([true, 1, 3]);
     expect((await table.schema()).fields.map(({ name }) => name)).toEqual(["id"]);
     await table.insert(rows, { mode: "Overwrite" });
     const plans: string[] = [
@@ -214,7 +214,7 @@ describe("requests and answers", () => {
 });
 
 describe("handles and queries", () => {
-  it("a handle does what a table can", async () => {
+  it("a handle has a method for every operation of a table", async () => {
     interface Numbered {
       id: number;
     }
@@ -241,7 +241,7 @@ describe("handles and queries", () => {
     const dropped: readonly string[] = (await renamed.drop(call)).id;
     expect(dropped).toEqual(["sales", "renamed"]);
   });
-  it("a query is put together", async () => {
+  it("a query has every step", async () => {
     const start: tiltyard.TableQuery = ns.table(id).query({ signal });
     const columns: tiltyard.SortColumn[] = ["id", { columnName: "id", ascending: false }];
     const query = start
@@ -263,7 +263,7 @@ describe("indexes and jobs", () => {
     ...{ distanceType: "l2", withPosition: true, baseTokenizer: "simple", language: "English" },
     ...{ maxTokenLength: 4, lowerCase: true, stem: true, removeStopWords: true, asciiFolding: true },
   };
-  it("are made, listed, described and dropped", async () => {
+  it("indexes are created, listed, described and dropped", async () => {
     const target = { id: ["indexed"] };
     await ns.createTable(target, rows);
     const { transactionId, jobId } = await ns.createTableIndex({
@@ -294,7 +294,7 @@ describe("indexes and jobs", () => {
     const scalar = await ns.createTableScalarIndex({ ...target, column: "id", indexType: "BTREE" });
     await ns.waitForJob({ jobId: scalar.jobId ?? "" });
   });
-  it("of some kinds for vectors are refused for now, but not for what is wrong with them", async () => {
+  it("unsupported vector kinds are refused only after other mistakes", async () => {
     const target = { id: ["words"] };
     await ns.createTable(target, [{ w: "a", vector: [1, 2, 3, 4, 5, 6, 7, 8] }]);
     const words = await ns.createTableIndex({ ...target, column: "w", indexType: "FTS", ...text });
@@ -309,12 +309,12 @@ describe("indexes and jobs", () => {
   });
 });
 
-describe("operations whose engine part does not exist", () => {
+describe("operations of unsupported kinds", () => {
   const calls: Record<string, () => Promise<unknown>> = {};
-  it.each(Object.entries(calls))("%s", async (_name, call) => {
+  it.each(Object.entries(calls))("%s is refused as unsupported", async (_name, call) => {
     await expect(call()).rejects.toMatchObject({ type: "Unsupported", code: 0, status: 406 });
   });
-  it("what can be checked of them is", async () => {
+  it("their requests are checked nevertheless", async () => {
     const backfill = ns.alterTableBackfillColumns({ id, column: "id", where: "x", concurrency: 1 });
     await expect(backfill.then(({ jobId }) => jobId)).rejects.toMatchObject({ type: "InvalidInput" });
     const stats = ns.describeTableIndexStats({ id, indexName: "none", version: 1 });
@@ -337,19 +337,19 @@ describe("errors", () => {
     ...{ Unauthenticated: 16, ServiceUnavailable: 17, Internal: 18, InvalidTableState: 19 },
     ...{ TableSchemaValidation: 20, Throttling: 21, TableBranchNotFound: 22, TableBranchAlreadyExists: 23 },
   };
-  it.each(Object.entries(codes))("%s has a class, and code %i", (type, code) => {
+  it.each(Object.entries(codes))("%s has a class with code %i", (type, code) => {
     const classes = tiltyard as unknown as Record<string, new (message: string) => NamespaceError>;
     const error = new classes[`${type}Error`]("m");
     expect(error).toBeInstanceOf(NamespaceError);
     expect(error).toMatchObject({ type, code, name: `${type}Error`, message: "m" });
   });
-  it("an aborted call is one of an unavailable service, by another name", () => {
+  it("an aborted call is an unavailable service named AbortError", () => {
     const error: tiltyard.NamespaceErrorJson = new tiltyard.AbortedError("m", { cause: "c" }).toJSON();
     expect(error).toEqual({
       ...{ name: "AbortError", type: "ServiceUnavailable", code: 17, status: 503, message: "m" },
     });
   });
-  it("a corrupt file tells where", () => {
+  it("a corrupt file error has path and offset", () => {
     const { code, path, byteOffset } = new tiltyard.CorruptFileError("p", 3, "r");
     expect([code, path, byteOffset]).toEqual([18, "p", 3]);
   });

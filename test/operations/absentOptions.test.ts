@@ -1,4 +1,4 @@
-/** Callers of untyped languages write null for what they leave out; it must mean the same. */
+/** Callers of untyped languages write null for absent members, and null must have the same meaning. */
 
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -7,7 +7,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const absent = null as unknown as undefined;
 
-it("null stands for an absent option", async () => {
+it("null equals an absent option", async () => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const rows = new Table({ v: makeVector(Int32Array.of(1, 2, 3)) });

@@ -1,4 +1,7 @@
-/** Files of tables that lie outside the namespace's directory: read where the host allows it, and else never opened. */
+/**
+ * Files of tables outside the namespace's directory are read if the host allows it, and otherwise never
+ * opened.
+ */
 
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
@@ -24,10 +27,10 @@ const plain = new NodeDisk({ durability: "none" });
 
 let root: string;
 let table: string;
-/** Holds a table `t` of another namespace. */
+/** Directory with a table `t` of another namespace. */
 let outside: string;
 let before: unknown;
-/** Paths that were opened, made, changed or removed. */
+/** Paths that were opened, created, changed or removed. */
 let touched: string[];
 
 const open = (options: { allowedBases?: readonly string[]; root?: string } = {}): DirectoryNamespace => {
@@ -58,7 +61,7 @@ const expectUntouched = async () => {
   expect(await directorySnapshot(outside)).toEqual(before);
 };
 
-/** Lets the latest manifest of the table say something else, as if somebody had put it there. */
+/** Rewrites the latest manifest of the table, as an attacker would. */
 async function rewrite(change: (manifest: Manifest) => Partial<Manifest>): Promise<void> {
   const path = manifestPath(table, 2, "V2");
   const file = await readManifestFile(plain, path);
@@ -85,7 +88,7 @@ const read = (ns: DirectoryNamespace) => ns.table("t").scan().toArrow();
 const denied = (path: string) => ({ name: "PermissionDeniedError", message: expect.stringContaining(path) });
 
 describe("base paths of a manifest", () => {
-  /** The outside table's files, under the names that the manifest has. */
+  /** Moves the table's files outside, under the names in the manifest. */
   const move = async () => {
     await rm(join(outside, "t.lance", "data"), { recursive: true });
     await rename(join(table, "data"), join(outside, "t.lance", "data"));
@@ -93,7 +96,7 @@ describe("base paths of a manifest", () => {
     before = await directorySnapshot(outside);
   };
 
-  it("outside are not read, and named", async () => {
+  it("the engine does not read a base outside the root, and names it", async () => {
     await move();
     await onBase(join(outside, "t.lance"));
     const ns = open();
@@ -122,7 +125,7 @@ describe("base paths of a manifest", () => {
     expect(await directorySnapshot(outside)).toEqual(before);
   });
 
-  it("do not lead out of an allowed one", async () => {
+  it("paths do not lead out of an allowed base", async () => {
     await move();
     const allowed = await makeTempDir();
     await symlink(join(outside, "t.lance"), join(allowed, "inside"));
@@ -137,14 +140,14 @@ describe("base paths of a manifest", () => {
     await expectUntouched();
   });
 
-  it("that are no files of this machine are refused as before", async () => {
+  it("bases that are not files of this machine are refused", async () => {
     for (const path of [pathToFileURL(outside).href, "s3://bucket/t", "relative"]) {
       await onBase(path);
       await expect(read(open())).rejects.toBeInstanceOf(CorruptFileError);
     }
   });
 
-  it("tell nothing of what is there", async () => {
+  it("errors do not reveal the files of a base", async () => {
     const messages = [];
     for (const path of [outside, join(outside, "t.lance", "data"), join(outside, "nowhere"), "/etc"]) {
       await onBase(path, false);
@@ -154,7 +157,7 @@ describe("base paths of a manifest", () => {
     await expectUntouched();
   });
 
-  it("inside the root are read: branches, and clones of other tables", async () => {
+  it("bases inside the root are read: branches, and clones of other tables", async () => {
     await cp(table, join(root, "u.lance"), { recursive: true });
     await rm(join(table, "data"), { recursive: true });
     await onBase(join(root, "u.lance"));
@@ -163,7 +166,7 @@ describe("base paths of a manifest", () => {
 });
 
 describe.skipIf(process.platform === "win32")("links in the root", () => {
-  it("to a table outside keep nobody from what is inside", async () => {
+  it("a link to a table outside the root leaves the other tables usable", async () => {
     await symlink(join(outside, "t.lance"), join(root, "u.lance"));
     const ns = open();
     expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
@@ -179,30 +182,30 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     expect((await open({ allowedBases: [outside] }).listTables({ id: [] })).tables).toEqual(["t", "u"]);
   });
 
-  it("to a table outside are refused, whatever is asked, unless the host allows it", async () => {
+  it("every operation refuses a link to a table outside the root, unless the host allows it", async () => {
     await symlink(join(outside, "t.lance"), join(root, "u.lance"));
     const ns = open();
-    const other = { id: ["u"] };
+    const secondTable = { id: ["u"] };
     for (const call of [
-      () => ns.tableExists(other),
-      () => ns.describeTable(other),
-      () => ns.countTableRows(other),
-      () => ns.insertIntoTable(other, rows),
-      () => ns.cleanupTable({ ...other, olderThanMs: 0 }),
-      () => ns.optimizeTable(other),
-      () => ns.createTableTag({ ...other, tag: "x", version: 1 }),
-      () => ns.createTableBranch({ ...other, name: "x" }),
-      () => ns.restoreTable({ ...other, version: 1 }),
-      () => ns.dropTable(other),
-      () => ns.batchDeleteTableVersions({ ...other, ranges: [{ startVersion: 1, endVersion: 1 }] }),
+      () => ns.tableExists(secondTable),
+      () => ns.describeTable(secondTable),
+      () => ns.countTableRows(secondTable),
+      () => ns.insertIntoTable(secondTable, rows),
+      () => ns.cleanupTable({ ...secondTable, olderThanMs: 0 }),
+      () => ns.optimizeTable(secondTable),
+      () => ns.createTableTag({ ...secondTable, tag: "x", version: 1 }),
+      () => ns.createTableBranch({ ...secondTable, name: "x" }),
+      () => ns.restoreTable({ ...secondTable, version: 1 }),
+      () => ns.dropTable(secondTable),
+      () => ns.batchDeleteTableVersions({ ...secondTable, ranges: [{ startVersion: 1, endVersion: 1 }] }),
     ]) {
       await expect(call()).rejects.toMatchObject(denied(join(root, "u.lance")));
     }
     await expectUntouched();
     const allowing = open({ allowedBases: [outside] });
-    expect(await allowing.countTableRows(other)).toBe(6);
-    await allowing.insertIntoTable(other, rows);
-    expect(await allowing.countTableRows(other)).toBe(9);
+    expect(await allowing.countTableRows(secondTable)).toBe(6);
+    await allowing.insertIntoTable(secondTable, rows);
+    expect(await allowing.countTableRows(secondTable)).toBe(9);
   });
 
   it.each([
@@ -234,7 +237,7 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     await expectUntouched();
   });
 
-  it("in place of a data file are followed inside the root only", async () => {
+  it("links in place of data files are followed only inside the root", async () => {
     const [first, second] = await readdir(join(table, "data"));
     await mkdir(join(root, "elsewhere"));
     await rename(join(table, "data", first), join(root, "elsewhere", first));
@@ -247,7 +250,7 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     await expectUntouched();
   });
 
-  it("put in place of a table that is in use are found", async () => {
+  it("the engine notices a link that replaces an open table", async () => {
     const ns = open();
     expect(await ns.countTableRows({ id })).toBe(6);
     await rename(table, join(root, "moved"));
@@ -256,7 +259,7 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     await expectUntouched();
   });
 
-  it("may be the root itself", async () => {
+  it("the root may be a link", async () => {
     const link = join(await makeTempDir(), "link");
     await symlink(root, link);
     const ns = open({ root: link });
@@ -275,7 +278,7 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     await expectUntouched();
   });
 
-  it("to a table outside are not registered", async () => {
+  it("a link to a table outside the root can't be registered", async () => {
     const ns = open({ allowedBases: [outside] });
     await ns.createNamespace({ id: ["n"] });
     await symlink(join(outside, "t.lance"), join(root, "linked"));

@@ -1,4 +1,4 @@
-/** What `authorize` was asked about is what is done. */
+/** The engine does what `authorize` was asked about, and nothing else. */
 
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const denySecret = async ({ id }: AuthorizeCall): Promise<void> => {
   if (id[0] === "secret") throw new Error("not for you");
 };
 
-it("an id that changes after the call was made is not looked at again", async () => {
+it("an id that changes after the call is not read again", async () => {
   const guarded = new DirectoryNamespace({ root, authorize: denySecret });
   const id = ["open"];
   const call = guarded.countTableRows({ id });
@@ -47,13 +47,13 @@ it("an id that changes after the call was made is not looked at again", async ()
   await guarded.close();
 });
 
-it("members that a log does not show are members all the same", async () => {
+it("hidden members of a request still count", async () => {
   const request = { id: ["secret"] };
   Object.defineProperty(request, "predicate", { value: "v = 7" });
   expect(await owner.countTableRows(request)).toBe(0);
 });
 
-it("who authorises cannot send the call elsewhere", async () => {
+it("authorize can't redirect the call", async () => {
   const calls: AuthorizeCall[] = [];
   const guarded = new DirectoryNamespace({
     root,
@@ -86,7 +86,7 @@ describe("everything that a call touches is asked about", () => {
   let denied: ReadonlySet<string>;
   let guarded: DirectoryNamespace;
 
-  /** A question as text: operation, id, and what else it is about. */
+  /** Returns a question as text: operation, id and details. */
   const shown = ({ operation, id, branch, location }: AuthorizeCall): string =>
     [operation, id.join("/"), branch, location].filter((part) => part !== undefined).join(" ");
 
@@ -111,7 +111,7 @@ describe("everything that a call touches is asked about", () => {
 
   const refused = (call: Promise<unknown>) => expect(call).rejects.toBeInstanceOf(PermissionDeniedError);
 
-  it("a rename, about both ids", async () => {
+  it("a rename asks about both ids", async () => {
     const rename = () =>
       guarded.renameTable({ id: ["a", "t"], newNamespaceId: ["b"], newTableName: "taken" });
     denied = new Set(["renameTable b/taken"]);
@@ -123,7 +123,7 @@ describe("everything that a call touches is asked about", () => {
     expect(asked).toEqual(["renameTable a/t", "renameTable b/taken"]);
   });
 
-  it("a cascade, about each namespace and table", async () => {
+  it("a cascade asks about each namespace and table", async () => {
     const drop = () => guarded.dropNamespace({ id: ["a"], behavior: "Cascade" });
     for (const question of ["dropTable a/inner/u", "dropNamespace a/inner"]) {
       denied = new Set([question]);
@@ -142,7 +142,7 @@ describe("everything that a call touches is asked about", () => {
     ]);
   });
 
-  it("a cascade, about a table that comes to be there meanwhile", async () => {
+  it("a cascade asks about a table that appears meanwhile", async () => {
     denied = new Set(["dropTable a/late"]);
     let isMade = false;
     const slow = new DirectoryNamespace({
@@ -162,7 +162,7 @@ describe("everything that a call touches is asked about", () => {
     await slow.close();
   });
 
-  it("a registration, about the place and whose it was", async () => {
+  it("a registration asks about the directory and its previous owner", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
     const directory = location!.slice(root.length + 1);
     const register = () => guarded.registerTable({ id: ["b", "mine"], location: directory });
@@ -178,7 +178,7 @@ describe("everything that a call touches is asked about", () => {
     expect(await owner.countTableRows({ id: ["b", "mine"] })).toBe(1);
   });
 
-  it("a registration, about whose it has come to be meanwhile", async () => {
+  it("a registration asks about an owner that appears meanwhile", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
     const directory = location!.slice(root.length + 1);
     denied = new Set([`registerTable b/theirs ${directory}`]);
@@ -222,14 +222,14 @@ describe("everything that a call touches is asked about", () => {
     "a batch",
     "another registration",
   ])("a registration of what %s took the id from, about whose it was", async (by) => {
-    // Its place shows the id that it was made for.
+    // The directory's name shows the original id.
     await owner.renameTable({ id: ["a", "t"], newNamespaceId: ["b"], newTableName: "t" });
     const id = ["b", "t"];
     const { location } = await owner.describeTable({ id });
     if (by === "a batch") await owner.batchCommitTables({ operations: [{ deregisterTable: { id } }] });
     else {
-      const other = await owner.deregisterTable({ id: ["a", "inner", "u"] });
-      const directory = other.location.slice(root.length + 1);
+      const second = await owner.deregisterTable({ id: ["a", "inner", "u"] });
+      const directory = second.location.slice(root.length + 1);
       await owner.registerTable({ id, location: directory, mode: "Overwrite" });
     }
     const path = location!.slice(root.length + 1);
@@ -250,13 +250,13 @@ describe("everything that a call touches is asked about", () => {
     const path = join(location!, ".tiltyard-deregistered.json");
     const note = await readFile(path);
     await owner.deregisterTable({ id: ["b", "u"] });
-    // As another engine leaves it, which writes no note.
+    // Another engine writes no owner file.
     await writeFile(path, note);
     denied = new Set([`registerTable b/u ${directory}`]);
     await refused(guarded.registerTable({ id: ["a", "mine"], location: directory }));
   });
 
-  it("a registration of what nobody knows whose it was, about the root", async () => {
+  it("a registration of a table without an owner asks about the root", async () => {
     const long = "n".repeat(130);
     for (const name of ["my_t", "my t", long]) {
       await owner.createTable({ id: ["a", name] }, rows);
@@ -270,7 +270,7 @@ describe("everything that a call touches is asked about", () => {
     }
   });
 
-  it("a new branch, about it and what it is made from", async () => {
+  it("a new branch asks about the branch and its source", async () => {
     await owner.createTableBranch({ id: ["a", "t"], name: "dev" });
     await owner.createTableTag({ id: ["a", "t"], tag: "of-dev", version: 1, branch: "dev" });
     for (const source of [{ fromBranch: "dev" }, { fromTag: "of-dev" }]) {
@@ -285,7 +285,7 @@ describe("everything that a call touches is asked about", () => {
     await refused(guarded.queryTable({ id: ["a", "t"], branch: "dev" }));
   });
 
-  it("a version that a tag names, about the branch that the tag is on", async () => {
+  it("a read of a tag asks about the branch of the tag", async () => {
     const id = ["a", "t"];
     await owner.createTableBranch({ id, name: "dev" });
     await owner.createTableTag({ id, tag: "v", version: 1, branch: "dev" });
@@ -340,7 +340,7 @@ describe("everything that a call touches is asked about", () => {
     await slow.close();
   });
 
-  it("a transaction, about the branch that it was made on", async () => {
+  it("a transaction asks about its branch", async () => {
     const id = ["a", "t"];
     await owner.createTableBranch({ id, name: "dev" });
     const { transactionId } = await owner.insertIntoTable({ id, branch: "dev" }, rows);
@@ -351,7 +351,7 @@ describe("everything that a call touches is asked about", () => {
     await guarded.describeTransaction({ id: [main.transactionId] });
   });
 
-  it("the first version of a branch, about the branch that its manifest was made from", async () => {
+  it("the first version of a branch asks about the source of its manifest", async () => {
     const id = ["a", "t"];
     await owner.createTableBranch({ id, name: "dev" });
     await owner.insertIntoTable({ id, branch: "dev" }, rows);
@@ -379,7 +379,7 @@ describe("everything that a call touches is asked about", () => {
     expect(asked).toEqual(["createTableVersion a/t mine", "createTableBranch a/t dev"]);
   });
 
-  it("a branch that changes after the call was made is not looked at again", async () => {
+  it("a branch that changes after the call is not read again", async () => {
     await owner.createTableBranch({ id: ["a", "t"], name: "dev" });
     denied = new Set(["insertIntoTable a/t dev"]);
     let reads = 0;
@@ -394,14 +394,14 @@ describe("everything that a call touches is asked about", () => {
     expect(await owner.countTableRows({ id: ["a", "t"], branch: "dev" })).toBe(1);
   });
 
-  it("a batch, about each part", async () => {
+  it("a batch asks about each part", async () => {
     denied = new Set(["deregisterTable a/t"]);
     const operations = [{ declareTable: { id: ["b", "new"] } }, { deregisterTable: { id: ["a", "t"] } }];
     await refused(guarded.batchCommitTables({ operations }));
     await expect(owner.tableExists({ id: ["b", "new"] })).rejects.toMatchObject({ type: "TableNotFound" });
   });
 
-  it("listings, about each name: what is denied is left out, and pages stay full", async () => {
+  it("listings ask about each name, omit denied names, and keep pages full", async () => {
     for (const name of ["p", "q", "r"]) await owner.createTable({ id: ["a", name] }, rows);
     denied = new Set([
       ...["tableExists a/p", "tableExists a/t", "tableExists secret"],
@@ -416,7 +416,7 @@ describe("everything that a call touches is asked about", () => {
     expect(await guarded.listNamespaces({ id: ["a"] })).toEqual({ namespaces: [] });
   });
 
-  it("a call of a handle, with who calls as the handle was opened for", async () => {
+  it("a call of a handle has the handle's caller", async () => {
     const principal = { subject: "s", method: "test" };
     const identity = { apiKey: "k" };
     const context = { c: "d" };
@@ -443,7 +443,7 @@ describe("everything that a call touches is asked about", () => {
     await listening.close();
   });
 
-  it("listings leave out what who authorises says is not there", async () => {
+  it("listings omit objects that authorize reports as missing", async () => {
     const hiding = new DirectoryNamespace({
       root,
       authorize({ operation, id }) {
@@ -456,7 +456,7 @@ describe("everything that a call touches is asked about", () => {
     await hiding.close();
   });
 
-  it("listings fail where who authorises does, rather than show less", async () => {
+  it("listings fail if authorize fails, and do not show less", async () => {
     const failing = new DirectoryNamespace({
       root,
       authorize({ operation }) {

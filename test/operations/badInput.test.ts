@@ -66,7 +66,7 @@ afterAll(async () => {
   await rm(scratch, { recursive: true });
 });
 
-/** The call rejects with the given type of error and the directory is byte for byte as it was. */
+/** Expects an error of one of the types, and an unchanged directory. */
 async function expectRefusal(call: () => Promise<unknown>, ...types: string[]): Promise<void> {
   const error = await call().then(
     () => null,
@@ -133,19 +133,19 @@ describe("names", () => {
     ["listTableBranches", (name) => namespace.listTableBranches({ id: [name] })],
     ["deleteTableBranch", (name) => namespace.deleteTableBranch({ id: [name], name: "side" })],
   ];
-  it.each(calls)("%s refuses names that are none", async (_operation, call) => {
+  it.each(calls)("%s refuses illegal names", async (_operation, call) => {
     for (const name of bad) await expectRefusal(() => call(name), "InvalidInput");
   });
-  it.each(calls)("%s refuses the root and ids that are no arrays", async (_operation, call) => {
+  it.each(calls)("%s refuses the root and ids that are not arrays", async (_operation, call) => {
     for (const id of [undefined, null, 7, {}])
       await expectRefusal(() => call(id as unknown as string), "InvalidInput");
     await expectRefusal(() => namespace.describeTable({ id: [] }), "InvalidInput");
   });
-  it("a parent that does not exist is named as such", async () => {
+  it("the error for a missing parent names the parent", async () => {
     await expectRefusal(() => namespace.createTable({ id: ["nowhere", "t"] }, rows), "NamespaceNotFound");
     await expectRefusal(() => namespace.listTables({ id: ["nowhere"] }), "NamespaceNotFound");
   });
-  it("a table that does not exist is named as such", async () => {
+  it("the error for a missing table names the table", async () => {
     await expectRefusal(() => namespace.insertIntoTable({ id: ["none"] }, rows), "TableNotFound");
     await expectRefusal(() => namespace.dropTable({ id: ["none"] }), "TableNotFound");
     await expectRefusal(() => namespace.tableExists({ id: ["none"] }), "TableNotFound");
@@ -161,13 +161,13 @@ describe("names", () => {
       "TableNotFound",
     );
   });
-  it("a table that does not exist has no branches", async () => {
+  it("listTableBranches reports a missing table", async () => {
     const id = ["none"];
     await expectRefusal(() => namespace.createTableBranch({ id, name: "b" }), "TableNotFound");
     await expectRefusal(() => namespace.deleteTableBranch({ id, name: "side" }), "TableNotFound");
     await expectRefusal(() => namespace.listTableBranches({ id }), "TableNotFound");
   });
-  it("a table that does not exist has no tags", async () => {
+  it("listTableTags reports a missing table", async () => {
     const id = ["none"];
     await expectRefusal(() => namespace.createTableTag({ id, tag: "w", version: 1 }), "TableNotFound");
     await expectRefusal(() => namespace.updateTableTag({ id, tag: "v", version: 1 }), "TableNotFound");
@@ -175,7 +175,7 @@ describe("names", () => {
     await expectRefusal(() => namespace.getTableTagVersion({ id, tag: "v" }), "TableNotFound");
     await expectRefusal(() => namespace.listTableTags({ id }), "TableNotFound");
   });
-  it("what exists is not made again", async () => {
+  it("a second creation of an existing object fails", async () => {
     await expectRefusal(() => namespace.createTable({ id: ["t"] }, rows), "TableAlreadyExists");
     await expectRefusal(() => namespace.declareTable({ id: ["t"] }), "TableAlreadyExists");
     await expectRefusal(() => namespace.declareTable({ id: ["d"] }), "TableAlreadyExists");
@@ -189,7 +189,7 @@ describe("modes, versions, limits", () => {
       "InvalidInput",
     );
   });
-  it("create mode", async () => {
+  it("createTable refuses an unknown mode", async () => {
     await expectRefusal(
       () => namespace.createTable({ id: ["t"], mode: "replace" as "create" }, rows),
       "InvalidInput",
@@ -207,14 +207,14 @@ describe("modes, versions, limits", () => {
       "InvalidInput",
     );
   });
-  it.each([0, 3, 99, Number.MAX_SAFE_INTEGER])("version %j that does not exist", async (version) => {
+  it.each([0, 3, 99, Number.MAX_SAFE_INTEGER])("a query of the missing version %j fails", async (version) => {
     await expectRefusal(() => namespace.restoreTable({ id: ["t"], version }), "TableVersionNotFound");
     await expectRefusal(() => namespace.tableExists({ id: ["t"], version }), "TableVersionNotFound");
     await expectRefusal(() => namespace.describeTable({ id: ["t"], version }), "TableVersionNotFound");
     await expectRefusal(() => namespace.describeTableVersion({ id: ["t"], version }), "TableVersionNotFound");
     await expectRefusal(() => namespace.countTableRows({ id: ["t"], version }), "TableVersionNotFound");
   });
-  it("limits, offsets and batch sizes", async () => {
+  it("queries refuse invalid limits, offsets and batch sizes", async () => {
     for (const value of [0, -1, 1.5, Number.NaN, "5"]) {
       await expectRefusal(() => namespace.listTables({ limit: value as number }), "InvalidInput");
       await expectRefusal(
@@ -229,7 +229,7 @@ describe("modes, versions, limits", () => {
     }
     await expectRefusal(() => namespace.queryTable({ id: ["t"], offset: -1 }), "InvalidInput");
   });
-  it("columns", async () => {
+  it("queries refuse invalid columns", async () => {
     await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["nope"] }), "TableColumnNotFound");
     await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["id.x"] }), "TableColumnNotFound");
     for (const columns of [
@@ -244,7 +244,7 @@ describe("modes, versions, limits", () => {
       await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: [path] }), "InvalidInput");
     }
   });
-  it("a branch that does not exist", async () => {
+  it("a query of a missing branch fails", async () => {
     await expectRefusal(
       () => namespace.insertIntoTable({ id: ["t"], branch: "dev" }, rows),
       "TableBranchNotFound",
@@ -252,7 +252,7 @@ describe("modes, versions, limits", () => {
     await expectRefusal(() => namespace.queryTable({ id: ["t"], branch: "dev" }), "TableBranchNotFound");
     await expectRefusal(() => namespace.queryTable({ id: ["t"], branch: "../x" }), "InvalidInput");
   });
-  it("requests that are none", async () => {
+  it("methods refuse requests that are not objects", async () => {
     await expectRefusal(() => namespace.describeTable(undefined as never), "InvalidInput");
     await expectRefusal(() => namespace.describeTable("t" as never), "InvalidInput");
   });
@@ -278,7 +278,7 @@ describe("branches", () => {
     {},
     null,
   ];
-  it.each(bad)("named %j", async (name) => {
+  it.each(bad)("createTableBranch refuses the name %j", async (name) => {
     await expectRefusal(() => namespace.createTableBranch({ id, name: name as string }), "InvalidInput");
     await expectRefusal(() => namespace.deleteTableBranch({ id, name: name as string }), "InvalidInput");
   });
@@ -292,7 +292,7 @@ describe("branches", () => {
   ])("that would lie in another's files: %s", async (name) => {
     await expectRefusal(() => namespace.createTableBranch({ id, name }), "InvalidInput");
   });
-  it("from what is not there, or is no source", async () => {
+  it("createTableBranch refuses a missing or invalid source", async () => {
     const from = (source: object) => () => namespace.createTableBranch({ id, name: "b", ...source });
     await expectRefusal(from({ fromBranch: "none" }), "TableBranchNotFound");
     await expectRefusal(from({ fromBranch: "../x" }), "InvalidInput");
@@ -310,13 +310,13 @@ describe("branches", () => {
       "TableVersionNotFound",
     );
   });
-  it("that are there, are not, or are referred to", async () => {
+  it("branches can't be created twice, deleted when missing, or deleted when referred to", async () => {
     await expectRefusal(() => namespace.createTableBranch({ id, name: "side" }), "TableBranchAlreadyExists");
     await expectRefusal(() => namespace.deleteTableBranch({ id, name: "none" }), "TableBranchNotFound");
     await expectRefusal(() => namespace.deleteTableBranch({ id, name: "side" }), "InvalidInput");
     await expectRefusal(() => namespace.deleteTableBranch({ id, name: "tagged" }), "InvalidInput");
   });
-  it("in pages that are none", async () => {
+  it("listTableBranches refuses invalid pages", async () => {
     await expectRefusal(() => namespace.listTableBranches({ id, limit: 0 }), "InvalidInput");
     await expectRefusal(() => namespace.listTableBranches({ id, limit: 1.5 }), "InvalidInput");
     await expectRefusal(() => namespace.listTableBranches({ id, pageToken: 7 as never }), "InvalidInput");
@@ -341,17 +341,17 @@ describe("tags", () => {
     {},
     null,
   ];
-  it.each(bad)("named %j", async (name) => {
+  it.each(bad)("createTableTag refuses the name %j", async (name) => {
     const tag = name as string;
     await expectRefusal(() => namespace.createTableTag({ id, tag, version: 1 }), "InvalidInput");
     await expectRefusal(() => namespace.updateTableTag({ id, tag, version: 1 }), "InvalidInput");
     await expectRefusal(() => namespace.deleteTableTag({ id, tag }), "InvalidInput");
     await expectRefusal(() => namespace.getTableTagVersion({ id, tag }), "InvalidInput");
   });
-  it("of an alphabet that the reference can't list", async () => {
+  it("createTableTag refuses alphabets that the reference can't list", async () => {
     await expectRefusal(() => namespace.createTableTag({ id, tag: "é", version: 1 }), "InvalidInput");
   });
-  it("that are there, or are not", async () => {
+  it("tags can't be created twice, and missing tags can't be read, moved or deleted", async () => {
     await expectRefusal(
       () => namespace.createTableTag({ id, tag: "v", version: 1 }),
       "TableTagAlreadyExists",
@@ -366,7 +366,7 @@ describe("tags", () => {
     await expectRefusal(() => namespace.createTableTag({ id, tag: "w", version }), "InvalidInput");
     await expectRefusal(() => namespace.updateTableTag({ id, tag: "v", version }), "InvalidInput");
   });
-  it("of a version or branch that is not there", async () => {
+  it("createTableTag refuses a missing version or branch", async () => {
     for (const tag of ["v", "w"]) {
       const change = (request: { version: number; branch?: string }) =>
         tag === "v"
@@ -381,7 +381,7 @@ describe("tags", () => {
       "TableVersionNotFound",
     );
   });
-  it("in pages that are none", async () => {
+  it("listTableTags refuses invalid pages", async () => {
     await expectRefusal(() => namespace.listTableTags({ id, limit: 0 }), "InvalidInput");
     await expectRefusal(() => namespace.listTableTags({ id, pageToken: 7 as never }), "InvalidInput");
   });
@@ -464,11 +464,11 @@ describe("changes of the schema", () => {
   ])("metadata: %s", async (_what, entries) => {
     await expectRefusal(metadata(good, { path: "name", metadata: entries }), "InvalidInput");
   });
-  it("metadata that makes a column one of blobs", async () => {
+  it("updateFieldMetadata refuses metadata that makes a column a blob column", async () => {
     const blob = { "lance-encoding:blob": "true" };
     await expectRefusal(metadata({ path: "name", metadata: blob }), "Unsupported", "InvalidInput");
   });
-  it("schema metadata that is none", async () => {
+  it("updateTableSchemaMetadata refuses invalid metadata", async () => {
     for (const value of [undefined, null, [], "a", { a: 1 }, { a: null }, new Map([["a", "b"]])]) {
       await expectRefusal(
         () => namespace.updateTableSchemaMetadata({ id, metadata: value as never }),
@@ -519,13 +519,13 @@ describe("changes of the schema", () => {
   ])("new column: %s", async (_what, column, ...types) => {
     await expectRefusal(add({ name: "fine", expression: "1" }, column), ...types);
   });
-  it("the same new column twice", async () => {
+  it("alterTableAddColumns refuses two columns of one name", async () => {
     await expectRefusal(
       add({ name: "x", expression: "1" }, { name: "x", dataType: "int32" }),
       "InvalidInput",
     );
   });
-  it("a type that is nested without end", async () => {
+  it("alterTableAddColumns refuses an infinitely nested type", async () => {
     let type: unknown = { type: "int32" };
     for (let depth = 0; depth < 10_000; depth++) type = { type: "list", fields: [{ name: "item", type }] };
     await expectRefusal(add({ name: "x", dataType: type }), "InvalidInput");
@@ -553,12 +553,12 @@ describe("changes of the schema", () => {
       ...types,
     );
   });
-  it("all columns dropped", async () => {
+  it("alterTableDropColumns refuses to drop all columns", async () => {
     await expectRefusal(drop("id", "name"), "InvalidInput");
     await expectRefusal(drop("id", 7), "InvalidInput");
     await expectRefusal(drop("id", null), "InvalidInput");
   });
-  it("a table that is only declared, that is not there, and a branch that is not", async () => {
+  it("schema changes refuse a declared table, a missing table and a missing branch", async () => {
     const calls: ((target: { id: string[]; branch?: string }) => Promise<unknown>)[] = [
       (target) => namespace.updateFieldMetadata({ ...target, updates: [] }),
       (target) => namespace.updateTableSchemaMetadata({ ...target, metadata: {} }),
@@ -578,11 +578,11 @@ describe("changes of the schema", () => {
 
 describe("rows that do not fit the schema", () => {
   const append = (data: Table) => () => namespace.insertIntoTable({ id: ["t"] }, data);
-  it("an extra column", async () => {
+  it("an insert refuses an unknown column", async () => {
     const table = new Table({ id: makeVector(Int32Array.of(1)), extra: makeVector(Int32Array.of(1)) });
     await expectRefusal(append(table), "TableSchemaValidation");
   });
-  it("a missing column that is not nullable", async () => {
+  it("an insert refuses a missing column that forbids nulls", async () => {
     await expectRefusal(
       append(new Table({ name: vectorFromArray(["x"], new Utf8()) })),
       "TableSchemaValidation",
@@ -596,13 +596,13 @@ describe("rows that do not fit the schema", () => {
   ])("%s", async (_name, id) => {
     await expectRefusal(append(new Table({ id })), "TableSchemaValidation");
   });
-  it("nulls in a column that is not nullable", async () => {
+  it("an insert refuses nulls in a column that forbids them", async () => {
     await expectRefusal(
       append(new Table({ id: vectorFromArray([1, null], new Int32()) })),
       "TableSchemaValidation",
     );
   });
-  it("nulls that turn up in a later batch only", async () => {
+  it("an insert refuses nulls that only appear in a later batch", async () => {
     const good = new RecordBatch({
       id: makeData({ type: new Int32(), data: Int32Array.of(1, 2), length: 2 }),
     });
@@ -625,7 +625,7 @@ describe("rows that do not fit the schema", () => {
       "InvalidInput",
     );
   });
-  it("names a new table can't have", async () => {
+  it("createTable refuses illegal column names", async () => {
     const int = () => makeVector(Int32Array.of(1));
     const twice = new Schema([new Field("a", new Int32(), true), new Field("a", new Int32(), true)]);
     const data = makeData({
@@ -648,7 +648,7 @@ describe("rows that do not fit the schema", () => {
       () => namespace.createTable({ id: ["new"] }, new Table({ "a.b": int() })),
       "TableSchemaValidation",
     );
-    // Those that the reference refuses to make, and can't read.
+    // Names that the reference refuses to create, and can't read.
     for (const name of ["_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version"]) {
       const reserved = new Table({ [name]: int() });
       await expectRefusal(() => namespace.createTable({ id: ["new"] }, reserved), "TableSchemaValidation");
@@ -663,7 +663,7 @@ describe("rows that do not fit the schema", () => {
       "InvalidInput",
     );
   });
-  it("a type that Lance tables can't hold is named with its column", async () => {
+  it("the error for an unsupported type names the column", async () => {
     const interval = new IntervalYearMonth();
     const child = makeData({ type: interval, data: Int32Array.of(1), length: 1 });
     const table = new Table({ span: makeVector(child) });
@@ -687,13 +687,13 @@ describe("bodies", () => {
     ["an object", {}],
     ["rows as objects, and another thing", [{ id: 1 }, 7]],
   ];
-  it.each(garbage)("%s", async (_name, data) => {
+  it.each(garbage)("an insert refuses %s", async (_name, data) => {
     await expectRefusal(() => namespace.insertIntoTable({ id: ["t"] }, data as Table), "InvalidInput");
     await expectRefusal(() => namespace.insertIntoTable({ id: ["d"] }, data as Table), "InvalidInput");
     await expectRefusal(() => namespace.createTable({ id: ["new"] }, data as Table), "InvalidInput");
   });
 
-  it("a stream that breaks half-way leaves no file behind", async () => {
+  it("a stream that breaks in the middle leaves no file", async () => {
     const wide = new Table({ id: makeVector(new Int32Array(200_000).map((_, index) => index)) });
     async function* breaking() {
       for (let index = 0; index < 20; index++) yield wide.batches[0];
@@ -721,7 +721,7 @@ describe("bodies", () => {
     }
   });
 
-  it("an aborted insert leaves no file behind", async () => {
+  it("an aborted insert leaves no file", async () => {
     const controller = new AbortController();
     async function* endless() {
       for (let index = 0; ; index++) {
@@ -738,7 +738,7 @@ describe("staged manifests", () => {
   const attempt = (manifestPath: unknown, more: object = {}) =>
     namespace.createTableVersion({ id: ["t"], version: 3, manifestPath: manifestPath as string, ...more });
 
-  it("outside the table, missing, or no manifest", async () => {
+  it("createTableVersion refuses a path outside the table, a missing file and a file that is not a manifest", async () => {
     const outside = join(scratch, "outside.manifest");
     await writeFile(outside, randomBytes(100));
     const versions = join(root, "t.lance", "_versions");
@@ -763,7 +763,7 @@ describe("staged manifests", () => {
     await expectRefusal(() => attempt("data"), "InvalidInput");
   });
 
-  it("that are truncated, of another version or size", async () => {
+  it("createTableVersion refuses manifests that are truncated or of another version or size", async () => {
     const table = join(root, "t.lance");
     const versions = join(table, "_versions");
     const published = (await readdir(versions)).filter((name) => name.endsWith(".manifest")).sort();
@@ -780,7 +780,7 @@ describe("staged manifests", () => {
         () => namespace.createTableVersion({ id: ["t"], version: 2, manifestPath: "staged" }),
         "ConcurrentModification",
       );
-      // Below the latest, though free.
+      // A free number below the latest.
       await expectRefusal(
         () => namespace.createTableVersion({ id: ["t"], version: 0, manifestPath: "staged" }),
         "ConcurrentModification",
@@ -807,7 +807,7 @@ describe("settings of a compaction", () => {
     }
   });
 
-  it("of a table that is not there, or has no rows yet", async () => {
+  it("optimizeTable refuses a missing and a declared table", async () => {
     await expectRefusal(() => namespace.optimizeTable({ id: ["none"] }), "TableNotFound");
     await expectRefusal(() => namespace.optimizeTable({ id: ["d"] }), "InvalidTableState");
     await expectRefusal(() => namespace.optimizeTable({ id: [] }), "InvalidInput");

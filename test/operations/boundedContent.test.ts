@@ -1,4 +1,4 @@
-/** What every operation reads can't grow at a caller's wish: metadata of a table, and properties in the catalog. */
+/** Data that every operation reads has a maximum size: metadata of a table, and properties in the catalog. */
 
 import { Field, Int32, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
@@ -23,7 +23,7 @@ const rowsWith = (metadata: Map<string, string>): Table => {
 describe("metadata of a table", () => {
   const note = (mebibytes: number) => "x".repeat(mebibytes * MIB);
 
-  it("is at most 16 MiB in all, however it comes, and what is refused changes nothing", async () => {
+  it("table metadata has at most 16 MiB in all, and a refusal changes nothing", async () => {
     await namespace.createTable({ id }, rowsWith(new Map([["a", note(9)]])));
     await namespace.updateTableSchemaMetadata({ id, metadata: { b: note(6) } });
     const refused = expect.soft(
@@ -35,7 +35,7 @@ describe("metadata of a table", () => {
       namespace.createTable({ id: ["u"] }, rowsWith(new Map([["a", note(17)]]))),
     ).rejects.toBeInstanceOf(InvalidInputError);
     await expect(namespace.tableExists({ id: ["u"] })).rejects.toMatchObject({ type: "TableNotFound" });
-    // Less of it is always welcome, and so are rows.
+    // Changes that shrink the metadata, and new rows, are always accepted.
     await namespace.updateFieldMetadata({ id, updates: [{ path: "v", metadata: { a: null, c: note(2) } }] });
     await namespace.insertIntoTable({ id }, rowsWith(new Map()));
     expect(await namespace.countTableRows({ id })).toBe(2);

@@ -1,4 +1,4 @@
-/** The clock is set back, ahead, or before 1970, while tables are used. */
+/** Sets the clock back, ahead, and before 1970 while tables are in use. */
 
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, utimes, writeFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sets the clock that `Date` tells, which goes on from there. */
+/** Sets the clock of `Date`, which continues from there. */
 function setClock(toMs: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now: toMs });
 }
@@ -75,7 +75,7 @@ it.each([
   await ns.close();
 });
 
-it("versions from before the clock was set back go with a cleanup of any age", async () => {
+it("a cleanup of any age removes versions from before the clock was set back", async () => {
   const ns = await tableIn(await makeTempDir());
   await ns.insertIntoTable({ id }, [{ id: 3, s: "c" }]);
   setClock(Date.now() - YEAR_MS);
@@ -85,7 +85,7 @@ it("versions from before the clock was set back go with a cleanup of any age", a
   await ns.close();
 });
 
-it("files that nobody has committed yet stay after the clock was set ahead; those that are old go", async () => {
+it("a cleanup keeps uncommitted files after the clock was set ahead, and removes old ones", async () => {
   const root = await makeTempDir();
   const ns = await tableIn(root);
   await ns.insertIntoTable({ id }, [{ id: 3, s: "c" }]);
@@ -100,7 +100,7 @@ it("files that nobody has committed yet stay after the clock was set ahead; thos
   await ns.close();
 });
 
-it("jobs that have ended are told of after the clock was set ahead, and back", async () => {
+it("listJobs shows finished jobs after the clock was set ahead and back", async () => {
   const root = await makeTempDir();
   const ns = await tableIn(root);
   const jobIds: (string | undefined)[] = [];
@@ -128,7 +128,7 @@ it("jobs that have ended are told of after the clock was set ahead, and back", a
   await next.close();
 });
 
-it("the lock of a process that may live is not taken for a dead one's by a clock that was set ahead", async () => {
+it("a clock that was set ahead does not make a live process's lock stale", async () => {
   for (const owner of [newOwnerName(), foreignOwner()]) {
     const directory = await makeTempDir();
     await putInLock(directory, owner);
@@ -138,7 +138,7 @@ it("the lock of a process that may live is not taken for a dead one's by a clock
   }
 });
 
-it("a finding about a directory that has just changed is not kept under a clock that was set ahead", async () => {
+it("a cached listing of a recently changed directory expires under a clock that was set ahead", async () => {
   const root = await makeTempDir();
   const disk = new NodeDisk({ durability: "none" });
   const names = new UnchangedDirectories(disk, async (path) => (await readdir(path)).sort().join());
@@ -154,7 +154,7 @@ it("a finding about a directory that has just changed is not kept under a clock 
   }
 });
 
-it("a orphan of a creation that may go on stays where the clock was set ahead", async () => {
+it("a cleanup keeps an orphan of a possibly running creation after the clock was set ahead", async () => {
   const root = await makeTempDir();
   const ns = await tableIn(root);
   await ns.createNamespace({ id: ["n"] });

@@ -1,4 +1,4 @@
-/** What the declaration of a computed column has to say, and what it rules out. */
+/** Required and forbidden content of the declaration of a computed column. */
 
 import { Field, Int32, Int64, Struct, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type TableHandle, type UserFunction } from "tiltyard";
@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-/** As another engine adds a column: with a declaration of its own. */
+/** Adds a column with a declaration of its own, like another engine. */
 const declared = (metadata: Record<string, string>, type = "int64") =>
   t.addColumns({ name: "b", dataType: { type }, metadata });
 
@@ -44,7 +44,7 @@ async function expectRefused(outcome: Promise<unknown>, message: string): Promis
 const values = async () =>
   (await t.scan({ columns: ["a", "b"] }).toArray()).map(({ a, b }) => [a, b] as const);
 
-describe("a column is not filled before its declaration names its inputs", () => {
+describe("a backfill waits until the declaration names the inputs", () => {
   it.each<Record<string, string>>([
     {},
     { "virtual_column.udf_inputs": "null" },
@@ -79,7 +79,7 @@ describe("a column is not filled before its declaration names its inputs", () =>
       "expression of column b: it names a, and computed_column.inputs in the metadata of the field does not",
     );
     await t.dropColumns("b");
-    // Of what is around an input, too.
+    // The parent of an input counts too.
     await declared({ ...sql, "computed_column.inputs": '["a","st"]' });
     await ns.waitForJob(await t.backfill("b"));
     expect(await values()).toEqual([
@@ -89,7 +89,7 @@ describe("a column is not filled before its declaration names its inputs", () =>
   });
 });
 
-it("a column is not declared with metadata that gives it another type than its function has", async () => {
+it("a declaration refuses metadata that changes the type of the function's output", async () => {
   const virtual = (name: string) => ({
     name: "b",
     virtualColumn: { udfName: "text", fieldMetadata: { "ARROW:extension:name": name } },

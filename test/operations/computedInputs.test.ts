@@ -1,4 +1,4 @@
-/** The columns that others are computed from: a change that would make computed values outdated unnoticed is refused. */
+/** Inputs of computed columns: a change that would silently make computed values outdated is refused. */
 
 import { Int64 } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, type TableHandle } from "tiltyard";
@@ -18,7 +18,7 @@ const functions = {
   },
   whole: { version: "1", inputs: ["st"], output: new Int64(), row: () => 1n },
 };
-/** `s` and `b` of plain columns, `c` of a computed one. */
+/** `s` and `b` are computed from plain columns, `c` from a computed one. */
 const COMPUTED = [
   { name: "s", computed: "a + 1" },
   { name: "b", virtualColumn: { udfName: "scaled" } },
@@ -50,7 +50,7 @@ async function expectRefused(outcome: Promise<unknown>, message: string): Promis
 }
 
 describe("a column that is computed", () => {
-  it("is not cast, as what computes it gives values of its type, but renamed", async () => {
+  it("a computed column can be renamed but not cast, because its rule decides the type", async () => {
     await t.addColumns(COMPUTED);
     const { version } = await t.describe();
     for (const path of ["s", "b"]) {
@@ -76,7 +76,7 @@ describe("a column that is computed", () => {
 });
 
 describe("a column that another is computed from", () => {
-  it("is neither renamed, swapped, cast nor dropped, and nor is what is around it", async () => {
+  it("an input and its parents can't be renamed, swapped, cast or dropped", async () => {
     await declare();
     const { version } = await t.describe();
     const ofA = "column a cannot be renamed or cast: s is computed from it; drop s first";
@@ -101,13 +101,13 @@ describe("a column that another is computed from", () => {
       "column st cannot be dropped: b is computed from st.x; drop b first",
     );
     await expectRefused(t.dropColumns("st.x"), "column st.x cannot be dropped");
-    // Of a computed column.
+    // An input that is itself computed.
     await expectRefused(t.alterColumns({ path: "s", rename: "q" }), "c is computed from it");
     await expectRefused(t.dropColumns(["s", "a"]), "c is computed from it");
     expect((await t.describe()).version).toBe(version);
   });
 
-  it("stays as it is as a whole where a function takes the whole of it", async () => {
+  it("an input struct can't change if the function reads all of it", async () => {
     await t.addColumns({ name: "w", virtualColumn: { udfName: "whole" } });
     const changed = "column st.y cannot be renamed or cast: w is computed from st; drop w first";
     await expectRefused(t.alterColumns({ path: "st.y", rename: "q" }), changed);
@@ -118,7 +118,7 @@ describe("a column that another is computed from", () => {
     );
   });
 
-  it("is told with the name that the computed one has, not with the one that it would get", async () => {
+  it("the error names the computed column by its current name", async () => {
     await declare();
     const both = [
       { path: "s", rename: "s2" },
@@ -130,7 +130,7 @@ describe("a column that another is computed from", () => {
     );
   });
 
-  it("may get what leaves its values, and all may change beside it", async () => {
+  it("changes that keep the values of an input are allowed, and so are changes of other columns", async () => {
     await declare();
     await t.alterColumns([
       { path: "a", nullable: true },
@@ -150,7 +150,7 @@ describe("a column that another is computed from", () => {
     expect((await t.schema()).fields.map(({ name }) => name)).toEqual(["id", "st", "k", "bb"]);
   });
 
-  it("is kept as it is by the reference, too, where SQL computes; a name that it gave can be taken back", async () => {
+  it("the reference keeps the inputs of SQL columns too, and its renames can be reverted", async () => {
     await t.addColumns(COMPUTED);
     const renamed = reference.alterColumns(root, "t", [{ path: "a", rename: "z" }]);
     await expect(renamed).rejects.toThrow(
@@ -163,7 +163,7 @@ describe("a column that another is computed from", () => {
   });
 });
 
-it("an input that went away with an overwrite is not added anew under its name", async () => {
+it("an input that an overwrite removed can't be added again under its name", async () => {
   await t.addColumns(COMPUTED);
   await ns.waitForJob(await t.backfill("s"));
   const rest = await t.scan({ columns: ["id", "s"] }).toArrow();
@@ -180,20 +180,20 @@ it("an input that went away with an overwrite is not added anew under its name",
   expect(await t.scan({ columns: ["s"], filter: "id = 2" }).toArray()).toEqual([{ s: 201n }]);
 });
 
-describe("where both happen at once", () => {
-  /** The table, in a namespace where something happens before the next commit. */
+describe("concurrent changes of an input and its computed column", () => {
+  /** Returns the table in a namespace that runs a function before the next commit. */
   function interrupted(happens: () => Promise<unknown>): { table: TableHandle; close(): Promise<void> } {
     const disk = interruptedDisk(
       new NodeDisk({ durability: "none" }),
       (verb, path) => verb === "create" && path.includes("_transactions"),
       happens,
     );
-    const own = new DirectoryNamespace({ root, durability: "none", functions, disk });
+    const namespace = new DirectoryNamespace({ root, durability: "none", functions, disk });
     const close = async () => {
       expect(disk.interrupted).toBe(true);
-      await own.close();
+      await namespace.close();
     };
-    return { table: own.table(id), close };
+    return { table: namespace.table(id), close };
   }
 
   it.each([
@@ -214,7 +214,7 @@ describe("where both happen at once", () => {
         return { fields: [] };
       },
     );
-    // Of the column in its new type.
+    // The column has its new type.
     if (fields.length > 0) expect(fields.find(({ name }) => name === "a")?.type.toString()).toBe("Int32");
     await second.close();
   });

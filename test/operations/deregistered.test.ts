@@ -1,4 +1,4 @@
-/** The marker of a deregistered table hides its directory, so nothing may be put there. */
+/** The marker of a deregistered table hides its directory, so nothing may be created there. */
 
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const id = ["t"];
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
 
 describe.each(["declared", "created"])("a %s table that was deregistered", (state) => {
-  it("is not found, and not built upon", async () => {
+  it("a deregistered table is not found, and nothing is created over it", async () => {
     const root = await makeTempDir();
     const namespace = new DirectoryNamespace({ root, durability: "none" });
     if (state === "declared") await namespace.declareTable({ id });
@@ -44,7 +44,7 @@ describe.each(["declared", "created"])("a %s table that was deregistered", (stat
   });
 });
 
-describe("a note of whose a child table was", () => {
+describe("the owner file of a child table", () => {
   const noteFailsWith = (code: string): Disk => {
     const disk = new NodeDisk({ durability: "none" });
     const rename: Disk["rename"] = async (from, to) => {
@@ -68,13 +68,13 @@ describe("a note of whose a child table was", () => {
     return namespace;
   };
 
-  it("is not left out because of a failure: the table keeps its id", async () => {
+  it("a registration fails if the owner file can't be written, and the table keeps its id", async () => {
     const namespace = await open("ENOSPC");
     await expect(namespace.deregisterTable({ id: child })).rejects.toThrow(/ENOSPC/);
     expect(await namespace.countTableRows({ id: child })).toBe(1);
   });
 
-  it("is left out where the directory is not for this user to write", async () => {
+  it("a registration omits the owner file in a directory that the user may not write", async () => {
     const namespace = await open("EACCES");
     await namespace.deregisterTable({ id: child });
     await expect(namespace.tableExists({ id: child })).rejects.toBeInstanceOf(TableNotFoundError);

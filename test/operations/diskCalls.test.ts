@@ -1,6 +1,7 @@
 /**
- * How many disk calls each operation makes on a table that is known, without syncs. The bounds are exact for calls that
- * change something; the number of looks depends on how long ago the directories changed, so it is bounded by the most.
+ * Number of disk calls of each operation on an open table, without syncs. The numbers are exact for calls
+ * that change something. The number of stat and list calls depends on the age of the directories, so it has a
+ * maximum.
  */
 
 import { Int32, Table, vectorFromArray } from "apache-arrow";
@@ -28,20 +29,23 @@ afterAll(() => ns.close());
 
 type Calls = Partial<Record<Verb, number>>;
 
-/** Of one new file, closed and durable; its name is another matter. */
+/** Calls for one new file: closed and durable, without its directory entry. */
 const FILE: Calls = { create: 1, write: 1, sync: 1, close: 1 };
-/** Of a manifest or ref that becomes visible: a temporary file, a link, and the temporary name gone. */
+/** Calls that publish a manifest or ref: a temporary file, a link, and the removal of the temporary name. */
 const PUBLISHED: Calls = { ...FILE, link: 1, remove: 1, syncDirectory: 1 };
-/** Of a version after the first: data file, transaction, manifest; the base is read, and the hint written. */
+/**
+ * Calls for a version after the first: data file, transaction and manifest. The base is read, and the hint is
+ * written.
+ */
 const COMMIT: Calls = sum(FILE, { syncDirectory: 1 }, { create: 1, write: 1, close: 1 }, PUBLISHED, {
   open: 1,
   read: 1,
   close: 1,
   overwrite: 1,
 });
-/** Of one change of the catalog, which keeps no transaction. */
+/** Calls for one change of the catalog, which keeps no transaction. */
 const CATALOG_CHANGE: Calls = sum(COMMIT, { create: -1, write: -1, close: -1 });
-/** Of a table's first version: its three directories, and a new hint. */
+/** Calls for a table's first version: three directories and a new hint. */
 const CREATION: Calls = sum(
   COMMIT,
   { makeDirectory: 3, open: -1, read: -1, overwrite: -1 },
@@ -60,7 +64,7 @@ function sum(...parts: readonly Calls[]): Calls {
 interface Case {
   readonly name: string;
   readonly run: () => Promise<unknown>;
-  /** Most looks, by stat or list. */
+  /** Maximum number of stat and list calls. */
   readonly looks: number;
   readonly calls: Calls;
 }
@@ -72,7 +76,7 @@ const CASES: readonly Case[] = [
     name: "delete rows of one fragment",
     run: () => ns.deleteFromTable({ id, predicate: "_rowid = 0" }),
     looks: 24,
-    // The latest version is looked for anew when the change is planned.
+    // The plan of the change looks up the latest version again.
     calls: sum(COMMIT, { readFile: 1, makeDirectory: 1 }),
   },
   {
@@ -85,7 +89,7 @@ const CASES: readonly Case[] = [
     name: "update rows of one fragment",
     run: () => ns.updateTable({ id, predicate: "_rowid = 1", updates: [["v", "v + 1"]] }),
     looks: 28,
-    // What was deleted just now is still in memory.
+    // The recent deletion is still in memory.
     calls: sum(COMMIT, FILE, { syncDirectory: 1 }, { readFile: 1, open: 1, close: 1 }),
   },
   { name: "a table exists", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
@@ -100,7 +104,7 @@ const CASES: readonly Case[] = [
       disk.reset();
       await rowsAt();
     },
-    // As to count rows, and none at the seven files.
+    // As many as a count of rows, and none for the seven files.
     looks: 9,
     calls: {},
   },
@@ -138,7 +142,7 @@ const CASES: readonly Case[] = [
   {
     name: "create a table in a namespace",
     run: () => ns.createTable({ id: ["n", "new"] }, rows),
-    // 19 where the catalog's version is younger than its hint's grain; a slow machine is later.
+    // 19 if the catalog's version is younger than the resolution of its hint; a slow machine needs more.
     looks: 25,
     calls: sum(CREATION, CATALOG_CHANGE),
   },

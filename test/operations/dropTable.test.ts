@@ -1,4 +1,4 @@
-/** A drop takes all of a table or nothing. */
+/** A drop removes all of a table or nothing. */
 
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** A disk whose namespace directory is not the caller's to change, while what is in its tables is. */
+/** A disk on which the caller may change the content of tables, but not the namespace's directory. */
 class ForeignRootDisk extends NodeDisk {
   override async rename(from: string): Promise<void> {
     throw Object.assign(new Error(`EACCES: permission denied, rename '${from}'`), { code: "EACCES" });

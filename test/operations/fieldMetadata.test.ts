@@ -1,6 +1,6 @@
 /**
- * UpdateFieldMetadata, sentence by sentence of what it promises; and against a model that is a map of maps, by two
- * engines and the reference in turns.
+ * Checks each promise of UpdateFieldMetadata, and compares random changes by two engines and the reference
+ * with a model of nested maps.
  */
 
 import { Field, Int32, List, Map_, Schema, Struct, Table, Utf8 } from "apache-arrow";
@@ -42,7 +42,7 @@ const SCHEMA = new Schema([
   new Field("m", new Map_(new Field("entries", ENTRY, false) as ConstructorParameters<typeof Map_>[0]), true),
 ]);
 
-/** Every field, by its segments. */
+/** Returns the segments of every field. */
 function pathsOf(fields: readonly Field[], above: readonly string[] = []): string[][] {
   return fields.flatMap((field) => {
     const path = [...above, field.name];
@@ -51,7 +51,7 @@ function pathsOf(fields: readonly Field[], above: readonly string[] = []): strin
 }
 const PATHS = pathsOf(SCHEMA.fields);
 
-/** Whether a server stands between, which takes no member called as the prototype of objects. */
+/** True if the test runs over HTTP, where members with the name of an object's prototype are refused. */
 const overHttp = "overHttp" in DirectoryNamespace;
 
 let root: string;
@@ -65,33 +65,33 @@ afterEach(() => namespace.close());
 
 type Update = { path: string; metadata: Record<string, string | null>; replace?: boolean };
 const update = (...updates: Update[]) => namespace.updateFieldMetadata({ id, updates });
-/** Metadata of a field as the latest version has it. */
+/** Returns the metadata of a field in the latest version. */
 async function metadataOf(ns: DirectoryNamespace, path: string, branch?: string): Promise<unknown> {
   const schema = await ns.table(id, { branch }).schema();
   return Object.fromEntries(metadataByPath(schema)[path]);
 }
 function metadataByPath(schema: Schema): Record<string, Map<string, string>> {
-  const found: Record<string, Map<string, string>> = Object.create(null);
+  const byPath: Record<string, Map<string, string>> = Object.create(null);
   const visit = (fields: readonly Field[], above: readonly string[]) => {
     for (const field of fields) {
       const path = [...above, field.name];
-      found[formatFieldPath(path)] = field.metadata;
+      byPath[formatFieldPath(path)] = field.metadata;
       visit((field.type.children ?? []) as Field[], path);
     }
   };
   visit(schema.fields, []);
-  return found;
+  return byPath;
 }
 
 describe("each entry targets one field by path", () => {
-  it("pairs are merged into what the field has", async () => {
+  it("an update merges pairs into the field's metadata", async () => {
     await update({ path: "id", metadata: { a: "1", b: "2" } });
     const { fields } = await update({ path: "id", metadata: { b: "3", c: "4" } });
     expect(fields).toEqual({ id: { a: "1", b: "3", c: "4" } });
     expect(await metadataOf(namespace, "id")).toEqual({ a: "1", b: "3", c: "4" });
   });
 
-  it("or replace it when replace is true", async () => {
+  it("replace: true replaces the field's metadata", async () => {
     await update({ path: "id", metadata: { a: "1", b: "2" } });
     const { fields } = await update({ path: "id", metadata: { c: "4" }, replace: true });
     expect(fields).toEqual({ id: { c: "4" } });
@@ -99,7 +99,7 @@ describe("each entry targets one field by path", () => {
     expect(await metadataOf(namespace, "id")).toEqual({});
   });
 
-  it("however many pairs there are", async () => {
+  it("an update accepts any number of pairs", async () => {
     const pairs = Array.from({ length: 130_000 }, (_, index) => [String(index), ""]);
     await update({ path: "id", metadata: Object.fromEntries(pairs) });
     expect((await update({ path: "id", metadata: { c: "4" }, replace: true })).fields).toEqual({
@@ -107,14 +107,14 @@ describe("each entry targets one field by path", () => {
     });
   });
 
-  it("replace: false, null and absent are the same", async () => {
+  it("replace: false equals null and absent", async () => {
     for (const replace of [false, null, undefined]) {
       await update({ path: "id", metadata: { [String(replace)]: "" }, replace: replace as never });
     }
     expect(await metadataOf(namespace, "id")).toEqual({ false: "", null: "", undefined: "" });
   });
 
-  it("a null value deletes the key, in both modes, and one that is not there too", async () => {
+  it("a null value deletes the key in both modes, even a missing one", async () => {
     await update({ path: "id", metadata: { a: "1", b: "2" } });
     expect((await update({ path: "id", metadata: { a: null, none: null } })).fields).toEqual({
       id: { b: "2" },
@@ -123,7 +123,7 @@ describe("each entry targets one field by path", () => {
     expect(fields).toEqual({ id: { c: "3" } });
   });
 
-  it("no other field changes", async () => {
+  it("an update changes no other field", async () => {
     await update({ path: "st", metadata: { a: "1" } });
     await update({ path: "st.`b.c`.id", metadata: { a: "2" } });
     const all = metadataByPath(await namespace.table(id).schema());
@@ -135,13 +135,15 @@ describe("each entry targets one field by path", () => {
 });
 
 describe("field paths", () => {
-  it.each(PATHS.map((segments) => [formatFieldPath(segments)]))("%s", async (path) => {
+  it.each(
+    PATHS.map((segments) => [formatFieldPath(segments)]),
+  )("the path %s names its field", async (path) => {
     const { fields } = await update({ path, metadata: { k: "v" } });
     expect(Object.entries(fields)).toEqual([[path, { k: "v" }]]);
     expect(await metadataOf(namespace, path)).toEqual({ k: "v" });
   });
 
-  it("are canonical in the answer, however they are written", async () => {
+  it("the answer has canonical paths for all spellings", async () => {
     const { fields } = await update(
       { path: "`id`", metadata: { a: "1" } },
       { path: "`st`.`b.c`.`id`", metadata: { a: "2" } },
@@ -156,7 +158,7 @@ describe("field paths", () => {
     });
   });
 
-  it("a bare leaf name is a top-level field's and no other's", async () => {
+  it("a single name is that of a top-level field only", async () => {
     await update({ path: "id", metadata: { which: "top" } });
     expect(await metadataOf(namespace, "st.`b.c`.id")).toEqual({});
     await expect(update({ path: "a", metadata: {} })).rejects.toBeInstanceOf(TableColumnNotFoundError);
@@ -192,7 +194,7 @@ describe("field paths", () => {
   });
 });
 
-it("text is not made JSON by its metadata: no engine could read it", async () => {
+it("metadata does not turn text into JSON, which no engine could read", async () => {
   const before = await directorySnapshot(root);
   const failure = update({ path: "st. é", metadata: { "ARROW:extension:name": "arrow.json" } });
   await expect(failure).rejects.toBeInstanceOf(InvalidInputError);
@@ -202,7 +204,7 @@ it("text is not made JSON by its metadata: no engine could read it", async () =>
 });
 
 describe("several entries", () => {
-  it("are one version, and all fields named are in the answer", async () => {
+  it("several entries create one version, and the answer has all their fields", async () => {
     const { version, fields, transactionId } = await update(
       { path: "id", metadata: { a: "1" } },
       { path: "v.item", metadata: { b: "2" } },
@@ -213,7 +215,7 @@ describe("several entries", () => {
     expect(await namespace.table(id).version()).toBe(2);
   });
 
-  it("for one field are made in their order", async () => {
+  it("entries for one field apply in order", async () => {
     const { fields, version } = await update(
       { path: "id", metadata: { a: "1", b: "1", c: "1" } },
       { path: "`id`", metadata: { a: "2", b: null } },
@@ -229,13 +231,13 @@ describe("several entries", () => {
     expect(await metadataOf(namespace, "id")).toEqual({ f: "5", h: "6" });
   });
 
-  it("none at all, and entries without pairs, are versions too", async () => {
+  it("an empty list and entries without pairs create versions too", async () => {
     expect(await update()).toMatchObject({ version: 2, fields: {} });
     expect(await update({ path: "id", metadata: {} })).toMatchObject({ version: 3, fields: { id: {} } });
   });
 });
 
-it.skipIf(overHttp)("keys and values are any text", async () => {
+it.skipIf(overHttp)("keys and values may be any text", async () => {
   const metadata = Object.fromEntries([
     ["", "empty key"],
     ["empty value", ""],
@@ -254,7 +256,7 @@ it.skipIf(overHttp)("keys and values are any text", async () => {
   expect(Object.entries(there?.metadata ?? {}).sort()).toEqual(Object.entries(metadata).sort());
 });
 
-it("text that is no Unicode is refused: it would come back as another", async () => {
+it("text with a lone surrogate is refused, because it would change on disk", async () => {
   const before = await directorySnapshot(root);
   for (const [key, value] of [
     ["\ud800", "a"],
@@ -268,7 +270,7 @@ it("text that is no Unicode is refused: it would come back as another", async ()
   expect(await directorySnapshot(root)).toEqual(before);
 });
 
-it("the branch is the main one where none is given", async () => {
+it("the default branch is main", async () => {
   await namespace.createTableBranch({ id, name: "dev" });
   await namespace.updateFieldMetadata({
     id,
@@ -305,7 +307,7 @@ const PAIRS = fc.array(
   fc.tuple(fc.constantFrom(...KEYS), fc.option(fc.string({ unit: "grapheme", maxLength: 4 }))),
   { maxLength: 4 },
 );
-const ENTRY_UPDATE = fc.record({ at: PATH_TEXT, pairs: PAIRS, replace: fc.option(fc.boolean()) });
+const ENTRY_UPDATE = fc.record({ target: PATH_TEXT, pairs: PAIRS, replace: fc.option(fc.boolean()) });
 const CALL = fc.record({
   by: fc.constantFrom("ours", "another", "reference"),
   updates: fc.array(ENTRY_UPDATE, { maxLength: 4 }),
@@ -315,7 +317,7 @@ const CALL = fc.record({
 const uniqueBy = <T>(list: readonly T[], keyOf: (entry: T) => string): T[] =>
   Array.from(new Map(list.map((entry) => [keyOf(entry), entry])).values());
 
-it("is what the model says, whoever makes the changes", async () => {
+it("random changes by either engine give the metadata of the model", async () => {
   const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
   console.info(`field metadata: seed ${seed}`);
   const another = new DirectoryNamespace({ root, durability: "none" });
@@ -324,10 +326,10 @@ it("is what the model says, whoever makes the changes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(CALL, { minLength: 1, maxLength: 6 }), async (calls) => {
       for (const { by, updates: all, bad } of calls) {
-        // Of several entries for one field the reference makes the last one only.
-        const given = by === "reference" ? uniqueBy(all, ({ at }) => at.path) : all;
-        const updates: Update[] = given.map(({ at, pairs, replace }) => ({
-          path: at.text,
+        // The reference only applies the last of several entries for one field.
+        const entries = by === "reference" ? uniqueBy(all, ({ target }) => target.path) : all;
+        const updates: Update[] = entries.map(({ target, pairs, replace }) => ({
+          path: target.text,
           metadata: Object.fromEntries(pairs),
           replace: replace ?? undefined,
         }));
@@ -341,14 +343,14 @@ it("is what the model says, whoever makes the changes", async () => {
           expect(failure).toBe(bad[0].type);
         } else {
           const named = new Set<string>();
-          for (const { at, pairs, replace } of given) {
-            named.add(at.path);
-            const metadata = replace === true ? new Map<string, string>() : new Map(model.get(at.path));
+          for (const { target, pairs, replace } of entries) {
+            named.add(target.path);
+            const metadata = replace === true ? new Map<string, string>() : new Map(model.get(target.path));
             for (const [key, value] of Object.entries(Object.fromEntries(pairs))) {
               if (value === null) metadata.delete(key);
               else metadata.set(key, value as string);
             }
-            model.set(at.path, metadata);
+            model.set(target.path, metadata);
           }
           version++;
           if (by === "reference") {
@@ -376,11 +378,11 @@ it("is what the model says, whoever makes the changes", async () => {
         }
       };
       visit((await reference.schemaJson(root, "t")).fields, []);
-      // Of a map's entries as a whole the reference shows no metadata.
+      // The reference shows no metadata of a map's entries as a whole.
       seen.set("m.entries", new Map(model.get("m.entries")));
       expect(seen).toEqual(model);
     }),
-    // One table is changed all along, so that no shorter run would show the same.
+    // All runs change one table, so a shorter run does not reproduce a failure.
     { numRuns: runsOf("METADATA_RUNS", 40), seed, endOnFailure: true },
   );
   await another.close();

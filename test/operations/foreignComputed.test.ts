@@ -1,11 +1,11 @@
-/** Computed columns of other engines, whose rules this release does not understand. */
+/** Computed columns of other engines, whose rules this release does not support. */
 
 import { DirectoryNamespace, InvalidInputError, type TableHandle, UnsupportedError } from "tiltyard";
 import { connect } from "tiltyard-reference/session.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** As LanceDB declares a column of a registered function. */
+/** Declaration of a registered function's column by LanceDB. */
 const FUNCTION = {
   computed_column: "true",
   "computed_column.kind": "function",
@@ -45,11 +45,11 @@ describe("a column of another engine's function", () => {
   beforeEach(async () => {
     await declare();
     await ns.updateTableSchemaMetadata({ id: t.id, metadata: BINDINGS });
-    // As its own engine fills it.
+    // The other engine fills the column.
     await t.update({ values: { b: 7n } });
   });
 
-  it("is read and written, and null where its inputs are set", async () => {
+  it("a foreign column is read and written, and becomes null when its inputs are set", async () => {
     await t.insert([{ a: 4n, other: "4" }]);
     await t.insert([{ a: 5n, other: "5", b: 50n }]);
     await t.update({ where: "a = 2", values: { a: 20n } });
@@ -64,7 +64,7 @@ describe("a column of another engine's function", () => {
     expect(await t.countRows("b = 7")).toBe(2);
   });
 
-  it("keeps its metadata, and the schema's, through every kind of commit", async () => {
+  it("every kind of commit keeps the metadata of a foreign column and of the schema", async () => {
     const before = await metadataOf("b");
     expect(before).toEqual([FUNCTION, BINDINGS]);
     const merge = () =>
@@ -109,7 +109,7 @@ describe("a column of another engine's function", () => {
     expect(await theirs.countRows()).toBe(Number(await t.countRows()));
   });
 
-  it("is listed as computed elsewhere, with its inputs and the rows without a value", async () => {
+  it("describeComputedColumns lists a foreign column with its inputs and its rows without a value", async () => {
     await t.addColumns({ name: "c", computed: "a + 1" });
     await t.insert([{ a: 4n, other: "4" }]);
     const { columns } = await ns.describeComputedColumns({ id: t.id });
@@ -119,7 +119,7 @@ describe("a column of another engine's function", () => {
     ]);
   });
 
-  it("is not filled by this release, and the refusal says so and starts nothing", async () => {
+  it("a backfill of a foreign column is refused with a reason, and starts nothing", async () => {
     const refused = t.backfill("b");
     await expect(refused).rejects.toThrow(UnsupportedError);
     await expect(refused).rejects.toThrow(
@@ -128,7 +128,7 @@ describe("a column of another engine's function", () => {
     expect((await ns.listJobs()).jobs).toEqual([]);
   });
 
-  it("keeps its inputs, its type and its declaration", async () => {
+  it("a foreign column keeps its inputs, its type and its declaration", async () => {
     const refused: [call: () => Promise<unknown>, told: string][] = [
       [() => t.dropColumns("a"), "b is computed from it"],
       [() => t.alterColumns({ path: "a", rename: "z" }), "b is computed from it"],

@@ -1,4 +1,7 @@
-/** A successor never passes for its predecessor: tables, branches and directories that are replaced under a slow caller. */
+/**
+ * A new object is never taken for its predecessor: tables, branches and directories are replaced during a
+ * slow call.
+ */
 
 import { cp, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -39,13 +42,13 @@ afterEach(async () => {
   await others.close();
 });
 
-/** One batch, which comes once something else has happened: the body of a slow upload. */
+/** Yields one batch after a function has run, like the body of a slow upload. */
 async function* slowRows(happens: () => Promise<unknown>, rows = rowsOf(1)): AsyncGenerator<RecordBatch> {
   await happens();
   yield* rows.batches;
 }
 
-/** What a call fails with. */
+/** Returns the error of a call. */
 const failureOf = (call: Promise<unknown>): Promise<NamespaceError> =>
   call.then(
     () => expect.unreachable("it did not fail"),
@@ -83,7 +86,9 @@ describe("what goes away under a call is named as the request names it", () => {
       "table t has no branch b any more",
     ],
   ];
-  it.each(gone)("%s", async (_, request, goes, type, message) => {
+  it.each(
+    gone,
+  )("the error names the object as the request does: %s", async (_, request, goes, type, message) => {
     const { id, branch } = request;
     if (id.length > 1) await ours.createNamespace({ id: [id[0]] });
     await ours.createTable({ id }, rowsOf(1));
@@ -93,14 +98,14 @@ describe("what goes away under a call is named as the request names it", () => {
   });
 });
 
-/** Directories of tables in the root that hold anything. */
+/** Returns the directories of tables in the root that are not empty. */
 const tableDirectories = async (): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== "__manifest" && !name.startsWith("."));
 
 const valuesOf = async (id: readonly string[], column = "v"): Promise<unknown[]> =>
   Array.from((await others.table(id).scan().toArrow()).getChild(column) ?? []);
 
-describe("a declared table of a child namespace that goes away before the first rows come", () => {
+describe("a declared table of a child namespace that disappears before its first rows", () => {
   const id = ["a", "t"];
   const goings: [string, () => Promise<unknown>][] = [
     ["dropped", () => others.dropTable({ id })],
@@ -109,7 +114,7 @@ describe("a declared table of a child namespace that goes away before the first 
     ["cascaded away", () => others.dropNamespace({ id: ["a"], behavior: "Cascade" })],
   ];
 
-  it.each(goings)("%s: no insert makes a version of it", async (_how, go) => {
+  it.each(goings)("an insert creates no version: %s", async (_how, go) => {
     await ours.createNamespace({ id: ["a"] });
     await ours.declareTable({ id });
     let before: string[] = [];
@@ -122,7 +127,7 @@ describe("a declared table of a child namespace that goes away before the first 
     expect(await tableDirectories()).toEqual(before);
   });
 
-  it("renamed inside child namespaces: it is the same table, and gets the rows", async () => {
+  it("a table that is renamed within child namespaces gets the rows", async () => {
     await ours.createNamespace({ id: ["a"] });
     await ours.declareTable({ id });
     const happens = () => others.renameTable({ id, newTableName: "u" });
@@ -139,7 +144,7 @@ describe("a declared table of a child namespace that goes away before the first 
   });
 });
 
-describe("a table that is dropped and made anew while an upload is on its way", () => {
+describe("a table that is dropped and created again during an upload", () => {
   it.each([
     ["a", "t"],
     ["t"],
@@ -156,7 +161,7 @@ describe("a table that is dropped and made anew while an upload is on its way", 
     expect(await valuesOf(id, "w")).toEqual(["x", "y"]);
   });
 
-  it("is told from its predecessor where both are the reference's", async () => {
+  it("the engine distinguishes two tables of the reference", async () => {
     await reference.createTable(root, "t", tableToIPC(rowsOf(0)));
     const happens = async () => {
       await reference.dropTable(root, "t");
@@ -169,8 +174,8 @@ describe("a table that is dropped and made anew while an upload is on its way", 
   });
 });
 
-describe("a branch that is deleted and made again while an upload is on its way", () => {
-  it.each([1, 2])("does not get its rows, made again from version %i", async (version) => {
+describe("a branch that is deleted and created again during an upload", () => {
+  it.each([1, 2])("the new branch does not get the rows if it starts from version %i", async (version) => {
     const id = ["t"];
     await ours.createTable({ id }, rowsOf(0));
     await ours.insertIntoTable({ id }, rowsOf(1));
@@ -185,7 +190,7 @@ describe("a branch that is deleted and made again while an upload is on its way"
   });
 });
 
-it("a directory put back from an archive is what the next commit is based on, whatever is cached", async () => {
+it("the next commit is based on a restored directory, whatever is cached", async () => {
   const id = ["t"];
   const directory = join(root, "t.lance");
   const second = manifestPath(directory, 2, "V2");
@@ -193,7 +198,7 @@ it("a directory put back from an archive is what the next commit is based on, wh
   const first = await makeTempDir();
   await cp(directory, join(first, "t.lance"), { recursive: true, preserveTimestamps: true });
   await ours.insertIntoTable({ id }, rowsOf(1));
-  // What the archive holds: another second version, of the same size. A manifest's timestamp takes a byte more or less.
+  // Archive of another second version of the same size. A manifest's timestamp takes a byte more or less.
   let archive: string;
   do {
     archive = await makeTempDir();
@@ -205,7 +210,7 @@ it("a directory put back from an archive is what the next commit is based on, wh
   await utimes(second, 1_700_000_000, 1_700_000_000);
   expect(await ours.table(id).countRows()).toBe(2);
   const before = await stat(second);
-  // Unpacked file over file, with whole seconds for times.
+  // Files are unpacked over existing files, with modification times in whole seconds.
   for (const name of await readdir(join(archive, "t.lance"), { recursive: true })) {
     const file = join(archive, "t.lance", name);
     if ((await stat(file)).isDirectory()) await mkdir(join(directory, name), { recursive: true });
@@ -220,15 +225,15 @@ it("a directory put back from an archive is what the next commit is based on, wh
   expect(Array.from(seen.getChild("v") ?? [])).toEqual([0, 9, 6]);
 });
 
-describe("with a pause in the disk, behind which the table is another", () => {
+describe("a disk that pauses while the table is replaced", () => {
   const id = ["t"];
-  /** Another table of that name, by an engine that takes no lock. */
+  /** Creates another table of that name with an engine that takes no lock. */
   const remake = async () => {
     await reference.dropTable(root, "t");
     await reference.createTable(root, "t", tableToIPC(wordsOf("x")));
   };
 
-  it("a drop leaves the successor alone", async () => {
+  it("a drop leaves the new table unchanged", async () => {
     await ours.createTable({ id }, rowsOf(0));
     const disk = interruptedDisk(
       new NodeDisk({ durability: "none" }),
@@ -241,7 +246,7 @@ describe("with a pause in the disk, behind which the table is another", () => {
     expect(await valuesOf(id, "w")).toEqual(["x"]);
   });
 
-  it("a rename leaves the successor alone", async () => {
+  it("a rename leaves the new table unchanged", async () => {
     await ours.createTable({ id }, rowsOf(0));
     const disk = interruptedDisk(
       new NodeDisk({ durability: "none" }),

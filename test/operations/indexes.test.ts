@@ -1,4 +1,4 @@
-/** What the operations on indexes refuse, and by which error, of the class and over HTTP. */
+/** Refusals of the operations on indexes and their errors, in process and over HTTP. */
 
 import {
   Bool,
@@ -60,7 +60,7 @@ function rows(): Table {
 
 type Request = Readonly<Record<string, unknown>>;
 
-/** Requests for indexes, and the errors that they are refused with. */
+/** Requests for indexes, with the type and message of the refusal. */
 const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{}, "InvalidInput", /column/],
   [{ column: "" }, "InvalidInput", /column/],
@@ -74,7 +74,7 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "id", indexType: "TREE" }, "InvalidInput", /indexType.*BTREE.*NGRAM.*FTS.*IVF_PQ.*"TREE"/],
   [{ column: "id", indexType: "" }, "InvalidInput", /indexType/],
   [{ column: "id", indexType: 5 }, "InvalidInput", /indexType/],
-  // The kinds that the column can have.
+  // The message lists the kinds that the column supports.
   [
     { column: "id", indexType: "NGRAM" },
     "InvalidInput",
@@ -97,7 +97,7 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "id", indexType: "ZONEMAP", rowsPerZone: 1.5 }, "InvalidInput", /^rowsPerZone/],
   [{ column: "id", indexType: "ZONEMAP", rowsPerZone: 2 ** 20 + 1 }, "InvalidInput", /rowsPerZone/],
   [{ column: "id", branch: "none" }, "TableBranchNotFound", /none/],
-  // Text.
+  // Text indexes.
   [{ column: "text", indexType: "FTS", baseTokenizer: "words" }, "InvalidInput", /baseTokenizer.*simple/],
   [{ column: "text", indexType: "FTS", baseTokenizer: "jieba/" }, "InvalidInput", /baseTokenizer/],
   [{ column: "text", indexType: "FTS", language: "Klingon" }, "InvalidInput", /language.*English.*Klingon/],
@@ -123,7 +123,7 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "text", indexType: "FTS", baseTokenizer: "icu/x" }, "InvalidInput", /baseTokenizer.*icu\/x/],
   [{ column: "text", indexType: "FTS", baseTokenizer: "lindera" }, "InvalidInput", /baseTokenizer/],
   [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
-  // Vectors.
+  // Vector indexes.
   [{ column: "vector", distanceType: "l3" }, "InvalidInput", /distanceType.*l2, cosine, dot, hamming.*l3/],
   [
     { column: "vector", indexType: "IVF_FLAT", distanceType: "hamming" },
@@ -168,7 +168,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
   });
   afterAll(() => namespace.close());
 
-  /** Requests over HTTP name the kind of the index. */
+  /** Requests over HTTP require the kind of the index. */
   const create = (request: Request) =>
     namespace.createTableIndex({ id, indexType: "BTREE", ...request } as never);
   const errorOf = async (call: Promise<unknown>): Promise<{ type: string; message: string }> => {
@@ -183,7 +183,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
   const namesNow = async () =>
     (await namespace.listTableIndices({ id })).indexes.map(({ indexName }) => indexName);
 
-  it.each(REFUSED)("%j is refused: %s", async (request, type, told) => {
+  it.each(REFUSED)("the request %j is refused: %s", async (request, type, told) => {
     const before = await namespace.table(id).version();
     const error = await errorOf(create(request));
     expect(error).toEqual({ type, message: expect.stringMatching(told) });
@@ -192,7 +192,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     expect(await namesNow()).toEqual([]);
   });
 
-  it("kinds for vectors are none of a scalar index", async () => {
+  it("createTableScalarIndex refuses vector kinds", async () => {
     const error = await errorOf(
       namespace.createTableScalarIndex({ id, column: "vector", indexType: "IVF_PQ" }),
     );
@@ -202,7 +202,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     });
   });
 
-  it("of tables that are not there, or only declared, are not found", async () => {
+  it("index operations report missing and declared tables", async () => {
     const requests = {
       createTableIndex: { column: "id", indexType: "BTREE" },
       describeTableIndexStats: { indexName: "id_idx" },
@@ -219,7 +219,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     expect(await namespace.listTableIndices({ id: ["declared"] })).toEqual({ indexes: [] });
   });
 
-  it("have names of their columns, and are replaced only where that is asked for", async () => {
+  it("an index is named after its column and replaced only on request", async () => {
     const table = ["named"];
     await namespace.createTable({ id: table }, rows());
     const build = (request: Request) =>
@@ -299,7 +299,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     expect(await namespace.table(table).countRows("text = '7'")).toBe(2);
   });
 
-  it("of branches are not those of the table", async () => {
+  it("indexes of a branch are separate from those of the table", async () => {
     const table = ["branched"];
     await namespace.createTable({ id: table }, rows());
     await buildIndex(namespace, { id: table, column: "id", indexType: "BTREE" });
@@ -322,7 +322,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
   });
 });
 
-it("a kind that suits the column is built where the class is asked for none", async () => {
+it("the default kind suits the column", async () => {
   await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await namespace.createTable({ id: ["t"] }, rows());
   await buildIndex(namespace, { id: ["t"], column: "vector" });

@@ -1,4 +1,4 @@
-/** A record of a job that lists leave out is told to the host: once, with its id and the reason. */
+/** The host gets one warning for each job record that lists omit, with the job's id and the reason. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { DirectoryNamespace, type NamespaceWarning } from "tiltyard";
 import { expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
-it("listJobs warns of each malformed record once, and of no directory that holds none", async () => {
+it("listJobs warns once about each malformed record, and never about a directory without one", async () => {
   const root = await makeTempDir();
   const warnings: NamespaceWarning[] = [];
   const namespace = new DirectoryNamespace({

@@ -1,4 +1,7 @@
-/** Long work as jobs of a namespace: started, seen, waited for and cancelled, by whoever may see the table. */
+/**
+ * Long work as jobs of a namespace: every caller that may see the table can start, list, await and cancel
+ * them.
+ */
 
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import {
@@ -45,7 +48,7 @@ afterEach(async () => {
 });
 
 describe("optimizeTable and cleanupTable", () => {
-  it("tell their progress", async () => {
+  it("optimizeTable and cleanupTable report their progress", async () => {
     const told: Progress[] = [];
     const onProgress = (progress: Progress) => told.push(progress);
     const { version, fragmentsRemoved } = await ns.optimizeTable({ id: ["t"], onProgress });
@@ -58,19 +61,19 @@ describe("optimizeTable and cleanupTable", () => {
     await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
   });
 
-  it("run as jobs, which other namespaces see and transactions describe", async () => {
+  it("background work runs as a job that other namespaces see and transactions describe", async () => {
     const told: Progress[] = [];
     const { jobId } = await ns.optimizeTable({
       id: ["t"],
       background: true,
       onProgress: (progress) => told.push(progress),
     });
-    const other = open();
+    const observer = open();
     const ended = { kind: "optimize", table: ["t"], state: "Succeeded", done: 500, unit: "rows" };
-    expect(await other.waitForJob({ jobId })).toMatchObject({ ...ended, result: { fragmentsRemoved: 5 } });
+    expect(await observer.waitForJob({ jobId })).toMatchObject({ ...ended, result: { fragmentsRemoved: 5 } });
     expect(told.at(-1)).toEqual({ done: 500, total: 500, unit: "rows" });
-    expect(await other.countTableRows({ id: ["t"] })).toBe(500);
-    const cleanup = await other.cleanupTable({ id: ["t"], background: true, olderThanMs: 0 });
+    expect(await observer.countTableRows({ id: ["t"] })).toBe(500);
+    const cleanup = await observer.cleanupTable({ id: ["t"], background: true, olderThanMs: 0 });
     expect(await ns.waitForJob({ jobId: cleanup.jobId })).toMatchObject({
       kind: "cleanup",
       unit: "versions",
@@ -90,7 +93,7 @@ describe("optimizeTable and cleanupTable", () => {
     await expect(ns.describeTransaction({ id: ["u", jobId] })).rejects.toMatchObject({ code: 4 });
   });
 
-  it("started twice at once are one job", async () => {
+  it("two concurrent starts of the same work are one job", async () => {
     const started = await Promise.all(
       [ns, open(), ns].map((each) => each.optimizeTable({ id: ["t"], background: true })),
     );
@@ -101,7 +104,7 @@ describe("optimizeTable and cleanupTable", () => {
     expect(removed.reduce((a, b) => a + b)).toBe(5);
   });
 
-  it("leave the records of a table that is dropped to nobody", async () => {
+  it("nobody sees the job records of a dropped table", async () => {
     const { jobId } = await ns.optimizeTable({ id: ["t"], background: true });
     await ns.waitForJob({ jobId });
     await ns.dropTable({ id: ["t"] });
@@ -110,7 +113,7 @@ describe("optimizeTable and cleanupTable", () => {
 });
 
 describe("alterTransaction", () => {
-  it("cancels a job, and changes nothing else", async () => {
+  it("alterTransaction cancels a job and changes nothing else", async () => {
     const { jobId } = await ns.optimizeTable({ id: ["t"], background: true });
     await ns.waitForJob({ jobId });
     const canceled = { setStatusAction: { status: "Canceled" } };
@@ -137,8 +140,8 @@ describe("alterTransaction", () => {
   });
 });
 
-describe("whoever may not see a table", () => {
-  it("sees none of its jobs", async () => {
+describe("a caller that may not see a table", () => {
+  it("the caller sees none of its jobs", async () => {
     const { jobId } = await ns.optimizeTable({ id: ["t"], background: true });
     await ns.waitForJob({ jobId });
     await fill("u");

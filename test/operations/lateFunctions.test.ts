@@ -1,6 +1,6 @@
 /**
- * Functions of SQL are loaded with the first expression that calls one. Wherever a call takes SQL, it may be that
- * expression: each of these is the first of a process that runs the built package.
+ * The module of SQL functions is loaded with the first expression that calls one. Each call that accepts SQL
+ * is the first of a process that runs the built package.
  */
 
 import { DirectoryNamespace } from "tiltyard";

@@ -1,4 +1,4 @@
-/** Mistakes of a first day: what is said of each names what is wrong and what to write, and nothing has changed. */
+/** Mistakes of beginners: each error names the mistake and the correct code, and nothing has changed. */
 
 import { inspect } from "node:util";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
@@ -10,7 +10,7 @@ import { directorySnapshot } from "../support/directorySnapshot.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** What no compiler has seen. */
+/** Code without type checks. */
 // biome-ignore lint/suspicious/noExplicitAny: these calls are wrong on purpose
 type Unchecked = any;
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => ns.close());
 
-/** What is thrown, at once or later. */
+/** Returns the error that a call throws, at once or later. */
 async function mistakeOf(call: () => unknown): Promise<NamespaceError> {
   try {
     await call();
@@ -327,7 +327,7 @@ describe.each([
   ["a request", REQUESTS],
   ["a handle", HANDLES],
 ])("in %s", (_where, mistakes) => {
-  it.each(mistakes)("%s", async (_what, call, ...said) => {
+  it.each(mistakes)("the error says what to write: %s", async (_what, call, ...said) => {
     const error = await mistakeOf(call);
     for (const text of said) expect(error.message).toMatch(text);
     expect(error.message).not.toMatch(/\[object|undefined \(|_[A-Z]\w*Type/);
@@ -335,11 +335,11 @@ describe.each([
   });
 });
 
-it("are more than 82", () => {
+it("there are more than 82 mistakes", () => {
   expect(OPENING.length + REQUESTS.length + HANDLES.length).toBeGreaterThanOrEqual(82);
 });
 
-describe("what the disk refuses", () => {
+describe("refusals of the disk", () => {
   const refused: [code: string, type: string, said: RegExp][] = [
     ["EACCES", "PermissionDenied", /does not let this process do that \(EACCES/],
     ["EPERM", "PermissionDenied", /does not let this process do that \(EPERM/],
@@ -348,7 +348,7 @@ describe("what the disk refuses", () => {
     ["EDQUOT", "ServiceUnavailable", /no room left \(EDQUOT/],
     ["EMFILE", "ServiceUnavailable", /too many files are open \(EMFILE/],
   ];
-  it.each(refused)("is told as what it is: %s", async (code, type, said) => {
+  it.each(refused)("the error has the right class: %s", async (code, type, said) => {
     const disk = refusingDisk(new NodeDisk({ durability: "none" }), (verb) =>
       verb === "create" || verb === "makeDirectory" ? code : undefined,
     );
@@ -365,7 +365,7 @@ describe("what the disk refuses", () => {
     expect(await directorySnapshot(root)).toEqual(before);
   });
 
-  it("a root that is not there, or no directory, is named where a table is missing", async () => {
+  it("the error for a missing table names a missing root, or a root that is a file", async () => {
     const missing = new DirectoryNamespace({ root: `${root}/orders.lance/none`, durability: "none" });
     expect((await mistakeOf(() => missing.queryTable({ id: "orders" }))).message).toMatch(
       /orders.*: the namespace's directory .*none does not exist$/,
@@ -376,7 +376,7 @@ describe("what the disk refuses", () => {
 });
 
 describe("errors", () => {
-  it("of aborted calls have the platform's name for them, and the reason as cause", async () => {
+  it("errors of aborted calls are named AbortError, with the reason as cause", async () => {
     const reason = new Error("enough");
     for (const call of [
       () => ns.describeTable({ id: "orders", signal: AbortSignal.abort(reason) }),
@@ -391,7 +391,7 @@ describe("errors", () => {
     }
   });
 
-  it("print their class, code and message, and no cause that there is not", async () => {
+  it("errors print their class, code and message, and no absent cause", async () => {
     const error = await mistakeOf(() => ns.queryTable({ id: "none" }));
     const printed = inspect(error);
     expect(printed).toMatch(/^TableNotFoundError: table none/);
@@ -409,15 +409,15 @@ describe("errors", () => {
   });
 });
 
-it("ids are taken as a text or an array alike", async () => {
-  const other = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  await other.createNamespace({ id: "a" });
-  await other.createTable({ id: "a$x" }, rows);
+it("ids may be strings or arrays", async () => {
+  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  await namespace.createNamespace({ id: "a" });
+  await namespace.createTable({ id: "a$x" }, rows);
   for (const id of ["a$x", ["a", "x"]]) {
-    expect(await other.countTableRows({ id })).toBe(3);
-    expect(await other.table(id).countRows()).toBe(3);
+    expect(await namespace.countTableRows({ id })).toBe(3);
+    expect(await namespace.table(id).countRows()).toBe(3);
   }
-  const [listed] = (await other.listAllTables()).tables;
-  expect(other.table(listed).id).toEqual(["a", "x"]);
-  await other.close();
+  const [listed] = (await namespace.listAllTables()).tables;
+  expect(namespace.table(listed).id).toEqual(["a", "x"]);
+  await namespace.close();
 });

@@ -1,4 +1,4 @@
-/** Namespaces and the tables in them: what exists, what is listed, what is refused, and what a drop takes along. */
+/** Namespaces and their tables: existence, listings, refusals and drops. */
 
 import { EventEmitter, once } from "node:events";
 import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Whether a server stands between: then nobody knows what it has done when it asks for rows. */
+/** True if the test runs over HTTP, where the engine may already work when it requests rows. */
 const overHttp = "overHttp" in DirectoryNamespace;
 
 let root: string;
@@ -26,7 +26,7 @@ const read = async (id: string[]) =>
   Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
 const placeOf = async (id: string[]) => (await ns.describeTable({ id })).location.slice(root.length + 1);
 
-/** The call rejects with the given type of error and nothing on disk changes. */
+/** Expects an error of a type, and an unchanged directory. */
 async function expectRefusal(call: () => Promise<unknown>, type: string): Promise<void> {
   const before = await directorySnapshot(root);
   const error = await call().then(
@@ -35,13 +35,13 @@ async function expectRefusal(call: () => Promise<unknown>, type: string): Promis
   );
   expect(error, `the call should have been refused with ${type}`).toBeInstanceOf(NamespaceError);
   expect((error as NamespaceError).type, String(error)).toBe(type);
-  // Behind a socket, the engine may still be removing what it wrote for a caller that has left.
+  // Over HTTP, the engine may still remove files of a call whose client has left.
   if ("overHttp" in DirectoryNamespace) await expect.poll(() => directorySnapshot(root)).toEqual(before);
   else expect(await directorySnapshot(root)).toEqual(before);
 }
 
 describe("createNamespace", () => {
-  it("makes nested ones with their properties", async () => {
+  it("createNamespace creates nested namespaces with properties", async () => {
     expect(await ns.createNamespace({ id: ["a"], properties: { k: "v", __proto__x: "" } })).toEqual({
       properties: { k: "v", __proto__x: "" },
     });
@@ -50,7 +50,7 @@ describe("createNamespace", () => {
     expect(await ns.describeNamespace({ id: ["a", "b"] })).toEqual({ properties: {} });
     expect(await ns.namespaceExists({ id: ["a", "b"] })).toBeUndefined();
   });
-  it("has a mode for one that exists", async () => {
+  it("the mode decides about an existing namespace", async () => {
     await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
     await expectRefusal(() => ns.createNamespace({ id: ["a"] }), "NamespaceAlreadyExists");
     await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "create" }), "NamespaceAlreadyExists");
@@ -68,7 +68,7 @@ describe("createNamespace", () => {
       "InvalidInput",
     );
   });
-  it("refuses what it can't make", async () => {
+  it("createNamespace refuses illegal names and missing parents", async () => {
     await expectRefusal(() => ns.createNamespace({ id: [] }), "NamespaceAlreadyExists");
     await expectRefusal(() => ns.createNamespace({ id: ["x", "y"] }), "NamespaceNotFound");
     for (const name of ["", ".", "..", "a/b", "a\\b", "a$b", "a\nb", "it's", "x".repeat(201), "\ud800"]) {
@@ -91,7 +91,7 @@ describe("createNamespace", () => {
 });
 
 describe("what does not exist", () => {
-  it("is named as such, and never an empty success", async () => {
+  it("operations report a missing namespace and never return an empty success", async () => {
     await ns.createNamespace({ id: ["a"] });
     for (const id of [["x"], ["a", "x"], ["x", "y"]]) {
       await expectRefusal(() => ns.describeNamespace({ id }), "NamespaceNotFound");
@@ -123,7 +123,7 @@ describe("what does not exist", () => {
       await expectRefusal(call, "TableNotFound");
     }
   });
-  it("is nothing in a root that was never written to", async () => {
+  it("a root that was never written to is empty", async () => {
     expect(await ns.listNamespaces()).toEqual({ namespaces: [] });
     expect(await ns.listAllTables()).toEqual({ tables: [] });
     expect(await ns.describeNamespace()).toEqual({ properties: {} });
@@ -133,7 +133,7 @@ describe("what does not exist", () => {
     await expectRefusal(() => ns.createNamespace({ id: ["a", "b"] }), "NamespaceNotFound");
     expect(await directorySnapshot(root)).toEqual({});
   });
-  it("is refused as a name where it could be none", async () => {
+  it("operations refuse illegal names", async () => {
     await ns.createNamespace({ id: ["a"] });
     for (const name of ["", "..", "a/b", "a\\b", "a$b", "a\0b", "x".repeat(201)]) {
       const id = ["a", name];
@@ -152,7 +152,7 @@ describe("what does not exist", () => {
 });
 
 describe("listing", () => {
-  it("is in order, page by page, every name once", async () => {
+  it("listings are sorted, page by page, with every name once", async () => {
     const names = ["b", "a", "Z", "é", "😀", "～", "10", "9", "a.b", "a b"];
     for (const name of names) await ns.createNamespace({ id: [name] });
     await ns.createNamespace({ id: ["a", "inner"] });
@@ -229,7 +229,7 @@ describe("listing", () => {
 });
 
 describe("dropNamespace", () => {
-  it("restricts itself to empty ones, unless it cascades", async () => {
+  it("dropNamespace refuses a namespace that is not empty, unless it cascades", async () => {
     await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
     await ns.createNamespace({ id: ["ab"] });
     await ns.createNamespace({ id: ["a", "b"] });
@@ -260,7 +260,7 @@ describe("tables of a child namespace", () => {
     await ns.createNamespace({ id: ["b"] });
   });
 
-  it("have every operation of a table", async () => {
+  it("every operation works on tables of a child namespace", async () => {
     const id = ["a", "t"];
     const created = await ns.createTable({ id, properties: { k: "v" } }, rowsOf(1, 2));
     expect(created).toMatchObject({ version: 1, numInsertedRows: 2 });
@@ -284,7 +284,7 @@ describe("tables of a child namespace", () => {
     expect((await readdir(root)).sort()).toEqual(["__manifest"]);
   });
 
-  it("of any name leave nothing when they are dropped", async () => {
+  it("a dropped table of any name leaves nothing", async () => {
     for (const name of ["t.lance", "t.lance.", "__manifest", ".tiltyard-dropped-1", "x".repeat(200), "ü"]) {
       await ns.createTable({ id: ["a", name] }, rowsOf(1));
       expect((await ns.listTables()).tables, name).toEqual([]);
@@ -294,7 +294,7 @@ describe("tables of a child namespace", () => {
     }
   });
 
-  it("are created by mode", async () => {
+  it("the mode decides about an existing table", async () => {
     const id = ["a", "t"];
     await ns.createTable({ id }, rowsOf(1));
     await expectRefusal(() => ns.createTable({ id }, rowsOf(2)), "TableAlreadyExists");
@@ -312,7 +312,7 @@ describe("tables of a child namespace", () => {
     expect((await ns.describeTable({ id })).properties).toEqual({ n: "1" });
   });
 
-  it("that come to nothing leave nothing", async () => {
+  it("failed creations leave nothing", async () => {
     const bad = (async function* () {
       yield* rowsOf(1).batches;
       throw new Error("no more");
@@ -327,10 +327,10 @@ describe("tables of a child namespace", () => {
     expect(await readdir(root)).toEqual(["__manifest"]);
   });
 
-  describe.skipIf(overHttp)("whose creation died", () => {
+  describe.skipIf(overHttp)("creations that died", () => {
     const week = 7 * 24 * 3600;
 
-    /** A directory as it is left, with files of these names, untouched for so many seconds. */
+    /** Creates an abandoned directory with files, untouched for some seconds. */
     async function leave(name: string, files: readonly string[], ageSeconds: number): Promise<void> {
       const location = join(root, name);
       for (const file of files) {
@@ -347,14 +347,14 @@ describe("tables of a child namespace", () => {
       await utimes(location, then, then);
     }
 
-    it("are cleared away with a cleanup, a week later", async () => {
+    it("a cleanup removes them a week later", async () => {
       await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
       await ns.createTable({ id: ["a", "kept"] }, rowsOf(2));
       const kept = await placeOf(["a", "kept"]);
       await ns.deregisterTable({ id: ["a", "kept"] });
       await age(join(root, kept), 2 * week);
-      const known = await placeOf(["a", "t"]);
-      await age(join(root, known), 2 * week);
+      const directory = await placeOf(["a", "t"]);
+      await age(join(root, directory), 2 * week);
       await leave("0123abcd_a$x", ["data/1.lance", "_transactions/0-1.txn", "_versions/.tmp-1"], week + 60);
       const stays = {
         "0123abcd_a$young": ["data/1.lance"],
@@ -368,12 +368,14 @@ describe("tables of a child namespace", () => {
         await leave(name, files, name.endsWith("young") ? week - 60 : 2 * week);
       }
       await ns.cleanupTable({ id: ["a", "t"] });
-      expect((await readdir(root)).sort()).toEqual(["__manifest", kept, known, ...Object.keys(stays)].sort());
+      expect((await readdir(root)).sort()).toEqual(
+        ["__manifest", kept, directory, ...Object.keys(stays)].sort(),
+      );
       await ns.registerTable({ id: ["a", "kept"], location: kept });
       expect(await read(["a", "kept"])).toEqual([2]);
     });
 
-    it("fail where they go on after all", async () => {
+    it("a creation that goes on after its cleanup fails", async () => {
       await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
       const rows = (async function* () {
         yield* rowsOf(1).batches;
@@ -389,7 +391,7 @@ describe("tables of a child namespace", () => {
     });
   });
 
-  it.skipIf(overHttp)("that another caller creates first stay as they are", async () => {
+  it.skipIf(overHttp)("a creation leaves a table unchanged that another caller created first", async () => {
     for (const [mode, type] of [
       ["Create", "TableAlreadyExists"],
       ["Overwrite", "ConcurrentModification"],
@@ -412,7 +414,7 @@ describe("tables of a child namespace", () => {
     expect((await readdir(root)).length).toBe(4);
   });
 
-  it("are declared, and filled by an insert or a create", async () => {
+  it("an insert or a create fills a declared table", async () => {
     for (const id of [["a", "d"], ["d"]]) {
       const { location } = await ns.declareTable({ id, properties: { k: "v" } });
       expect(await ns.describeTable({ id })).toEqual({
@@ -476,7 +478,7 @@ describe("renameTable", () => {
     await expectRefusal(() => ns.renameTable({ id: from, ...there }), "TableAlreadyExists");
   });
 
-  it("is refused where the name is no name, or taken, or in no namespace", async () => {
+  it("renameTable refuses an illegal name, a taken name and a missing namespace", async () => {
     for (const newTableName of ["", "..", "a/b", "a$b", 7 as never, undefined as never]) {
       await expectRefusal(() => ns.renameTable({ id: ["a", "t"], newTableName }), "InvalidInput");
       await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName }), "InvalidInput");
@@ -492,64 +494,64 @@ describe("renameTable", () => {
     await expectRefusal(() => ns.renameTable({ id: ["a", "t"], ...up }), "TableAlreadyExists");
   });
 
-  describe("to where something lies", () => {
-    const place = () => join(root, "new.lance");
+  describe("a rename to an existing directory", () => {
+    const newDirectory = () => join(root, "new.lance");
     const move = () => ns.renameTable({ id: ["r"], newTableName: "new" });
 
     beforeEach(async () => {
-      await mkdir(join(place(), "data"), { recursive: true });
-      await mkdir(join(place(), "_versions"));
-      await writeFile(join(place(), "data", "rows.lance"), "rows");
-      await writeFile(join(place(), "_versions", ".tmp-manifest"), "");
+      await mkdir(join(newDirectory(), "data"), { recursive: true });
+      await mkdir(join(newDirectory(), "_versions"));
+      await writeFile(join(newDirectory(), "data", "rows.lance"), "rows");
+      await writeFile(join(newDirectory(), "_versions", ".tmp-manifest"), "");
     });
 
-    /** As if nobody had touched it for so long. */
+    /** Sets the modification times of all files to some seconds ago. */
     async function age(seconds: number): Promise<void> {
       const then = Date.now() / 1000 - seconds;
-      for (const name of await readdir(place(), { recursive: true }))
-        await utimes(join(place(), name), then, then);
-      await utimes(place(), then, then);
+      for (const name of await readdir(newDirectory(), { recursive: true }))
+        await utimes(join(newDirectory(), name), then, then);
+      await utimes(newDirectory(), then, then);
     }
 
-    it("takes the place of a creation that died", async () => {
+    it("a rename replaces a creation that died", async () => {
       await age(11);
       await move();
       expect(await read(["new"])).toEqual([2]);
       await expectRefusal(() => ns.tableExists({ id: ["r"] }), "TableNotFound");
       expect((await readdir(root)).filter((name) => name.startsWith("."))).toEqual([]);
-      expect(await readdir(join(place(), "data"))).not.toContain("rows.lance");
+      expect(await readdir(join(newDirectory(), "data"))).not.toContain("rows.lance");
     });
 
-    it("is refused where a creation may be under way", async () => {
+    it("a rename is refused if a creation may be running", async () => {
       await age(8);
       await expectRefusal(move, "TableAlreadyExists");
       await age(11);
-      await writeFile(join(place(), "data", "more.lance"), "");
+      await writeFile(join(newDirectory(), "data", "more.lance"), "");
       await expectRefusal(move, "TableAlreadyExists");
     });
 
-    it("is refused where it is no part of a table", async () => {
-      await writeFile(join(place(), "notes.txt"), "mine");
+    it("a rename is refused if the directory is not part of a table", async () => {
+      await writeFile(join(newDirectory(), "notes.txt"), "mine");
       await age(3600);
       await expectRefusal(move, "TableAlreadyExists");
-      await rm(join(place(), "notes.txt"));
-      await mkdir(join(place(), "_refs"));
+      await rm(join(newDirectory(), "notes.txt"));
+      await mkdir(join(newDirectory(), "_refs"));
       await age(3600);
       await expectRefusal(move, "TableAlreadyExists");
     });
 
-    it.skipIf(overHttp)("lets a creation fail that slept meanwhile", async () => {
+    it.skipIf(overHttp)("a creation that slept during the rename fails", async () => {
       const pauses = new EventEmitter();
       async function* slowly() {
         yield* rowsOf(5).batches;
         pauses.emit("asleep");
         await once(pauses, "woken");
       }
-      await rm(place(), { recursive: true });
+      await rm(newDirectory(), { recursive: true });
       const creation = ns.createTable({ id: ["new"], properties: { of: "new" } }, slowly());
       creation.catch(() => undefined);
       await once(pauses, "asleep");
-      expect(await readdir(join(place(), "data"))).toHaveLength(1);
+      expect(await readdir(join(newDirectory(), "data"))).toHaveLength(1);
       await age(11);
       await move();
       pauses.emit("woken");
@@ -559,7 +561,7 @@ describe("renameTable", () => {
     });
   });
 
-  it("is refused for a table with branches whose directory would have to move", async () => {
+  it("a rename is refused if a table with branches would have to move", async () => {
     for (const id of [["r"], ["a", "t"]]) {
       const { location } = await ns.describeTable({ id });
       await mkdir(join(location, "_refs", "branches"), { recursive: true });
@@ -580,7 +582,7 @@ describe("registered tables", () => {
     await ns.createTable({ id: ["r"] }, rowsOf(2));
   });
 
-  it("are deregistered with their data left, and registered again", async () => {
+  it("deregisterTable keeps the data, and registerTable registers it again", async () => {
     const { location } = await ns.describeTable({ id: ["a", "t"] });
     const directory = location.slice(root.length + 1);
     expect(await ns.deregisterTable({ id: ["a", "t"] })).toEqual({
@@ -608,7 +610,7 @@ describe("registered tables", () => {
     expect(await read(["r"])).toEqual([2]);
   });
 
-  it("lie anywhere below the root, and nowhere else", async () => {
+  it("registerTable accepts any directory below the root, and no other", async () => {
     await ns.deregisterTable({ id: ["a", "t"] });
     const [directory] = (await readdir(root)).filter((name) => name.endsWith("a$t"));
     await mkdir(join(root, "some", "where"), { recursive: true });
@@ -652,18 +654,18 @@ describe("registered tables", () => {
 });
 
 describe("another engine's catalog", () => {
-  it("is seen as soon as it changes, by engines that have it open", async () => {
-    const other = new DirectoryNamespace({ root, durability: "none" });
+  it("open engines see changes of another engine's catalog at once", async () => {
+    const secondNamespace = new DirectoryNamespace({ root, durability: "none" });
     await ns.createNamespace({ id: ["a"] });
-    await other.createTable({ id: ["a", "t"] }, rowsOf(1));
+    await secondNamespace.createTable({ id: ["a", "t"] }, rowsOf(1));
     expect(await read(["a", "t"])).toEqual([1]);
-    await other.renameTable({ id: ["a", "t"], newTableName: "u" });
+    await secondNamespace.renameTable({ id: ["a", "t"], newTableName: "u" });
     await expect(ns.tableExists({ id: ["a", "t"] })).rejects.toMatchObject({ type: "TableNotFound" });
     expect(await read(["a", "u"])).toEqual([1]);
     await rm(root, { recursive: true });
     expect((await ns.listNamespaces()).namespaces).toEqual([]);
-    await other.createNamespace({ id: ["b"] });
+    await secondNamespace.createNamespace({ id: ["b"] });
     expect((await ns.listNamespaces()).namespaces).toEqual(["b"]);
-    await other.close();
+    await secondNamespace.close();
   });
 });

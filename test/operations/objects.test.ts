@@ -1,4 +1,4 @@
-/** Rows as plain objects, in and out: what is written reads back the same, here and in the reference. */
+/** Rows as plain objects read back as they were written, in this engine and the reference. */
 
 import {
   Bool,
@@ -48,7 +48,7 @@ const typesOf = async (name: string) =>
   Object.fromEntries((await ns.table(name).schema()).fields.map((field) => [field.name, `${field.type}`]));
 
 describe("types are inferred", () => {
-  it("of each kind of value", async () => {
+  it("each kind of value has its type", async () => {
     const rows = [
       {
         id: 1,
@@ -111,7 +111,7 @@ describe("types are inferred", () => {
     expect(Array.from(theirs.get(0)?.vector)).toEqual([1]);
   });
 
-  it("of arrays of different lengths, which are lists", async () => {
+  it("arrays of different lengths are lists", async () => {
     await ns.createTable({ id: ["t"] }, [{ xs: [1, 2] }, { xs: [3] }]);
     expect(await typesOf("t")).toEqual({ xs: "List<Float64>" });
     expect(await ns.table("t").scan().toArray()).toEqual([{ xs: [1, 2] }, { xs: [3] }]);
@@ -141,7 +141,7 @@ describe("types are inferred", () => {
 });
 
 describe("no rows", () => {
-  it("may be inserted into a table that is there, and change none", async () => {
+  it("an insert without rows changes no row of an existing table", async () => {
     await ns.createTable({ id: ["t"] }, [{ a: 1 }]);
     expect(await ns.insertIntoTable({ id: ["t"] }, [])).toMatchObject({ numInsertedRows: 0 });
     expect(await ns.table("t").scan().toArray()).toEqual([{ a: 1 }]);
@@ -187,7 +187,7 @@ describe("rows are fitted", () => {
     m: { a: 1, b: null },
   };
 
-  it("to a schema that is given; what no row names is null", async () => {
+  it("rows are converted to a schema, and columns without values are null", async () => {
     await ns.createTable({ id: ["t"], schema }, [full, {}, { kind: "blue", m: new Map([["c", 3]]) }]);
     const rows = await ns.table("t").scan().toArray();
     const empty = Object.fromEntries(schema.fields.map(({ name }) => [name, null]));
@@ -208,7 +208,7 @@ describe("rows are fitted", () => {
     expect(await reference.countRows(root, "t", "kind = 'red' AND price < 0")).toBe(1);
   });
 
-  it("to the table that they are added to, and merged into", async () => {
+  it("inserted and merged rows are converted to the table's types", async () => {
     await ns.createTable(
       {
         id: ["t"],
@@ -268,13 +268,13 @@ describe("rows are fitted", () => {
     expect(await ns.table("t").countRows()).toBe(1);
   });
 
-  it("where a column takes no nulls, each row has a value", async () => {
+  it("a column that forbids nulls requires a value in each row", async () => {
     const strict = new Schema([new Field("a", new Int32(), false), new Field("b", new Int32(), true)]);
     await ns.createTable({ id: ["t"], schema: strict }, [{ a: 1 }]);
     await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 1 }, { b: 2 }])).rejects.toThrow("row 1, column a");
   });
 
-  it("by no schema where they are Arrow's own", async () => {
+  it("Arrow rows ignore a schema", async () => {
     const table = await ns.createTable({ id: ["s"] }, [{ a: 1 }]).then(() => ns.table("s").scan().toArrow());
     await expect(ns.createTable({ id: ["t"], schema: table.schema }, table)).rejects.toThrow(
       "schema: is for rows",
@@ -282,7 +282,7 @@ describe("rows are fitted", () => {
   });
 });
 
-it("streams of objects are read as they come; their first rows decide on the columns", async () => {
+it("streams of objects are read as they arrive, and the first rows decide the columns", async () => {
   let made = 0;
   async function* rows(count: number, last: RowObject = {}): AsyncGenerator<RowObject> {
     for (let id = 0; id < count; id++) {
@@ -305,7 +305,7 @@ it("streams of objects are read as they come; their first rows decide on the col
   await expect(ns.insertIntoTable({ id: ["t"], maxRows: 5 }, rows(10))).rejects.toThrow("more than 5 rows");
 });
 
-it("names that objects have anyway are columns like others", async () => {
+it("columns may have the names of built-in object members", async () => {
   const row = Object.defineProperty({ constructor: "c", toString: "t" }, "__proto__", {
     value: "p",
     enumerable: true,
@@ -318,7 +318,7 @@ it("names that objects have anyway are columns like others", async () => {
   expect(Object.getPrototypeOf(first)).toBe(Object.prototype);
 });
 
-it("rows come one by one, as an array, and as IPC for any release of apache-arrow", async () => {
+it("rows are returned one by one, as an array, and as IPC for any release of apache-arrow", async () => {
   const count = 30_000;
   await ns.createTable(
     { id: ["t"] },
@@ -344,7 +344,7 @@ it("rows come one by one, as an array, and as IPC for any release of apache-arro
   expect((await scan.schema()).fields.map(({ name }) => name)).toEqual(["id", "tags"]);
 });
 
-it("whatever rows apache-arrow makes of a table, these are the same", async () => {
+it("rows equal those that apache-arrow makes of the table", async () => {
   const item = <Value>(type: fc.Arbitrary<Value>) => fc.option(type);
   const moment = fc.integer({ min: -8e12, max: 8e12 });
   const row = fc.record({
@@ -374,10 +374,10 @@ it("whatever rows apache-arrow makes of a table, these are the same", async () =
       await ns.createTable({ id: [name], schema }, rows);
       const read = await ns.table(name).scan().toArray();
       expect(read).toEqual(
-        rows.map((given) => ({
-          ...given,
-          at: given.at === null ? null : given.at.getTime(),
-          v: given.v === null ? null : Float32Array.from(given.v),
+        rows.map((row) => ({
+          ...row,
+          at: row.at === null ? null : row.at.getTime(),
+          v: row.v === null ? null : Float32Array.from(row.v),
         })),
       );
       const table: Table = await ns.table(name).scan().toArrow();

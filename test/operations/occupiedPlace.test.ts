@@ -1,4 +1,4 @@
-/** A file that lies where a table of its name would: nothing can be put there, and trying changes nothing. */
+/** A file occupies the directory of a table: the operation fails and changes nothing. */
 
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const ways: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] 
 ];
 
 describe.each(ways)("%s over a file", (_name, run) => {
-  it("says what is there, and changes nothing", async () => {
+  it("the error names the file, and nothing changes", async () => {
     const root = await makeTempDir();
     const ns = new DirectoryNamespace({ root, durability: "none" });
     await ns.createTable({ id: ["other"] }, rows);
@@ -35,7 +35,7 @@ describe.each(ways)("%s over a file", (_name, run) => {
     await ns.createTable({ id: ["n", "inner"] }, rows);
     const path = join(root, "t.lance");
     await writeFile(path, "not a table");
-    // Old enough to pass for what a creation left behind.
+    // Old enough to count as an orphan of a creation.
     await utimes(path, 1, 1);
     const before = await directorySnapshot(root);
 
@@ -55,12 +55,12 @@ describe.each(ways)("%s over a file", (_name, run) => {
   });
 });
 
-it("a batch finds a file where one of its tables was to be, and is undone", async () => {
+it("a batch is undone if a file occupies the directory of one of its tables", async () => {
   const root = await makeTempDir();
   const disk = new NodeDisk({ durability: "none" });
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id: ["other"] }, rows);
-  // Decided by a process that died before it did its parts.
+  // The batch of a process that died after the decision.
   const declare = (name: string) =>
     ({ kind: "declareTable", id: [name], location: `${name}.lance`, properties: undefined }) as const;
   const batch = await prepareBatch(disk, root, [declare("s"), declare("t")], []);
@@ -74,7 +74,7 @@ it("a batch finds a file where one of its tables was to be, and is undone", asyn
   await ns.close();
 });
 
-it("a file in the place of a table of a child namespace is no table", async () => {
+it("a file in place of a child namespace's table is not a table", async () => {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const inner = ["n", "inner"];
@@ -87,7 +87,7 @@ it("a file in the place of a table of a child namespace is no table", async () =
   await ns.close();
 });
 
-it("a directory that holds nothing is not in the way", async () => {
+it("an empty directory does not prevent a creation", async () => {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await mkdir(join(root, "t.lance"));

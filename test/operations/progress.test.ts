@@ -1,4 +1,4 @@
-/** Every call that may take long tells how far it is, and a handle knows its table's jobs. */
+/** Every call that may take long reports its progress, and a handle knows its table's jobs. */
 
 import { Int64, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type Progress, TransactionNotFoundError } from "tiltyard";
@@ -28,7 +28,7 @@ const declare = () =>
   ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
 const job = async (started: Promise<{ jobId: string }>) => ns.waitForJob(await started);
 
-/** What tells its progress, with the total that it knows, and what it has done in the end. */
+/** Calls that report progress, with their total and the final number. */
 const calls: Readonly<
   Record<
     string,
@@ -105,7 +105,7 @@ const calls: Readonly<
 };
 
 describe("progress", () => {
-  it.each(Object.keys(calls))("of %s rises to the end", async (name) => {
+  it.each(Object.keys(calls))("the progress of %s rises to the end", async (name) => {
     const { call, total, done, unit = "rows" } = calls[name];
     const told: Progress[] = [];
     await call((progress) => told.push(progress));
@@ -115,20 +115,20 @@ describe("progress", () => {
     expect(told.at(-1)).toEqual({ done, ...(total !== undefined && { total }), unit });
   });
 
-  it("of a count comes with each batch, of fragments without a row that is selected too", async () => {
+  it("a count reports each batch, and fragments without selected rows too", async () => {
     const told: number[] = [];
     await ns.table("t").countRows("v = 1000", undefined, { onProgress: ({ done }) => told.push(done) });
     expect([...new Set(told)]).toEqual([0, 100, 200]);
   });
 
-  it("ends the work with the error of an async function that it is told to, too", async () => {
+  it("an error of an async callback ends the work", async () => {
     const refuse = async () => {
       throw new Error("enough");
     };
     await declare();
     const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d" });
     await expect(ns.waitForJob({ jobId, onProgress: refuse })).rejects.toThrow("enough");
-    // One that never answers is waited for as long as the job, by who asked.
+    // The wait includes a callback that never settles, but ends with the job.
     const job = await ns.waitForJob({
       jobId,
       timeoutMs: 50,
@@ -136,12 +136,12 @@ describe("progress", () => {
     });
     expect(job.jobId).toBe(jobId);
     await ns.waitForJob({ jobId });
-    // Other calls don't wait for it: the next one that they make finds out.
+    // Other calls do not wait for the callback; the next report finds its error.
     const counting = ns.table("t").countRows("v < 3", undefined, { onProgress: refuse });
     await expect(counting).rejects.toThrow("enough");
   });
 
-  it.each(Object.keys(calls))("of %s goes to functions only", async (name) => {
+  it.each(Object.keys(calls))("%s refuses an onProgress that is not a function", async (name) => {
     const refused = calls[name].call("loud" as never);
     await expect(refused).rejects.toThrow(InvalidInputError);
     await expect(refused).rejects.toThrow(/onProgress: must be a function/);
@@ -149,7 +149,7 @@ describe("progress", () => {
 });
 
 describe("a handle", () => {
-  it("lists, describes, awaits and cancels jobs", async () => {
+  it("a handle lists, describes, awaits and cancels jobs", async () => {
     await declare();
     await ns.createTable({ id: ["u"] }, rows());
     const table = ns.table("t");
@@ -172,7 +172,7 @@ describe("a handle", () => {
     ]);
   });
 
-  it("tells which fragments have rows without a value, and a query which rows they are", async () => {
+  it("describeComputedColumns names fragments with rows without a value, and a query returns the rows", async () => {
     await declare();
     const table = ns.table("t");
     await table.waitForJob((await table.backfill("d", { numFrags: 1 })).jobId);

@@ -1,4 +1,4 @@
-/** What other callers do to a table while an insert consumes its stream: drop it, make it anew, create it first. */
+/** Other callers drop, replace or create a table while an insert reads its stream. */
 
 import { rename, rm } from "node:fs/promises";
 import { makeVector, type RecordBatch, Table } from "apache-arrow";
@@ -31,7 +31,7 @@ afterEach(async () => {
   await others.close();
 });
 
-/** Batches 1, 2 and 3, and something that happens before the batch of the given number is handed out. */
+/** Yields batches 1, 2 and 3, and runs a function before one of them. */
 async function* rowsAround(happens: () => Promise<unknown>, before: number): AsyncGenerator<RecordBatch> {
   for (let number = 1; number <= 3; number++) {
     if (number === before) await happens();
@@ -41,7 +41,7 @@ async function* rowsAround(happens: () => Promise<unknown>, before: number): Asy
 const read = async (): Promise<number[]> =>
   Array.from((await others.table(id).scan().toArrow()).getChild("v")?.toArray() ?? []);
 
-describe.each([1, 3])("before batch %i", (before) => {
+describe.each([1, 3])("a change before batch %i", (before) => {
   it.each([
     "append",
     "overwrite",
@@ -71,18 +71,18 @@ describe.each([1, 3])("before batch %i", (before) => {
   });
 });
 
-it("a declared table that is dropped while its first rows are written stays dropped", async () => {
+it("a declared table that is dropped during its first insert stays dropped", async () => {
   await ours.declareTable({ id });
   const rows = rowsAround(() => others.dropTable({ id }), 3);
   await expect(ours.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(ConcurrentModificationError);
   expect(await tablesSnapshot(root)).toEqual({});
 });
 
-describe.each([1, 3])("a table that is copied, and put back from the copy, before batch %i", (before) => {
+describe.each([1, 3])("a table that is restored from a copy before batch %i", (before) => {
   it.each(["append", "overwrite"] as const)("holds all rows of an acknowledged %s, or none", async (mode) => {
     const { location } = await ours.createTable({ id }, rowsOf(0));
     const putBack = async () => {
-      // What is written by then is in the copy, the end of the file is not.
+      // The copy has the data written so far, without the end of the file.
       await copyTree(location, `${location}.copy`);
       await rm(location, { recursive: true });
       await rename(`${location}.copy`, location);
@@ -106,7 +106,7 @@ describe.each([1, 3])("a table that is copied, and put back from the copy, befor
 describe("a table that another caller creates first", () => {
   const create = () => others.createTable({ id }, rowsOf(8, 9));
 
-  it("is left as it is by mode ExistOk", async () => {
+  it("mode ExistOk leaves the other table unchanged", async () => {
     expect(await ours.createTable({ id, mode: "ExistOk" }, rowsAround(create, 3))).toMatchObject({
       version: 1,
       numInsertedRows: 0,
@@ -114,7 +114,7 @@ describe("a table that another caller creates first", () => {
     expect(await read()).toEqual([8, 9]);
   });
 
-  it("is overwritten by mode Overwrite", async () => {
+  it("mode Overwrite replaces the rows of the other table", async () => {
     expect(await ours.createTable({ id, mode: "Overwrite" }, rowsAround(create, 3))).toMatchObject({
       version: 2,
       numInsertedRows: 3,
@@ -132,8 +132,8 @@ describe("a table that another caller creates first", () => {
   });
 });
 
-describe("calls that a drop comes in between of", () => {
-  it("fail as on a table that is not there, and never as on a damaged one", async () => {
+describe("calls during a drop", () => {
+  it("calls fail with a missing table, and never with a corrupt one", async () => {
     const calls = [
       () => ours.dropTable({ id }),
       () => others.dropTable({ id }),
@@ -162,7 +162,7 @@ describe("calls that a drop comes in between of", () => {
     }
   });
 
-  it("leave a query that reads later without its version", async () => {
+  it("an open query fails with a missing version", async () => {
     await ours.createTable({ id }, rowsOf(1));
     const query = await ours.queryTable({ id });
     await others.dropTable({ id });

@@ -1,4 +1,4 @@
-/** Reading where nothing can be written: a directory of another user, a file system that is mounted read-only. */
+/** Reads without write permission: a directory of another user, and a read-only file system. */
 
 import { fork } from "node:child_process";
 import { chmod, readdir } from "node:fs/promises";
@@ -21,7 +21,7 @@ type Outcome = { readonly ok: unknown } | { readonly type: string; readonly mess
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
-/** Table `a` of versions 1 and 2, with a branch and a tag; `n.c`; the declared `n.d`. */
+/** Table `a` with versions 1 and 2, a branch and a tag; `n.c`; the declared table `n.d`. */
 let root: string;
 let transactionId: string;
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
   await ns.close();
 });
 
-/** All operations that read, with what they answer. */
+/** All read operations with their answers. */
 const steps = (): [Step, unknown][] => [
   [["describeTable", { id: ["a"] }], { version: 2 }],
   [["describeTable", { id: ["a"], branch: "dev" }], { version: 3 }],
@@ -80,7 +80,7 @@ function expectAll(outcomes: readonly Outcome[]): void {
   }
 }
 
-/** A batch that was decided and not begun; what it changes is not there yet. */
+/** Leaves a batch that is decided and not begun; its changes are not visible yet. */
 async function leaveBatch(): Promise<void> {
   const entryOf = async (id: string[], tableRoot: string, version: number, branch?: string) => ({
     createTableVersion: { id, branch, version, manifestPath: await stageDoubled(tableRoot, version) },
@@ -109,12 +109,12 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   let entry: string;
 
   beforeAll(async () => {
-    // What is root's alone, root can't read any more once it is somebody else.
+    // Root can't read its own files after it has become another user.
     entry = isRoot ? await readableScript("readOnlyEngine.mjs") : SCRIPT;
   });
   beforeEach(({ skip }) => skip(noOtherUser !== null, String(noOtherUser)));
 
-  /** What a test has taken from the user, who may be no superuser, is given back first. */
+  /** Gives permissions back that a test has removed, because the user may not be root. */
   async function openAll(directory: string): Promise<void> {
     await chmod(directory, 0o755);
     for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -123,12 +123,12 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   }
 
   async function setModes(directory: number, file: number): Promise<void> {
-    // A lock that is kept for a moment is removed meanwhile.
+    // A briefly held lock may disappear meanwhile.
     const entries = await vi.waitFor(async () => {
       await openAll(root);
-      const found = await readdir(root, { recursive: true, withFileTypes: true });
-      expect(found.filter(({ name }) => name === LOCK_NAME)).toEqual([]);
-      return found;
+      const entries = await readdir(root, { recursive: true, withFileTypes: true });
+      expect(entries.filter(({ name }) => name === LOCK_NAME)).toEqual([]);
+      return entries;
     }, 5000);
     for (const entry of entries) {
       await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? directory : file);
@@ -149,7 +149,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
     }
   }
 
-  it.each(situations)("reads all of it, %s", async (_name, prepare) => {
+  it.each(situations)("a caller that can only read reads all tables, %s", async (_name, prepare) => {
     await prepare();
     await setModes(0o555, 0o444);
     const before = await directorySnapshot(root);
@@ -157,7 +157,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
     expect(await directorySnapshot(root)).toEqual(before);
   });
 
-  it("reads all of it where the journals are kept from him", async () => {
+  it("a caller without access to the journals reads all tables", async () => {
     await leaveBatch();
     await setModes(0o555, 0o444);
     await chmod(join(root, ".tiltyard-batches"), 0o700);
@@ -171,7 +171,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
     expectAll(await runAsReader(steps().map(([step]) => step)));
   });
 
-  it("is told so where he changes a table", async () => {
+  it("a change by a read-only caller fails with a clear error", async () => {
     await leaveBatch();
     await setModes(0o555, 0o444);
     const calls: Step[] = [
@@ -186,7 +186,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
     }
   });
 
-  it("who may write to some tables of a batch undoes it, and finishes one of which the rest is done", async () => {
+  it("a caller that may write to some tables of a batch undoes it, or finishes it if only those are left", async () => {
     root = await makeTempDir();
     const ns = new DirectoryNamespace({ root, durability: "none" });
     for (const name of ["a", "b"]) await ns.createTable({ id: [name] }, rowsOf(1));
@@ -201,7 +201,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
         })),
       );
       if (isDone) {
-        // The process dies right before the second part.
+        // The process dies before the second part.
         let isDead = false;
         const disk = refusingDisk(new NodeDisk({ durability: "none" }), (verb, [, path = ""]) => {
           isDead ||= verb === "link" && path.startsWith(join(root, "b.lance", "_versions"));
@@ -231,7 +231,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   });
 });
 
-it.each(situations)("a disk that refuses every change is read, %s", async (_name, prepare) => {
+it.each(situations)("a disk that refuses every change can be read, %s", async (_name, prepare) => {
   await prepare();
   const before = await directorySnapshot(root);
   const disk = refusingDisk(new NodeDisk({ durability: "none" }), (verb) =>

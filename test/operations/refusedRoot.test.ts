@@ -1,4 +1,4 @@
-/** A namespace's directory that can't be made: every operation that would make it says so, and why. */
+/** A namespace directory that can't be created: every operation that needs it names the reason. */
 
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const WAYS: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] 
   ["batchCommitTables", (ns) => ns.batchCommitTables({ operations: [{ declareTable: { id } }] })],
 ];
 
-/** Refuses to make directories at and above a path. */
+/** A disk that refuses to create a directory or its parents. */
 class RefusingDisk extends NodeDisk {
   readonly #refused: string;
   readonly #code: string;
@@ -51,12 +51,12 @@ const failureOf = (run: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-it("a root that is a file lists nothing, and says so", async () => {
+it("listings of a root that is a file fail with a clear error", async () => {
   const base = await makeTempDir();
   const root = join(base, "file");
   await writeFile(root, "");
   await using ns = new DirectoryNamespace({ root, durability: "none" });
-  // Each is asked once the one before has failed: an error that nobody awaits yet ends the process.
+  // The calls run one after the other, because an unawaited error would end the process.
   for (const list of [
     () => ns.listTables({ id: [] }),
     () => ns.listAllTables(),
@@ -91,7 +91,7 @@ describe.each(WAYS)("%s", (_name, run) => {
     ],
     ["a root with too long a name", async (base) => join(base, "n".repeat(300), "ns"), "it is too long"],
   ];
-  it.each(impossible)("%s can't be one", async (_what, make, reason) => {
+  it.each(impossible)("the error names the impossible root: %s", async (_what, make, reason) => {
     const base = await makeTempDir();
     const root = await make(base);
     const before = await directorySnapshot(base);
@@ -116,7 +116,7 @@ describe.each(WAYS)("%s", (_name, run) => {
     },
   );
 
-  // ENOENT is what a drive that does not exist answers on Windows, and /proc on Linux.
+  // A missing drive of Windows, and /proc of Linux, answer with ENOENT.
   it.each([
     ["EROFS", PermissionDeniedError, "the file system is read-only (EROFS: mkdir"],
     ["EACCES", PermissionDeniedError, "the file system does not let this process do that (EACCES: mkdir"],
@@ -138,14 +138,14 @@ describe.each(WAYS)("%s", (_name, run) => {
     }
     expect(await readdir(base)).toEqual([]);
 
-    // It is made by somebody else.
+    // Somebody else creates the directory.
     await mkdir(join(base, "a", "ns"), { recursive: true });
     await using ns = new DirectoryNamespace({ root: join(base, "a", "ns"), durability: "none" });
     await run(ns);
   });
 });
 
-it("a table that is dropped while it is made is still told so", async () => {
+it("a creation whose table is dropped meanwhile still reports the drop", async () => {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   async function* source() {
@@ -156,7 +156,7 @@ it("a table that is dropped while it is made is still told so", async () => {
   await expect(ns.createTable({ id }, source())).rejects.toMatchObject({ type: "ConcurrentModification" });
 });
 
-it("rows whose source is not there are still told so", async () => {
+it("an insert whose source file is missing still reports the file", async () => {
   const base = await makeTempDir();
   await using ns = new DirectoryNamespace({ root: join(base, "ns"), durability: "none" });
   const missing = Object.assign(new Error("ENOENT: no rows"), {

@@ -24,7 +24,7 @@ describe("request members", () => {
     expect(() => requireVersion(value)).toThrow(InvalidInputError);
   });
 
-  it("takes versions a double holds exactly", () => {
+  it("requireVersion accepts versions that a double holds exactly", () => {
     expect(requireVersion(0)).toBe(0);
     expect(requireVersion(Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
   });
@@ -37,14 +37,14 @@ describe("request members", () => {
     expect(() => parseChoice(value, "mode", ["Create", "ExistOk"], "Create")).toThrow(/mode/);
   });
 
-  it("refuses the root namespace and non-strings as a table", () => {
+  it("requireTableId refuses the root namespace and values that are not strings", () => {
     for (const id of [[], undefined, null, "", "$", "t$", 7, [1], ["a", null], {}]) {
       expect(() => requireTableId(id)).toThrow(InvalidInputError);
     }
     expect([requireTableId("t"), requireTableId("a$t")]).toEqual([["t"], ["a", "t"]]);
   });
 
-  it("refuses counts below the least, and what is no count", () => {
+  it("optionalCount refuses counts below the minimum and values that are not counts", () => {
     for (const value of [0, -1, 1.5, Number.NaN, 2 ** 53, "1", 1n, {}]) {
       expect(() => optionalCount(value, "limit", 1)).toThrow(/limit/);
     }
@@ -53,7 +53,7 @@ describe("request members", () => {
     expect(optionalCount(undefined, "limit", 1)).toBeUndefined();
   });
 
-  it("takes maps of strings as objects only, with any keys", () => {
+  it("optionalStringMap accepts only objects, with any keys", () => {
     const map = JSON.parse('{"__proto__":"a","":"b"}') as Record<string, string>;
     expect(Object.entries(optionalStringMap(map, "metadata") ?? {})).toEqual([
       ["__proto__", "a"],

@@ -1,4 +1,4 @@
-/** A data file that is put back from a backup while the table is open. */
+/** A data file is restored from a backup while the table is open. */
 
 import { copyFile, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { expect, it, vi } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
-it("single rows are read from it in a moment, without a new version", async () => {
+it("takeRows reads a replaced data file shortly after, without a new version", async () => {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   const values = Int32Array.from({ length: 1000 }, (_, row) => (row * 7919) % 1009);
@@ -16,7 +16,7 @@ it("single rows are read from it in a moment, without a new version", async () =
   const [name] = await readdir(data);
   const [file, backup] = [join(data, name), join(root, "backup")];
   await copyFile(file, backup);
-  // Damage to the first page.
+  // Corrupts the first page.
   const bytes = await readFile(file);
   await writeFile(file, bytes.fill(0xff, 0, 256));
   const readRow = async () =>

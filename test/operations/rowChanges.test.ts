@@ -1,4 +1,7 @@
-/** Deletes and updates of rows: of all kinds of columns, on branches and clones; what is refused changes nothing. */
+/**
+ * Deletes and updates of rows with all types of columns, on branches and clones; refused changes have no
+ * effect.
+ */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -41,7 +44,7 @@ const numbers = (from: number, count: number): Table =>
 const valuesOf = async (ns: DirectoryNamespace, branch?: string): Promise<number[]> =>
   Array.from((await ns.table("t", { branch }).scan().toArrow()).getChild("n") ?? [], Number);
 
-/** A column that is not nullable, one that is, and one of text. */
+/** A column that forbids nulls, one that allows them, and one of text. */
 const strictRows = (): Table => {
   const schema = new Schema([
     new Field("n", new Int32(), false),
@@ -56,7 +59,7 @@ const strictRows = (): Table => {
   return new Table(schema, columns);
 };
 
-it("what is refused changes nothing", async () => {
+it("a refused change leaves the table unchanged", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   await ns.createTable({ id }, strictRows());
@@ -106,7 +109,7 @@ it("what is refused changes nothing", async () => {
   await ns.close();
 });
 
-it("a signal ends an update under way, of which nothing stays", async () => {
+it("a signal ends a running update, and nothing of it stays", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   for (let part = 0; part < 4; part++) {
@@ -124,7 +127,7 @@ it("a signal ends an update under way, of which nothing stays", async () => {
   await ns.close();
 });
 
-it("deletion files have the form that their number of rows asks for", async () => {
+it("the number of deleted rows decides the form of the deletion file", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   await ns.createTable({ id }, numbers(0, 12_000));
@@ -134,7 +137,7 @@ it("deletion files have the form that their number of rows asks for", async () =
   const names = await readdir(join(root, "t.lance", "_deletions"));
   expect(names.map((name) => name.replace(/-\d+\./, "-id.")).sort()).toEqual(["0-2-id.arrow", "0-3-id.bin"]);
   expect(await reference.countRows(root, "t")).toBe(7100);
-  // Of a fragment that is gone, no file says which rows are.
+  // No deletion file lists the rows of a fragment that is gone.
   expect(await ns.deleteFromTable({ id, predicate: "n >= 12000" })).toMatchObject({ numDeletedRows: 100 });
   expect((await readdir(join(root, "t.lance", "_deletions"))).length).toBe(2);
   expect(await ns.deleteFromTable({ id, predicate: "true" })).toMatchObject({
@@ -152,7 +155,7 @@ it("deletion files have the form that their number of rows asks for", async () =
   await ns.close();
 });
 
-it("a branch changes alone, and knows the rows that it inherits", async () => {
+it("a branch changes alone and includes inherited rows", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   await ns.createTable({ id }, numbers(0, 10));
@@ -169,7 +172,7 @@ it("a branch changes alone, and knows the rows that it inherits", async () => {
   await ns.close();
 });
 
-it("rows of a clone, whose files stay elsewhere, are changed", async () => {
+it("updates and deletions change rows of a clone, whose files are elsewhere", async () => {
   const source = await makeTempDir();
   await reference.createTable(source, "s", tableToIPC(numbers(0, 6), "stream"));
   await reference.deleteRows(source, "s", "n = 0");
@@ -183,7 +186,7 @@ it("rows of a clone, whose files stay elsewhere, are changed", async () => {
   await ns.close();
 });
 
-it("plain values are what they are", async () => {
+it("plain values set columns of every type", async () => {
   const { root, ns } = await open();
   const vector = new FixedSizeList(2, new Field("item", new Float32(), true));
   const rows = new Table({
@@ -211,7 +214,7 @@ it("plain values are what they are", async () => {
   await ns.close();
 });
 
-it("predicates may be expressions, and have parameters", async () => {
+it("predicates may be expressions and have parameters", async () => {
   const { ns } = await open();
   await ns.createTable({ id: ["t"] }, numbers(0, 10));
   const table = ns.table("t");
@@ -249,7 +252,7 @@ it.each([
   await ns.close();
 });
 
-it("JSON moves along with its row, and is set by its text", async () => {
+it("JSON moves with its row, and text sets it", async () => {
   const { root, ns } = await open();
   const json = new Map([["ARROW:extension:name", "arrow.json"]]);
   const schema = new Schema([new Field("n", new Int32(), true), new Field("j", new Utf8(), true, json)]);

@@ -1,7 +1,7 @@
 /**
- * Another program that may write below the root replaces directories by links to another root, at any step of an
- * operation: before the engine looks at a directory, or between its look and its step. The other root holds the same
- * tables, so that whatever the engine would do there could be done. Nothing there may change.
+ * Another program replaces directories below the root by links to another root, before any step of an
+ * operation. The other root has the same tables, so that the engine's steps would succeed there. Nothing in
+ * it may change.
  */
 
 import {
@@ -45,7 +45,7 @@ const id = ["t"];
 const rows = (...values: number[]) =>
   new Table({ id: vectorFromArray(values, new Int32()), w: vectorFromArray(values, new Int32()) });
 
-/** Holds a namespace, from which each round's is copied. */
+/** Template of the namespace for each round. */
 let template: string;
 
 beforeAll(async () => {
@@ -97,7 +97,7 @@ const OPERATIONS: [name: string, run: Run][] = [
 
 const TABLE = ["data", "_versions", "_transactions", "_deletions", "_indices", "_refs", "tree", ".tiltyard"];
 
-/** The directories that are replaced, below the root, together. */
+/** Directories below the root that are replaced together. */
 const VICTIMS: [name: string, paths: (root: string) => string[]][] = [
   ["the directories of a table", () => TABLE.map((name) => join("t.lance", name))],
   [
@@ -125,12 +125,12 @@ const VICTIMS: [name: string, paths: (root: string) => string[]][] = [
   ],
 ];
 
-/** Replaces directories of a root by links to those of the same names, or to any, of another. */
+/** Replaces directories by links to directories of the other root. */
 function swap(root: string, outside: string, paths: readonly string[]): void {
   for (const path of paths) {
     const directory = join(root, path);
     if (!lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
-    // A file below a link that has just been made lies outside: it is not the engine's doing.
+    // A file below a new link is outside the root, and the engine did not put it there.
     if (
       path
         .split(/[\\/]/)
@@ -148,7 +148,7 @@ const everything = async (directory: string) => [
   readdirSync(directory, { recursive: true }).sort(),
 ];
 
-// Windows lets nobody rename a directory in which a file is open.
+// Windows does not rename a directory with an open file.
 describe.runIf(process.platform !== "win32")("links in place of directories", () => {
   let base: string;
   beforeEach(async () => {
@@ -182,7 +182,7 @@ describe.runIf(process.platform !== "win32")("links in place of directories", ()
         await ns.close();
         hooks = {};
         expect(await everything(outside)).toEqual(before);
-        // All was done once the directories stayed as they were.
+        // The operation is complete if the directories stayed unchanged.
         expect(failure).toEqual(calls < turn ? null : failure && expect.any(NamespaceError));
         if (calls < turn) break;
       }

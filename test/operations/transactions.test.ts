@@ -1,4 +1,4 @@
-/** DescribeTransaction: every id that a change returns leads to the version it made. */
+/** DescribeTransaction returns the version for every id that a change returned. */
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,13 +31,13 @@ afterEach(() => ns.close());
 const idsIn = async (directory: string): Promise<string[]> =>
   (await readdir(join(directory, "_transactions"))).map((name) => name.replace(/^\d+-|\.txn$/g, ""));
 
-/** All ways to ask lead to the same: with the table, without, and without of an engine that did not make it. */
+/** Describes a transaction with its table, without it, and without it by an engine that did not commit it. */
 async function described(table: readonly string[], transaction: string | undefined) {
   const answer = await ns.describeTransaction({ id: [...table, transaction as string] });
   expect(await ns.describeTransaction({ id: [transaction as string] })).toEqual(answer);
-  const other = new DirectoryNamespace({ root, durability: "none" });
-  expect(await other.describeTransaction({ id: [transaction as string] })).toEqual(answer);
-  await other.close();
+  const secondNamespace = new DirectoryNamespace({ root, durability: "none" });
+  expect(await secondNamespace.describeTransaction({ id: [transaction as string] })).toEqual(answer);
+  await secondNamespace.close();
   expect(answer.status).toBe("Succeeded");
   const { properties } = answer;
   expect(properties.uuid).toBe(transaction);
@@ -55,7 +55,7 @@ describe.each([
   ["in the root", ["t"]],
   ["in a namespace", ["n", "t"]],
 ])("of a table %s", (_name, id) => {
-  it("each change leads to its version, on main and on a branch", async () => {
+  it("each change names its version, on main and on a branch", async () => {
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["other"] }, rowsOf(9));
     const made = await ns.createTable({ id }, rowsOf(1));
@@ -101,7 +101,7 @@ describe.each([
   });
 });
 
-it("those of the reference are described as well, and it names them as we do", async () => {
+it("transactions of the reference have the same descriptions", async () => {
   await reference.createTable(root, "t", tableToIPC(rowsOf(1, 2)));
   await reference.deleteRows(root, "t", "v = 1");
   await reference.createBranch(root, "t", "dev");
@@ -115,7 +115,7 @@ it("those of the reference are described as well, and it names them as we do", a
   expect(seen).toEqual({ "main 1": "Overwrite", "main 2": "Delete", "dev 2": "Clone", "dev 3": "Append" });
 });
 
-it("one that was planned on an older version names both", async () => {
+it("a transaction that was planned on an older version names both versions", async () => {
   const id = ["t"];
   await ns.createTable({ id }, rowsOf(1));
   const slowly = async function* () {
@@ -127,7 +127,7 @@ it("one that was planned on an older version names both", async () => {
   expect(await described(id, transactionId)).toMatchObject({ read_version: "1", version: "4" });
 });
 
-it("one that a staged manifest brings is found in its table, and everywhere where it has a file", async () => {
+it("the transaction of a staged manifest is found in its table, and everywhere if it has a file", async () => {
   const id = ["t"];
   await ns.createTable({ id }, rowsOf(1));
   const manifestPath = await stageDoubled(join(root, "t.lance"), 5);
@@ -139,12 +139,12 @@ it("one that a staged manifest brings is found in its table, and everywhere wher
   );
 });
 
-it("what was not committed, or is no longer there, has none", async () => {
+it("an uncommitted change and a removed version have no transaction", async () => {
   const id = ["t"];
   const first = await ns.createTable({ id }, rowsOf(1));
   const second = await ns.insertIntoTable({ id }, rowsOf(2));
   const directory = join(root, "t.lance", "_transactions");
-  // As a writer leaves it that ends before its version.
+  // A writer that died before its version leaves such a file.
   const [file] = await readdir(directory);
   const bytes = await readFile(join(directory, file));
   await writeFile(join(directory, `1-${UNKNOWN}.txn`), bytes);
@@ -170,7 +170,7 @@ it("what was not committed, or is no longer there, has none", async () => {
   );
 });
 
-it("ids that cannot be any are refused", async () => {
+it("malformed ids are refused", async () => {
   await ns.createTable({ id: ["t"] }, rowsOf(1));
   for (const id of [
     undefined,
@@ -195,7 +195,7 @@ it("ids that cannot be any are refused", async () => {
   }
 });
 
-it("a table that can't be read is not what stands between the caller and others", async () => {
+it("an unreadable table does not hide transactions of other tables", async () => {
   await ns.createTable({ id: ["a"] }, rowsOf(1));
   const { transactionId } = await ns.createTable({ id: ["b"] }, rowsOf(1));
   await ns.createTableBranch({ id: ["a"], name: "dev" });
@@ -206,7 +206,7 @@ it("a table that can't be read is not what stands between the caller and others"
   await expect(ns.describeTransaction({ id: [UNKNOWN] })).rejects.toMatchObject({ code: 10 });
 });
 
-it("one that this engine made is not looked for in other tables, unless its own has moved", async () => {
+it("a lookup of this engine's transaction reads no other table unless its own has moved", async () => {
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   const counting = new DirectoryNamespace({ root, disk });
   for (let index = 0; index < 20; index++) await ns.createTable({ id: [`t${index}`] }, rowsOf(1));
@@ -222,7 +222,7 @@ it("one that this engine made is not looked for in other tables, unless its own 
   await counting.close();
 });
 
-it("who asks must be allowed to ask about the table, however it is named", async () => {
+it("describeTransaction requires permission for the table, with and without its path", async () => {
   const { transactionId } = await ns.createTable({ id: ["secret"] }, rowsOf(1));
   const calls: string[][] = [];
   const guarded = new DirectoryNamespace({

@@ -1,4 +1,4 @@
-/** ListTableVersions page by page: in order, whole, and steady while others write and delete. */
+/** ListTableVersions lists pages in order and completely, while others write and delete. */
 
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableBranchNotFoundError } from "tiltyard";
@@ -22,7 +22,7 @@ afterEach(() => ns.close());
 
 const insert = (branch?: string) => ns.insertIntoTable({ id, branch }, rowsOf(2));
 
-/** Numbers of each page; `between` is called after each but the last. */
+/** Returns the numbers of each page, and calls `between` after each page except the last. */
 async function pagesOf(
   options: { branch?: string; descending?: boolean; limit?: number },
   between: () => Promise<unknown> = async () => undefined,
@@ -43,7 +43,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     for (let version = 2; version <= 5; version++) await insert(branch);
   });
 
-  it("a page has as many as asked for, and the last one says so", async () => {
+  it("a page has the requested number of versions, and the last page has no token", async () => {
     expect(await pagesOf({ branch })).toEqual([[1, 2, 3, 4, 5]]);
     expect(await pagesOf({ branch, limit: 2 })).toEqual([[1, 2], [3, 4], [5]]);
     expect(await pagesOf({ branch, limit: 5 })).toEqual([[1, 2, 3, 4, 5]]);
@@ -56,7 +56,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(new Map(versions.map((each) => [each.version, each.timestampMillis]))).toEqual(times);
   });
 
-  it("a token is the place where the next page begins, whether or not its version is there", async () => {
+  it("a token marks the start of the next page, even if its version is gone", async () => {
     const list = async (options: object) =>
       (await ns.listTableVersions({ id, branch, ...options })).versions.map(({ version }) => version);
     await ns.batchDeleteTableVersions({ id, branch, ranges: [{ startVersion: 2, endVersion: 4 }] });
@@ -68,7 +68,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(await list({ pageToken: "100", descending: true, limit: 1 })).toEqual([5]);
   });
 
-  it("every version that is there all the while is seen once, whatever comes and goes", async () => {
+  it("pages show every lasting version once during concurrent changes", async () => {
     const expectOrdered = (seen: number[], descending: boolean) => {
       const sorted = [...new Set(seen)].sort((a, b) => (descending ? b - a : a - b));
       expect(seen).toEqual(sorted);
@@ -84,7 +84,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
       expect(inserted).toBeGreaterThan(1);
       expectOrdered(pages.flat(), descending);
       const latest = first[first.length - 1];
-      // Forwards the new ones are still to come; backwards they are behind.
+      // In ascending order the new versions follow; in descending order they were listed before.
       const expected = descending
         ? first
         : Array.from({ length: latest + inserted }, (_, index) => index + 1);
@@ -102,7 +102,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(pages.flat()).toEqual(all.filter((version) => version !== second && version !== third));
   });
 
-  it("a version that goes between the listing and its reading is left out, and what follows is reached", async () => {
+  it("a version that disappears between listing and reading is omitted, and later ones follow", async () => {
     const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
     const engine = new DirectoryNamespace({ root, disk });
     const list = disk.list.bind(disk);
@@ -123,7 +123,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
   });
 });
 
-it("only the manifests of the page are read", async () => {
+it("a page reads only its own manifests", async () => {
   for (let version = 2; version <= 20; version++) await insert();
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   const engine = new DirectoryNamespace({ root, disk });
@@ -133,14 +133,14 @@ it("only the manifests of the page are read", async () => {
   await engine.close();
 });
 
-it("tokens, limits and directions that cannot be meant are refused", async () => {
+it("invalid tokens, limits and directions are refused", async () => {
   for (const request of [
     { pageToken: "x" },
     { pageToken: "-1" },
     { pageToken: "1.5" },
     { pageToken: " 1" },
     { pageToken: "9007199254740993" },
-    // In a URL it is a text like any other.
+    // In a URL, the token is always text.
     ...("overHttp" in DirectoryNamespace ? [] : [{ pageToken: 1 }]),
     { limit: 0 },
     { limit: -1 },

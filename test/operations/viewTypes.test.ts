@@ -1,4 +1,4 @@
-/** Rows with types of views, which Lance does not have, by every operation that takes Arrow. */
+/** Every operation that accepts Arrow accepts rows with view types, which Lance does not have. */
 
 import { readFileSync } from "node:fs";
 import { Binary, BinaryView, Field, Int64, Schema, Struct, tableFromIPC, Utf8, Utf8View } from "apache-arrow";
@@ -25,7 +25,7 @@ const WORLDS = [
   ],
 ] as const;
 
-describe.each(WORLDS)("types of views by %s", (_, open) => {
+describe.each(WORLDS)("view types with %s", (_, open) => {
   let namespace: DirectoryNamespace;
   beforeAll(async () => {
     namespace = open(await makeTempDir());
@@ -37,7 +37,7 @@ describe.each(WORLDS)("types of views by %s", (_, open) => {
     return (await result.toArray()).map((row) => (row as { text: string | null }).text);
   };
 
-  it("become types without views in new tables, and in rows that are inserted", async () => {
+  it("new tables and inserted rows store view types as types without views", async () => {
     await namespace.createTable({ id: ["made"] }, stream);
     await namespace.insertIntoTable({ id: ["made"] }, file);
     await namespace.insertIntoTable({ id: ["made"] }, tableFromIPC(stream));
@@ -46,7 +46,7 @@ describe.each(WORLDS)("types of views by %s", (_, open) => {
     expect(await textsOf("made")).toEqual(texts);
   });
 
-  it("match columns without views in a merge", async () => {
+  it("view types match columns without views in a merge", async () => {
     await namespace.createTable({ id: ["merged"] }, stream);
     await namespace.deleteFromTable({ id: ["merged"], predicate: "number < 5" });
     const result = await namespace.mergeInsertIntoTable(
@@ -86,7 +86,7 @@ describe.each(WORLDS)("types of views by %s", (_, open) => {
     expect([...merged].sort((left, right) => left.before - right.before)).toEqual(expected);
   });
 
-  it("that are not supported change nothing", async () => {
+  it("unsupported view types change nothing", async () => {
     await namespace.createTable({ id: ["kept"] }, stream);
     const runs = fixture("pyarrow_runs.arrows");
     for (const call of [
@@ -105,7 +105,7 @@ describe.each(WORLDS)("types of views by %s", (_, open) => {
   });
 });
 
-it("A schema of views for objects makes columns without views", async () => {
+it("a schema of view types for objects creates columns without views", async () => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const schema = new Schema([
     new Field("number", new Int64(), true),

@@ -1,4 +1,4 @@
-/** Every way of publishing, on file systems that have no hard links and say so in ways of their own. */
+/** Every kind of publication works on file systems without hard links, which report it in different ways. */
 
 import { readdir } from "node:fs/promises";
 import { makeVector, Table } from "apache-arrow";
@@ -46,7 +46,7 @@ it.each([
   await ns.createTableVersion({ id, version: version! + 1, manifestPath });
   expect(await ns.countTableRows({ id })).toBe(20);
 
-  // Markers and batches are published by nobody's lock.
+  // No lock protects the publication of markers and batches.
   await ns.createNamespace({ id: ["n"] });
   const declared = [["d"], ["n", "d"]];
   for (const table of declared) {
@@ -65,7 +65,7 @@ it.each([
   await ns.close();
 });
 
-it("of many that declare one table at once, one has it", async () => {
+it("one of many concurrent declarations of a table succeeds", async () => {
   const root = await makeTempDir();
   const all = Array.from({ length: 8 }, () => {
     const ns = new DirectoryNamespace({ root, disk: new LinklessDisk("EISDIR") });

@@ -1,4 +1,7 @@
-/** Who calls: which credential decides, what a token must say, and what a client that is refused is told. */
+/**
+ * Authentication: the deciding credential, the required content of a token, and the challenge for a refused
+ * client.
+ */
 
 import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -39,9 +42,9 @@ beforeAll(async () => {
   edwards = await generateKeyPair("Ed25519");
 });
 
-// ------------------------------------------------------------------------------------------------ key server
+// -------------------------------------------------------------------------------- key server
 
-/** What the key server answers, and how often it was asked. */
+/** Key server with its answer and its number of requests. */
 let keyServer: Server;
 let published: object | string;
 let status: number;
@@ -98,7 +101,7 @@ function token({ pair = pairs[0], header = {}, claims = {}, without = [] }: Toke
 const byToken = (authenticator: Authenticator, text: string) =>
   authenticator.byHeaders(new Headers({ authorization: `Bearer ${text}` }), forever);
 
-/** What a promise is rejected with. */
+/** Returns the error of a promise. */
 async function failureOf(promise: Promise<unknown>): Promise<Refusal> {
   const outcome = await promise.then(
     (value) => ({ value }),
@@ -108,10 +111,10 @@ async function failureOf(promise: Promise<unknown>): Promise<Refusal> {
   return outcome.error as Refusal;
 }
 
-// ------------------------------------------------------------------------------------------------ tokens
+// -------------------------------------------------------------------------------- tokens
 
 describe("a token", () => {
-  it("stands for its subject, with what else it says", async () => {
+  it("a token identifies its subject, with its other claims", async () => {
     const principal = await byToken(
       new Authenticator({ bearer }),
       await token({ claims: { scope: "read" } }),
@@ -131,7 +134,7 @@ describe("a token", () => {
     });
   });
 
-  it("of a client that acts for itself stands for the client", async () => {
+  it("a token of a client that acts for itself identifies the client", async () => {
     const text = await token({ claims: { client_id: "robot" }, without: ["sub"] });
     expect(await byToken(new Authenticator({ bearer }), text)).toMatchObject({ subject: "robot" });
   });
@@ -153,7 +156,7 @@ describe("a token", () => {
     "of an unknown key": { header: { kid: "key-9" } },
     "with extensions that nobody knows": { header: { crit: ["x"], x: 1 } },
   };
-  it.each(Object.entries(wrong))("%s is not valid", async (_, form) => {
+  it.each(Object.entries(wrong))("a token is invalid: %s", async (_, form) => {
     const text = await token(form);
     const refusal = await failureOf(byToken(new Authenticator({ bearer }), text));
     expect(refusal).toBeInstanceOf(Refusal);
@@ -168,7 +171,7 @@ describe("a token", () => {
     }
   });
 
-  it("that is signed with another key, or not at all, is not valid", async () => {
+  it("an unsigned token, and one signed with another key, are invalid", async () => {
     const authenticator = new Authenticator({ bearer });
     const forged = await token({ pair: pairs[1] });
     expect((await failureOf(byToken(authenticator, forged))).cause).toBeInstanceOf(
@@ -178,7 +181,7 @@ describe("a token", () => {
     expect(await failureOf(byToken(authenticator, "no.token.at-all"))).toMatchObject({ status: 401 });
   });
 
-  it("may be signed with Ed25519, under its own name and its family's", async () => {
+  it("Ed25519 is accepted under its own name and its family's", async () => {
     published = await keySet([edwards]);
     const authenticator = new Authenticator({ bearer });
     for (const alg of ["Ed25519", "EdDSA"]) {
@@ -190,7 +193,7 @@ describe("a token", () => {
     expect(await failureOf(byToken(pinned, text))).toMatchObject({ status: 401 });
   });
 
-  it("that names no key is tried with those that fit, up to eight", async () => {
+  it("a token without a key name is tried with up to eight suitable keys", async () => {
     published = await keySet(
       pairs,
       pairs.map(() => ""),
@@ -212,7 +215,7 @@ function unsigned(): string {
   return new UnsecuredJWT({ iss: ISSUER, aud: AUDIENCE, sub: "alice" }).setExpirationTime("1h").encode();
 }
 
-// ------------------------------------------------------------------------------------------------ key server
+// -------------------------------------------------------------------------------- key server
 
 describe("a key server", () => {
   it.each<[string, () => void]>([
@@ -236,41 +239,44 @@ describe("a key server", () => {
     expect((refusal.cause as Error).cause).toBeInstanceOf(Error);
   });
 
-  it("that is down is not asked again for each token; keys that were read pass on", async () => {
+  it("an unavailable server is not asked for each token, and read keys stay valid", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });
-    const [known, unknown] = [await token(), await token({ pair: pairs[1], header: { kid: "key-1" } })];
-    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
-    // Right after they were read, a key that is not among them is not asked for.
-    expect(await failureOf(byToken(authenticator, unknown))).toMatchObject({ status: 401 });
+    const [knownToken, unknownToken] = [
+      await token(),
+      await token({ pair: pairs[1], header: { kid: "key-1" } }),
+    ];
+    expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
+    // Directly after a read, an unknown key causes no other read.
+    expect(await failureOf(byToken(authenticator, unknownToken))).toMatchObject({ status: 401 });
     expect(asked).toBe(1);
 
     status = 503;
     vi.setSystemTime(Date.now() + minutes(1));
     for (let round = 0; round < 5; round++) {
-      const refusal = await failureOf(byToken(authenticator, unknown));
+      const refusal = await failureOf(byToken(authenticator, unknownToken));
       expect(refusal).toMatchObject({ status: 503 });
       expect(inspect(refusal, { depth: 9 })).toContain("Expected 200 OK");
-      expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+      expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
     }
     expect(asked).toBe(2);
-    // Old keys are asked for again, and serve on.
+    // Old keys are read again and stay in use.
     for (const age of [11, 30, 600]) {
       vi.setSystemTime(Date.now() + minutes(age - 1));
       const before = asked;
       for (let round = 0; round < 5; round++)
-        expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+        expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
       await vi.waitFor(() => expect(asked).toBe(before + 1));
     }
-    // Not for ever.
+    // The keys are not used forever.
     vi.setSystemTime(Date.now() + minutes(120));
-    expect(await failureOf(byToken(authenticator, known))).toMatchObject({ status: 503 });
+    expect(await failureOf(byToken(authenticator, knownToken))).toMatchObject({ status: 503 });
 
     status = 200;
     published = await keySet([pairs[0], pairs[1]]);
     vi.setSystemTime(Date.now() + minutes(1));
-    expect(await byToken(authenticator, unknown)).toMatchObject({ subject: "alice" });
-    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+    expect(await byToken(authenticator, unknownToken)).toMatchObject({ subject: "alice" });
+    expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
   });
 
   it.each([
@@ -301,7 +307,7 @@ describe("a key server", () => {
     vi.setSystemTime(Date.now() + sinceMs);
     expect(await byToken(authenticator, await next(later))).toMatchObject({ subject: "alice" });
     expect(asked).toBe(2);
-    // The key that was withdrawn is at an end, and a token of no key is wrong once a read tells.
+    // A withdrawn key is invalid, and so is a token of an unknown key after a read.
     expect(await failureOf(byToken(authenticator, before))).toMatchObject({ status: 401 });
     sinceMs += 5_001;
     vi.setSystemTime(Date.now() + 5_001);
@@ -310,18 +316,18 @@ describe("a key server", () => {
     tick.mockRestore();
   });
 
-  it("is asked again for a key that was published while the keys were read", async () => {
+  it("the server is asked again for a key that was published during the read", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });
     const { keys } = await keySet([pairs[0]]);
-    const known = await token();
+    const knownToken = await token();
     published = {
       get keys() {
         vi.setSystemTime(Date.now() + 2000);
         return keys;
       },
     };
-    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+    expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
     const later = await token({ pair: pairs[1], header: { kid: "key-1" } });
     expect(await failureOf(byToken(authenticator, later))).toMatchObject({ status: 503 });
     published = await keySet(pairs.slice(0, 2));
@@ -329,7 +335,7 @@ describe("a key server", () => {
     expect(await byToken(authenticator, later)).toMatchObject({ subject: "alice" });
   });
 
-  it("of keys that were withdrawn lets nobody in after the clock was set back, once they are old", async () => {
+  it("withdrawn keys expire even if the clock was set back", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });
     const text = await token({ claims: { exp: 2 ** 33 } });
@@ -343,7 +349,7 @@ describe("a key server", () => {
     tick.mockRestore();
   });
 
-  it("that was down from the start is asked again after a pause", async () => {
+  it("a server that was unavailable from the start is asked again after a pause", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     status = 500;
     const authenticator = new Authenticator({ bearer });
@@ -358,7 +364,7 @@ describe("a key server", () => {
     expect(asked).toBe(2);
   });
 
-  it("is asked once for tokens that come together, and notices a withdrawn key", async () => {
+  it("concurrent tokens cause one read, and a withdrawn key is noticed", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });
     const text = await token();
@@ -372,7 +378,7 @@ describe("a key server", () => {
   });
 });
 
-// ------------------------------------------------------------------------------------------------ lookups
+// -------------------------------------------------------------------------------- lookups
 
 describe("a lookup", () => {
   const ways: [string, (lookup: PrincipalLookup) => AuthOptions, Headers][] = [
@@ -383,13 +389,13 @@ describe("a lookup", () => {
     const ask = (lookup: (credential: string) => unknown, signal = forever) =>
       new Authenticator(options(lookup as PrincipalLookup)).byHeaders(headers, signal);
 
-    it("tells the principal, as it is", async () => {
+    it("the lookup returns the principal unchanged", async () => {
       const principal = { subject: "bob", method: "own", claims: { team: 1 } };
       expect(await ask(() => principal)).toBe(principal);
       expect(await ask(async (credential) => ({ subject: credential }))).toEqual({ subject: "secret" });
     });
 
-    it.each([null, undefined])("that answers %s finds the credential invalid", async (answer) => {
+    it.each([null, undefined])("%s means an invalid credential", async (answer) => {
       expect(await failureOf(ask(() => answer))).toMatchObject({ status: 401 });
     });
 
@@ -408,11 +414,11 @@ describe("a lookup", () => {
       expect(inspect(error)).not.toContain("secret");
     });
 
-    it("that throws is at fault, unless it is an error of the engine's", async () => {
-      const own = new Error("no database");
-      const error = await failureOf(ask(() => Promise.reject(own)));
+    it("an error of the lookup is an internal error, unless it is one of the engine", async () => {
+      const lookupError = new Error("no database");
+      const error = await failureOf(ask(() => Promise.reject(lookupError)));
       expect(error).toBeInstanceOf(InternalError);
-      expect(error.cause).toBe(own);
+      expect(error.cause).toBe(lookupError);
       const resolved = new ThrottlingError("not so fast");
       expect(
         await failureOf(
@@ -423,7 +429,7 @@ describe("a lookup", () => {
       ).toBe(resolved);
     });
 
-    it("that hangs ends with the request, whatever becomes of it", async () => {
+    it("a hanging lookup ends with the request", async () => {
       const request = new AbortController();
       let fail: (error: Error) => void = () => undefined;
       const hanging = new Promise((_, reject) => {
@@ -433,14 +439,14 @@ describe("a lookup", () => {
       const reason = new Error("the client went away");
       request.abort(reason);
       expect(await failureOf(answer)).toBe(reason);
-      // Nobody hears of this any more; unheard it would end the process.
+      // Nobody awaits this error; unhandled, it would end the process.
       fail(new Error("too late"));
       await new Promise((resolve) => setImmediate(resolve));
       expect(await failureOf(ask(() => new Promise(() => undefined), request.signal))).toBe(reason);
     });
   });
 
-  it("of what the body says hangs no longer either", async () => {
+  it("a hanging lookup of the body's identity ends with the request", async () => {
     const request = new AbortController();
     const authenticator = new Authenticator({ apiKeys: () => new Promise(() => undefined) });
     const answer = authenticator.byIdentity({ apiKey: "k" }, request.signal);
@@ -448,7 +454,7 @@ describe("a lookup", () => {
     expect((await failureOf(answer)).message).toBe("over");
   });
 
-  it("is not asked for credentials that are empty or longer than any", async () => {
+  it("the lookup is not called for empty or too long credentials", async () => {
     const lookup = vi.fn(() => ({ subject: "x", method: "x" }));
     const authenticator = new Authenticator({ apiKeys: lookup, bearer: lookup });
     for (const text of ["", "x".repeat(16_385)]) {
@@ -463,7 +469,7 @@ describe("a lookup", () => {
   });
 });
 
-// ------------------------------------------------------------------------------------------------ which decides
+// -------------------------------------------------------------------------------- which decides
 
 const KEYS = { apiKeys: ["k"] };
 const TOKENS = {
@@ -479,11 +485,11 @@ interface Case {
   readonly auth: AuthOptions;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: { readonly apiKey?: string; readonly authToken?: string };
-  /** A subject, or a challenge. */
+  /** Expected subject or challenge. */
   readonly gives: string;
 }
 
-describe("of several credentials the first of a configured kind decides", () => {
+describe("the first credential of a configured kind", () => {
   const both = { ...KEYS, ...TOKENS };
   const cases: Readonly<Record<string, Case>> = {
     "a key": { auth: KEYS, headers: { "x-api-key": "k" }, gives: "api-key-0" },
@@ -611,7 +617,12 @@ describe("of several credentials the first of a configured kind decides", () => 
       gives: KEY_CHALLENGE,
     },
   };
-  it.each(Object.entries(cases))("%s", async (_, { auth, headers, body, gives }) => {
+  it.each(Object.entries(cases))("the first credential decides: %s", async (_, {
+    auth,
+    headers,
+    body,
+    gives,
+  }) => {
     const authenticator = new Authenticator(auth);
     const answer = (async () =>
       (await authenticator.byHeaders(new Headers(headers), forever)) ??
@@ -625,14 +636,14 @@ describe("of several credentials the first of a configured kind decides", () => 
     expect(refusal).toMatchObject({ status: 401, headers: { "www-authenticate": gives } });
   });
 
-  it("without one, a client is told which there are", async () => {
+  it("the challenge lists the accepted schemes", async () => {
     expect((await failureOf(new Authenticator(both).byIdentity(undefined, forever))).message).toBe(
       "credentials are needed: a bearer token or an API key",
     );
   });
 });
 
-// ------------------------------------------------------------------------------------------------ options
+// -------------------------------------------------------------------------------- options
 
 describe("options", () => {
   const uri = "https://issuer.example/jwks";
@@ -677,13 +688,13 @@ describe("options", () => {
     ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "https://u@issuer.example/jwks" } }],
     ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "file:///jwks" } }],
   ];
-  it.each(wrong)("%s cannot be meant, case %#", (member, auth) => {
+  it.each(wrong)("%s is refused, case %#", (member, auth) => {
     const make = () => new Authenticator(auth as AuthOptions);
     expect(make).toThrow(InvalidInputError);
     expect(make).toThrow(`${member}: `);
   });
 
-  it("that can be are taken, and not changed by what becomes of the caller's lists", async () => {
+  it("valid options are copied", async () => {
     const apiKeys = ["k", 'with blanks, and "quotes"', "schlüssel"];
     const authenticator = new Authenticator({ apiKeys, bearer: good, anonymous: false });
     apiKeys.push("later");
@@ -695,13 +706,13 @@ describe("options", () => {
   });
 });
 
-// ------------------------------------------------------------------------------------------------ on the wire
+// -------------------------------------------------------------------------------- on the wire
 
 describe("behind the handler", () => {
   const request = (headers: Readonly<Record<string, string>>) =>
     new Request("http://localhost/v1/namespace/$/list", { headers });
 
-  it("the log is told what the client is not", async () => {
+  it("the log has details that the client does not get", async () => {
     const log: RequestLogEntry[] = [];
     await using namespace = new DirectoryNamespace({ root: await makeTempDir() });
     const lookup = () => Promise.reject(new Error("no database at /secret"));
@@ -721,7 +732,7 @@ describe("behind the handler", () => {
     ]);
   });
 
-  it("whoever authorizes may want somebody else, and the client is told how to come", async () => {
+  it("authorize may request another caller, and the answer has a challenge", async () => {
     const authorize = () => {
       throw new UnauthenticatedError("not with this key");
     };
@@ -733,7 +744,7 @@ describe("behind the handler", () => {
     expect(await answer.json()).toMatchObject({ code: 16, detail: "not with this key" });
   });
 
-  it("a lookup that hangs ends with the request's time", async () => {
+  it("a hanging lookup ends with the request's time limit", async () => {
     await using namespace = new DirectoryNamespace({ root: await makeTempDir() });
     const handler = createRestHandler(namespace, {
       auth: { apiKeys: () => new Promise(() => undefined) },

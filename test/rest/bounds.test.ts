@@ -1,6 +1,6 @@
 /**
- * What a server with default limits takes at most, however many clients want it to take more; the README says how much
- * that is. The server and its clients are processes of their own.
+ * Maximum resources of a server with default limits, however many clients want more; the README states them.
+ * The server and its clients are separate processes.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -11,10 +11,10 @@ import { runsOf } from "../support/effort.js";
 
 const KEY = "the key";
 const CLIENTS = 256;
-/** Of each kind. */
+/** Duration of each kind of attack. */
 const MILLISECONDS = runsOf("BOUNDS_MS", 1000);
 const IS_LONG = MILLISECONDS >= 4000;
-/** Of a body, uncompressed. */
+/** Uncompressed size of a body. */
 const INFLATED_MIB = IS_LONG ? 500 : 16;
 const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const GIB = Number(/at most (\d+(?:\.\d+)?) GiB/.exec(README)?.[1]);
@@ -24,7 +24,7 @@ interface Calls {
   readonly slowestMs: number;
 }
 
-/** Calls of somebody with a key, one after the other, for a while. */
+/** Calls with a key one after the other for some time. */
 async function callFor(milliseconds: number, url: string): Promise<Calls> {
   const end = performance.now() + milliseconds;
   let answered = 0;
@@ -58,13 +58,13 @@ const KINDS = [
   "inflaters",
   "nulls",
   "large JSON",
-  // They make it work: sorts, searches that compare all vectors, merges of many keys, indexes built by threads, compaction.
+  // Attacks that cause work: sorts, exact vector searches, merges of many keys, index builds and compactions.
   ...(IS_LONG ? ["sorters", "searchers", "mergers", "builders"] : []),
 ];
-/** Rows of the table that is searched. */
+/** Number of rows of the searched table. */
 const VECTOR_ROWS = IS_LONG ? 300_000 : 0;
 
-/** One that has answered before. */
+/** Starts a server and waits for its first answer. */
 async function startServer(): Promise<{ readonly server: ChildProcess; readonly port: number }> {
   const server = startProcess("boundedServer.mjs", [KEY, `${VECTOR_ROWS}`]);
   const { port } = (await nextMessage(server)) as { port: number };
@@ -72,7 +72,7 @@ async function startServer(): Promise<{ readonly server: ChildProcess; readonly 
   return { server, port };
 }
 
-// With a key they have all the places, without one a part of them.
+// Callers with a key have all slots, and callers without one a part of them.
 describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", (who) => {
   let server: ChildProcess;
   let port: number;
@@ -80,15 +80,15 @@ describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", 
     ({ server, port } = await startServer());
   };
   const end = async () => {
-    // It removes what it has written.
+    // The process removes its files.
     server.disconnect();
     await exitOf(server);
   };
-  // The most that a server took counts for all that came before.
+  // The peak memory of a server includes all earlier work.
   (IS_LONG ? beforeEach : beforeAll)(begin);
   (IS_LONG ? afterEach : afterAll)(end);
 
-  it.each(KINDS)("do not get more memory than there is: %s", async (kind) => {
+  it.each(KINDS)("expanding bodies get no more memory than the limit: %s", async (kind) => {
     const key = who === "callers" ? KEY : "";
     const args = [`${port}`, kind, `${CLIENTS}`, key, `${INFLATED_MIB}`];
     const clients = startProcess("hostileClients.mjs", args);
@@ -102,7 +102,7 @@ describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", 
       expect(peak).toBeLessThan(GIB * 2 ** 30);
       if (calls === null) return;
       expect(calls.answered).toBeGreaterThan(0);
-      // Only where nothing else runs on the machine.
+      // Only meaningful if nothing else runs on the machine.
       const slowestMs = Number(process.env.BOUNDS_SLOWEST_MS ?? Number.POSITIVE_INFINITY);
       expect(calls.slowestMs).toBeLessThan(slowestMs);
     } finally {

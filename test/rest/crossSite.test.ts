@@ -1,7 +1,7 @@
 /**
- * Whatever a page of another site can have a browser send, to every operation: none is asked for, and nothing changes. What
- * it sends is drawn from a printed seed: its origin, what the browser says of it, the host, forms, and bodies that would do
- * harm.
+ * Requests that a page of another site can make a browser send, to every operation: no operation runs, and
+ * nothing changes. The requests are random with a printed seed: origin, fetch metadata, host, forms and
+ * harmful bodies.
  */
 
 import fc from "fast-check";
@@ -32,12 +32,12 @@ afterAll(() => namespace.close());
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Sites that a page may be of: of other names, of other ports of the machine, of none. */
+/** Origins of a page: other names, other ports of the machine, and none. */
 const origin = fc.oneof(
   fc.constantFrom("null", "http://localhost", "https://localhost:8443", "http://127.0.0.1", "http://[::1]:1"),
   fc.webUrl().map((url) => new URL(url).origin),
 );
-/** What browsers say of requests between sites; old ones leave out either. */
+/** Headers of requests between sites; old browsers omit some. */
 const crossSite: fc.Arbitrary<Headers> = fc.oneof(
   origin.map((from) => ({ origin: from })),
   fc.constantFrom("cross-site", "same-site").map((site) => ({ "sec-fetch-site": site })),
@@ -46,13 +46,13 @@ const crossSite: fc.Arbitrary<Headers> = fc.oneof(
     "sec-fetch-site": site,
   })),
 );
-/** A name that an attacker's page was loaded by, and that resolves to this machine now: all is of one site. */
+/** DNS rebinding: the name of the attacker's page resolves to this machine, so all is one site. */
 const rebound: fc.Arbitrary<Headers> = fc.webAuthority({ withPort: false }).map((name) => ({
   host: `${name}:${PORT}`,
   origin: `http://${name}:${PORT}`,
   "sec-fetch-site": "same-origin",
 }));
-/** Types that a page may send without being allowed to, by browsers that say nothing else. */
+/** Content types that a page may send without a preflight, by browsers without fetch metadata. */
 const simple: fc.Arbitrary<Headers> = fc
   .constantFrom(
     "application/x-www-form-urlencoded",
@@ -73,7 +73,7 @@ const body = fc.constantFrom(
 );
 const target = fc.tuple(fc.constantFrom(...ROUTES), fc.constantFrom("t", "n$t", "n", "$"));
 
-it("no page of another site has anything done, whichever way it asks", async () => {
+it("no request of another site's page has an effect", async () => {
   const handler = createRestHandler(namespace, { auth: { anonymous: true } });
   const before = await directorySnapshot(namespace.root);
   calls.length = 0;
@@ -82,24 +82,24 @@ it("no page of another site has anything done, whichever way it asks", async () 
     [{ path, methods }, id]: [(typeof ROUTES)[number], string],
     sent: string | null,
   ) => {
-    const at = path.replace("{id}", encodeURIComponent(id)).replace("{index_name}", "i");
+    const target = path.replace("{id}", encodeURIComponent(id)).replace("{index_name}", "i");
     const [method] = methods;
-    const given = { host: `localhost:${PORT}`, ...headers };
-    const init = { method, headers: given, body: method === "GET" ? null : sent };
-    const answer = await handler(new Request(`http://localhost:${PORT}${at}`, init));
+    const sentHeaders = { host: `localhost:${PORT}`, ...headers };
+    const init = { method, headers: sentHeaders, body: method === "GET" ? null : sent };
+    const answer = await handler(new Request(`http://localhost:${PORT}${target}`, init));
     await answer.body?.cancel();
     return answer.status;
   };
   await fc.assert(
-    fc.asyncProperty(fc.oneof(crossSite, rebound), target, body, async (headers, at, sent) => {
-      expect(await refused(headers, at, sent)).toBe("host" in headers ? 421 : 403);
+    fc.asyncProperty(fc.oneof(crossSite, rebound), target, body, async (headers, target, sent) => {
+      expect(await refused(headers, target, sent)).toBe("host" in headers ? 421 : 403);
     }),
     { numRuns: RUNS },
   );
   const forms = target.filter(([{ methods }]) => methods[0] === "POST");
   await fc.assert(
-    fc.asyncProperty(simple, forms, body, async (headers, at, sent) => {
-      expect(await refused(headers, at, sent)).toBe(415);
+    fc.asyncProperty(simple, forms, body, async (headers, target, sent) => {
+      expect(await refused(headers, target, sent)).toBe(415);
     }),
     { numRuns: RUNS },
   );

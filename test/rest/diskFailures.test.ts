@@ -1,4 +1,4 @@
-/** What clients and jobs learn of a disk that refuses calls. */
+/** Answers and job states after failures of the disk. */
 
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ beforeEach(async () => {
   root = await makeTempDir();
 });
 
-/** Posts JSON to a server over a namespace. */
+/** Returns a function that posts JSON to a server over a namespace. */
 function poster(ns: DirectoryNamespace) {
   const handler = createRestHandler(ns, { auth: { anonymous: true } });
   return async (path: string, body: object = {}): Promise<{ status: number; text: string }> => {
@@ -27,7 +27,7 @@ function poster(ns: DirectoryNamespace) {
   };
 }
 
-describe("a job that the disk refuses a call", () => {
+describe("a job whose disk fails", () => {
   it.each([
     ["ENOSPC", "ServiceUnavailable"],
     ["EDQUOT", "ServiceUnavailable"],
@@ -54,7 +54,7 @@ describe("a job that the disk refuses a call", () => {
   });
 });
 
-describe("a batch that is decided, and that the disk does not let end", () => {
+describe("a decided batch that the disk does not let finish", () => {
   it.each(["ENOSPC", "EIO", "EMFILE"])("says over HTTP that it is decided: %s", async (code) => {
     let isFull = false;
     const refusing = refusingDisk(disk, (verb, [, path = ""]) =>
@@ -75,7 +75,7 @@ describe("a batch that is decided, and that the disk does not let end", () => {
 });
 
 describe("a hostile record of a job", () => {
-  it("leaves the list of all others whole, and is told of alone", async () => {
+  it("a malformed job record does not affect other jobs, and is reported alone", async () => {
     await using ns = new DirectoryNamespace({ root, disk, workers: 0 });
     const post = poster(ns);
     const ids: string[] = [];

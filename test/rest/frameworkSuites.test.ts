@@ -1,6 +1,4 @@
-/**
- * Suites of the class with a server between them and the class, behind each framework that programs embed the handler in.
- */
+/** Runs suites of the class over HTTP, in each web framework that programs embed the handler in. */
 
 import { tableFromIPC } from "apache-arrow";
 import { beforeAll, describe, expect, it, vi } from "vitest";
@@ -16,24 +14,24 @@ vi.mock("tiltyard", async (importOriginal) => {
   return { ...(await importOriginal<object>()), DirectoryNamespace: RestNamespace };
 });
 
-/** Those of the daily suite come first. */
+/** The suites of the daily run come first. */
 const SUITES = ["versionPages", "absentOptions", "dropTable", "namespaces", "fieldMetadata"];
 
-// Behind Node's own server all of them are run every day, by files of their own.
+// With Node's own server, separate files run all suites every day.
 describe.each(FRAMEWORKS.filter((framework) => framework !== "node:http"))("behind %s", (framework) => {
   beforeAll(async () => {
     const { RestNamespace } = await import("../support/restNamespace.js");
     RestNamespace.framework = framework;
   });
   describe.each(SUITES.slice(0, runsOf("FRAMEWORK_SUITES", 3)))("%s", async (suite) => {
-    // A query makes it another module: each framework is to have its own tests, of hooks of their own.
+    // The query string makes it another module, so that each framework has its own tests and hooks.
     const path = new URL(`../operations/${suite}.test.ts`, import.meta.url);
     path.searchParams.set("behind", String(FRAMEWORKS.indexOf(framework)));
     await import(/* @vite-ignore */ path.href.replace(/^file:\/\//, ""));
   });
 });
 
-it.each(FRAMEWORKS)("behind %s rows, ids and errors come through as they are", async (framework) => {
+it.each(FRAMEWORKS)("rows, ids and errors pass through %s unchanged", async (framework) => {
   await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await using server = await startRestServer(namespace, {}, framework);
   await namespace.createNamespace({ id: ["n"] });

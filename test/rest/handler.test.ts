@@ -1,4 +1,4 @@
-/** What the handler does around its requests: it tells of them, and it stops. */
+/** The log and the shutdown of a handler. */
 
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
@@ -17,7 +17,7 @@ const handlerOf = (options: RestHandlerOptions) =>
 const listing = (headers: Readonly<Record<string, string>> = {}) =>
   new Request("http://localhost/v1/namespace/$/list", { headers });
 
-it("a log that fails, now or later, fails no request", async () => {
+it("a failing log fails no request", async () => {
   const failing: RestHandlerOptions["log"][] = [
     () => {
       throw new Error("the log is full");
@@ -26,12 +26,12 @@ it("a log that fails, now or later, fails no request", async () => {
       throw new Error("the log is full");
     },
   ];
-  // What is rejected unheard would fail this test, as it would end a server.
+  // An unhandled rejection would fail this test, and end a server.
   for (const log of failing) expect((await handlerOf({ log })(listing())).status).toBe(200);
   await new Promise((resolve) => setImmediate(resolve));
 });
 
-it("each request has an id, its own where it has one", async () => {
+it("each request has an id, the client's own if it sent one", async () => {
   const handler = handlerOf({});
   const idOf = async (headers?: Readonly<Record<string, string>>) =>
     (await handler(listing(headers))).headers.get("x-request-id");
@@ -41,7 +41,7 @@ it("each request has an id, its own where it has one", async () => {
   expect(await idOf()).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-it("whoever closes it waits until the last request has ended, however many do", async () => {
+it("every call of close waits for the end of the last request", async () => {
   const handler = handlerOf({ limits: { bodyIdleMs: 60_000 } });
   let finish: (() => void) | undefined;
   const body = new ReadableStream<Uint8Array>({
@@ -65,16 +65,16 @@ it("whoever closes it waits until the last request has ended, however many do", 
   await handler.close();
 });
 
-it("a base path may be of any characters, in the form of URLs or not", async () => {
+it("a base path may have any characters, in the form of URLs or not", async () => {
   for (const basePath of ["/lance", "/lance/", "/ä", "/%C3%A4", "/a/b~c"]) {
     const handler = handlerOf({ basePath });
-    const at = (path: string) => handler(new Request(`http://localhost${path}/v1/namespace/$/list`));
-    expect((await at(basePath.replace(/\/$/, ""))).status, basePath).toBe(200);
-    expect((await at("")).status, basePath).toBe(404);
+    const request = (path: string) => handler(new Request(`http://localhost${path}/v1/namespace/$/list`));
+    expect((await request(basePath.replace(/\/$/, ""))).status, basePath).toBe(200);
+    expect((await request("")).status, basePath).toBe(404);
   }
 });
 
-it("one that is closed ends requests when the shortest grace is over", async () => {
+it("the shortest grace period ends the requests of a closing handler", async () => {
   const handler = handlerOf({ limits: { bodyIdleMs: 60_000 } });
   const body = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
   const init = { method: "POST", body, duplex: "half" } as RequestInit;
@@ -84,7 +84,7 @@ it("one that is closed ends requests when the shortest grace is over", async () 
   expect((await answer).status).toBe(503);
 });
 
-it("the grace is a time, and may be any", async () => {
+it("the grace period may be any number of milliseconds", async () => {
   for (const graceMs of [-1, Number.NaN, "10" as unknown as number]) {
     const handler = handlerOf({});
     await expect(handler.close({ graceMs })).rejects.toThrow(InvalidInputError);

@@ -1,6 +1,6 @@
 /**
- * Requests that nobody means well by: generated from a printed seed, sent over sockets. Each gets a typed answer, none
- * changes a byte on disk, memory stays where it was, and the server still answers.
+ * Hostile requests, generated from a printed seed and sent over sockets. Each gets a typed answer, none
+ * changes a byte on disk, memory stays bounded, and the server keeps answering.
  */
 
 import { Agent, request as httpRequest } from "node:http";
@@ -27,7 +27,7 @@ const { compress } = createRequire(import.meta.url)("lz4js") as { compress(bytes
 
 const REQUESTS = runsOf("HOSTILE_REQUESTS", 5000);
 const PARALLEL = 16;
-/** Bytes that the heap and its buffers may differ by before and after. */
+/** Allowed difference in bytes of the heap and its buffers before and after. */
 const MEMORY_SLACK = 24 * 2 ** 20;
 const LIMITS = { maxJsonBytes: 2 ** 16, maxBodyBytes: 2 ** 22, maxBatchBytes: 2 ** 20, bodyIdleMs: 250 };
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   root = await makeTempDir();
   namespace = new DirectoryNamespace({ root, durability: "none" });
   server = await startRestServer(namespace, { limits: LIMITS });
-  // A connection that is closed while a request is on its way is not what is tested.
+  // Avoids connections that close during a request, which this test does not cover.
   server.server.keepAliveTimeout = 120_000;
   await namespace.createNamespace({ id: ["n"] });
   await namespace.createTable({ id: ["t"] }, rows);
@@ -61,7 +61,7 @@ afterAll(async () => {
 interface Hostile {
   readonly kind: string;
   readonly method: string;
-  /** As it goes over the wire. */
+  /** Path on the wire. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -81,7 +81,7 @@ const fill = (path: string, id: string) =>
     .replace("{index_name}", "some_index")
     .replaceAll(/\{\w+\}/g, "x");
 
-/** Ids that no object can have, and no client means. */
+/** Ids that no object can have. */
 const badId = fc.oneof(
   fc.constantFrom(
     ...[
@@ -123,7 +123,7 @@ const badId = fc.oneof(
 );
 
 const badPath = fc.tuple(route, badId).map(([{ methods, path }, id]): Hostile => {
-  // Of a namespace, an id such as t$ is as impossible as of a table.
+  // An id such as t$ is impossible for a namespace as well.
   const sent = methods[0] === "GET" ? {} : { headers: JSON_TYPE, body: "{}" };
   return { kind: "id", method: methods[0], path: fill(path, id), ...sent };
 });
@@ -137,7 +137,7 @@ const noPath = fc
     }),
   )
   .map(([method, parts]): Hostile => ({ kind: "path", method, path: `/x/${parts.join("/")}` }))
-  // Dots may lead back to where a route is.
+  // Dots may lead back to a route.
   .filter(({ method, path }) => {
     const { pathname } = new URL(`http://localhost${path}`);
     return finder.find(method, innerPath(pathname, "")) instanceof Refusal;
@@ -145,7 +145,7 @@ const noPath = fc
 
 const JSON_TYPE = { "content-type": "application/json" };
 
-/** A body that is fine for the route, but for one member, which is of another type. */
+/** A body that is valid except for the type of one member. */
 const badMember = fc
   .tuple(fc.constantFrom(...withJson), fc.nat(), fc.integer({ min: 0, max: 7 }))
   .map(([{ path, body }, which, how]): Hostile | null => {
@@ -157,8 +157,8 @@ const badMember = fc
     if (wrong === undefined) return null;
     const required = Object.fromEntries(
       members
-        .filter(([other, { def }]) => other !== name && def.type !== "optional" && def.type !== "nullable")
-        .map(([other]) => [other, "x"]),
+        .filter(([member, { def }]) => member !== name && def.type !== "optional" && def.type !== "nullable")
+        .map(([member]) => [member, "x"]),
     );
     const sent = JSON.stringify({ ...required, [name]: wrong });
     return { kind: "member", method: "POST", path: fill(path, "t"), headers: JSON_TYPE, body: sent };
@@ -254,7 +254,7 @@ const badIdQuery = fc
   });
 
 const ARROW_TYPE = { "content-type": "application/vnd.apache.arrow.stream" };
-/** Schema and rows of table t, without what marks the end. */
+/** Schema and rows of table t without the end marker. */
 const openStream = rows.subarray(0, rows.length - 8);
 /** 4 MiB of zeros in a few thousand bytes. */
 const zeros = compress(new Uint8Array(2 ** 22));
@@ -269,7 +269,7 @@ const message = (metadataLength: number, rest: Uint8Array) => {
 };
 const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts));
 
-/** What follows a good beginning, or stands alone. */
+/** Bytes after a valid start, or alone. */
 const badTail = fc.oneof(
   fc
     .tuple(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.uint8Array({ maxLength: 200 }))
@@ -278,7 +278,7 @@ const badTail = fc.oneof(
   fc.constant(join(message(16, zeros))),
 );
 
-/** The bytes of a whole message, changed, with a tail that cannot be one. */
+/** A valid message with changed bytes and an invalid end. */
 const changed = fc
   .tuple(fc.array(fc.tuple(fc.nat(rows.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }), badTail)
   .map(([changes, tail]) => {
@@ -296,7 +296,7 @@ const badRows = fc
       badTail,
       changed,
       fc.tuple(badTail).map(([tail]) => join(openStream, tail)),
-      // Not at the end of a message, where a stream may end.
+      // Never at the end of a message, where a stream may end.
       fc.integer({ min: 1, max: 100 }).map((missing) => openStream.subarray(0, openStream.length - missing)),
       fc.constant(largeBatch()),
       fc.constant(compressedBomb()),
@@ -304,19 +304,19 @@ const badRows = fc
   )
   .map(([path, body]): Hostile => ({ kind: "rows", method: "POST", path, headers: ARROW_TYPE, body }));
 
-/** One batch of more bytes than are taken at once. */
+/** Returns one batch with more bytes than the limit. */
 function largeBatch(): Uint8Array {
   const values = vectorFromArray([new Uint8Array(LIMITS.maxBatchBytes + 1)], new Binary());
   return tableToIPC(new Table({ v: values }));
 }
 
-/** One batch of few bytes that become more than are taken at once: buffers that are LZ4 frames. */
+/** Returns a small batch of LZ4 frames that expand beyond the limit. */
 function compressedBomb(): Uint8Array {
   const plain = tableToIPC(
     new Table({ v: vectorFromArray([new Uint8Array(zeros.length + 8)], new Binary()) }),
   );
   const copy = plain.slice();
-  // The value's own bytes are a frame; what says that buffers are compressed is missing, so the rows are just odd.
+  // The bytes are a frame without the mark of compression, so the rows are only unusual.
   copy.set(zeros, copy.length - 16 - zeros.length);
   return join(copy.subarray(0, copy.length - 8), message(2 ** 30, zeros));
 }
@@ -367,7 +367,7 @@ function memoryInUse(): number {
 const shown = ({ kind, method, path, body }: Hostile) =>
   `${kind}: ${method} ${path.slice(0, 200)} ${String(body).slice(0, 200)}`;
 
-it(`answers ${REQUESTS} hostile requests with typed errors and changes nothing`, async () => {
+it(`${REQUESTS} hostile requests get typed errors and change nothing`, async () => {
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`hostile requests: SEED=${seed}`);
   const requests = fc.sample(hostile, { numRuns: REQUESTS, seed });
@@ -377,7 +377,7 @@ it(`answers ${REQUESTS} hostile requests with typed errors and changes nothing`,
     const got = await send(one);
     const label = shown(one);
     expect(got.status, `${label}: ${got.body.slice(0, 300)}`).toBeGreaterThanOrEqual(400);
-    // A request can be at fault, or ask for what is not there; the server never is.
+    // A request may be invalid or name a missing object, but the server must not fail.
     expect(got.status, `${label}: ${got.body}`).toBeLessThan(500);
     expect(got.body, label).not.toContain(root);
     const group = `${one.kind} ${got.status}`;
@@ -389,7 +389,7 @@ it(`answers ${REQUESTS} hostile requests with typed errors and changes nothing`,
     expect(problem.code, label).toBeTypeOf("number");
     expect(problem.detail, label).toBeTypeOf("string");
   };
-  // Those that were sent are let go of: strings grow when they are written.
+  // Releases the sent requests, because strings grow when they are written.
   requests.reverse();
   const checkUntil = (left: number) => {
     const worker = async () => {
@@ -410,7 +410,7 @@ it(`answers ${REQUESTS} hostile requests with typed errors and changes nothing`,
 
 // ------------------------------------------------------------------------------------------------ below HTTP
 
-/** Sends bytes as they are and returns what comes back until the connection is closed. */
+/** Sends raw bytes and returns the answer until the connection closes. */
 function sendRaw(pieces: readonly (string | Uint8Array)[], pauseMs = 0): Promise<string> {
   const { port } = server.server.address() as { port: number };
   return new Promise((resolve) => {
@@ -433,7 +433,7 @@ function sendRaw(pieces: readonly (string | Uint8Array)[], pauseMs = 0): Promise
 const head = (path: string, ...lines: string[]) =>
   `POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join("\r\n")}\r\n\r\n`;
 
-it("answers what is no HTTP, and goes on", async () => {
+it("the server answers text that is not HTTP, and continues", async () => {
   const raw = [
     "GARBAGE\r\n\r\n",
     "POST /v1/table/t/exists HTTP/9.9\r\n\r\n",
@@ -458,7 +458,7 @@ it("answers what is no HTTP, and goes on", async () => {
   expect((await get(server, "/v1/table")).json.tables).toEqual(["n$t", "t"]);
 });
 
-it("cuts off bodies that come slowly, break off, or never end", async () => {
+it("the server cuts off bodies that are slow, break off, or never end", async () => {
   const before = await directorySnapshot(root);
   const length = rows.length + 100;
   const slow = await sendRaw([
@@ -483,12 +483,12 @@ it("cuts off bodies that come slowly, break off, or never end", async () => {
     ),
     ...Array.from({ length: 200 }, () => join(Buffer.from("10000\r\n"), piece, Buffer.from("\r\n"))),
   ];
-  // Rows that go on and on, and one message that does.
+  // Endless rows, and an endless message.
   const filler = new Uint8Array(2 ** 16);
   expect(await sendRaw(endless(filler), 1)).toMatch(/^HTTP\/1\.1 4\d\d /);
   filler.set(message(2 ** 24, new Uint8Array(8)));
   expect(await sendRaw(endless(filler), 1)).toMatch(/^HTTP\/1\.1 4\d\d /);
-  // The client goes away in the middle of a body.
+  // The client leaves in the middle of a body.
   const { port } = server.server.address() as { port: number };
   for (let round = 0; round < 20; round++) {
     await new Promise<void>((resolve) => {
@@ -505,7 +505,7 @@ it("cuts off bodies that come slowly, break off, or never end", async () => {
   expect(await directorySnapshot(root)).toEqual(before);
 });
 
-it("refuses more requests than it takes at once, and more than it has time for", async () => {
+it("the server refuses too many concurrent requests, and ends slow ones", async () => {
   const handler = createRestHandler(namespace, {
     auth: { anonymous: true },
     limits: { maxInFlight: 2, requestTimeoutMs: 200 },

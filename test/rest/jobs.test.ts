@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-it("are started, waited for, described, listed and cancelled", async () => {
+it("jobs are started, awaited, described, listed and cancelled", async () => {
   const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
   expect(job_id).toMatch(/^[0-9a-f-]{36}$/);
   const ended = {
@@ -76,7 +76,7 @@ it("are started, waited for, described, listed and cancelled", async () => {
   expect(await post(`/v1/job/${job_id}/wait`, { timeout_ms: 1e9 })).toMatchObject({ status: 400 });
 });
 
-it("are known to LanceDB's remote client in its own words", async () => {
+it("LanceDB's remote client gets jobs in its own form", async () => {
   const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
   await ns.waitForJob({ jobId: job_id });
   const remote = { "x-lancedb-database": "db", "user-agent": "LanceDB-Node-Client/0.39.0" };
@@ -88,7 +88,7 @@ it("are known to LanceDB's remote client in its own words", async () => {
   expect(await post("/v1/jobs/cancel", { job_id }, remote)).toMatchObject({ status: 200, body: told });
 });
 
-it("reveal no path and no fault of the server", async () => {
+it("jobs reveal no path and no internal error of the server", async () => {
   const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
   await ns.waitForJob({ jobId: job_id });
   const directory = jobDirectory(root, job_id);
@@ -108,7 +108,7 @@ it("reveal no path and no fault of the server", async () => {
   await mkdir(jobDirectory(root, crypto.randomUUID()));
 });
 
-it("fill computed columns, whose state is told by version, too", async () => {
+it("jobs fill computed columns, whose state is described by version too", async () => {
   await post("/v1/table/t/add_columns", { new_columns: [{ name: "d", computed: "v * 2" }] });
   const describe = (body: object) => post("/v1/table/t/computed_columns/describe", body);
   const column = { column: "d", kind: "sql", expression: "v * 2", inputs: ["v"] };

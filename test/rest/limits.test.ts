@@ -1,4 +1,4 @@
-/** What requests may cost, and how they end: bounds, time-outs, clients that go away, a server that stops. */
+/** Limits and ends of requests: sizes, time limits, clients that leave, and a stopping server. */
 
 import { request as httpRequest } from "node:http";
 import {
@@ -28,7 +28,7 @@ const STREAM = "application/vnd.apache.arrow.stream";
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
 
 let namespace: DirectoryNamespace;
-/** Calls with this context wait at the door of the engine. */
+/** Calls with this context wait in `authorize`. */
 const HELD = { context: { hold: "yes" } };
 let letGo: () => void;
 const servers: RestServer[] = [];
@@ -53,7 +53,7 @@ async function serve(limits: RestLimits = {}): Promise<RestServer> {
 
 const versions = async () => (await namespace.listTableVersions({ id: ["t"] })).versions.length;
 
-/** A body that sends a part of the rows and then nothing, until it is let go of. */
+/** Returns a body that sends a part of the rows and then nothing, until it is cancelled. */
 function stalling(bytes: Uint8Array, sent: { cancelled?: boolean } = {}): ReadableStream<Uint8Array> {
   return new ReadableStream({
     start: (controller) => controller.enqueue(bytes),
@@ -63,7 +63,7 @@ function stalling(bytes: Uint8Array, sent: { cancelled?: boolean } = {}): Readab
   });
 }
 
-/** Rows of many batches, a few MB in all. */
+/** Returns rows in many batches, a few MB in total. */
 function manyRows(): Uint8Array {
   const text = vectorFromArray(
     Array.from({ length: 4096 }, (_, index) => `${index}`.repeat(60)),
@@ -73,20 +73,20 @@ function manyRows(): Uint8Array {
   return tableToIPC(new Table(Array<RecordBatch>(16).fill(batch)), "stream");
 }
 
-/** The answer to a body with a member `more` that was read to its end. */
+/** Answer to a completely read body with a member `more`. */
 const READ = { status: 400, json: { detail: expect.stringMatching(/^more: there is no such member/) } };
 
-describe("bounds", () => {
-  it("of JSON bodies: 413, by what they say and by what comes", async () => {
+describe("limits", () => {
+  it("a JSON body that declares or has too many bytes gets 413", async () => {
     const server = await serve({ maxJsonBytes: 1000 });
     const body = (bytes: number) => JSON.stringify({ context: { more: "x".repeat(bytes - 23) } });
-    const at = async (text: string) => {
+    const statusesOf = async (text: string) => {
       const [declared, streamed] = await Promise.all(
-        [text, new Blob([text]).stream()].map((given) =>
+        [text, new Blob([text]).stream()].map((body) =>
           fetch(`${server.url}/v1/table/t/exists`, {
             method: "POST",
             headers: { "content-type": "application/json" },
-            body: given,
+            body: body,
             duplex: "half",
           } as RequestInit),
         ),
@@ -94,15 +94,15 @@ describe("bounds", () => {
       expect(declared.status).toBe(streamed.status);
       return declared;
     };
-    expect((await at(body(1000))).status).toBe(200);
-    const refused = await at(body(1001));
+    expect((await statusesOf(body(1000))).status).toBe(200);
+    const refused = await statusesOf(body(1001));
     expect(refused.status).toBe(413);
     expect(await refused.json()).toMatchObject({ code: 13, type: "/errors/content-too-large" });
   });
 
-  it("of objects and arrays in JSON: 413, before any is made", async () => {
+  it("JSON with too many objects and arrays gets 413 before any is created", async () => {
     const server = await serve();
-    // One more is around them.
+    // The body itself is one more object.
     const send = (count: number) => post(server, "/v1/table/t/exists", { more: Array(count - 2).fill([]) });
     expect(await send(65_536)).toMatchObject(READ);
     const refused = await send(65_537);
@@ -110,7 +110,7 @@ describe("bounds", () => {
     expect(refused.json).toMatchObject({ detail: expect.stringMatching(/65536 objects and arrays/) });
   });
 
-  it("of members and elements in JSON: 413, and arrays of numbers may be long", async () => {
+  it("JSON with too many members and elements gets 413, but arrays of numbers may be long", async () => {
     const server = await serve();
     const send = (more: unknown) => post(server, "/v1/table/t/exists", { more });
     const members = (count: number) =>
@@ -128,7 +128,7 @@ describe("bounds", () => {
     }
   });
 
-  it("of parts in a batch: 400, and ids are compared with none twice", async () => {
+  it("a batch with too many parts gets 400, and no id is compared twice", async () => {
     const server = await serve();
     const part = (id: number) => ({ deregister_table: { id: ["none", `${id}`] } });
     const commit = (ids: readonly number[]) =>
@@ -143,7 +143,7 @@ describe("bounds", () => {
     });
   });
 
-  it("of what dictionaries become: 400, before it is made", async () => {
+  it("dictionaries that would become too large get 400 before they are created", async () => {
     const server = await serve({ maxBatchBytes: 2 ** 20 });
     const table = (length: number) => {
       const dictionary = vectorFromArray(["x".repeat(50_000)], new Utf8());
@@ -163,7 +163,7 @@ describe("bounds", () => {
     });
   });
 
-  it("of bodies of rows: 413, and nothing is inserted", async () => {
+  it("a body with too many rows gets 413 and inserts nothing", async () => {
     const server = await serve({ maxBodyBytes: rows.length });
     expect((await post(server, "/v1/table/t/insert", rows)).status).toBe(200);
     const before = await directorySnapshot(namespace.root);
@@ -183,12 +183,12 @@ describe("bounds", () => {
     } as RequestInit);
     expect(streamed.status).toBe(413);
     expect(await directorySnapshot(namespace.root)).toEqual(before);
-    // Bounds of rows are none of JSON, and the other way round.
+    // Limits of rows do not apply to JSON, and vice versa.
     const context = { more: "x".repeat(rows.length) };
     expect((await post(server, "/v1/table/t/exists", { context })).status).toBe(200);
   });
 
-  it("of the header: 431", async () => {
+  it("too large headers get 431", async () => {
     const server = await serve({ maxHeaderBytes: 2000 });
     expect((await get(server, "/v1/table", { "x-long": "x".repeat(1000) })).status).toBe(200);
     for (const answer of [
@@ -202,12 +202,12 @@ describe("bounds", () => {
     }
   });
 
-  it("that are called so by no option make no handler", () => {
+  it("unknown limits are refused", () => {
     const options = { limit: {} } as RestHandlerOptions;
     expect(() => createRestHandler(namespace, options)).toThrow(/limit: there is no such option/);
   });
 
-  it("that cannot be meant make no handler", () => {
+  it("invalid limits are refused", () => {
     const wrong = [{ maxBodyBytes: 0 }, { maxInFlight: 1.5 }, { requestTimeoutMs: 2 ** 31 }, { maxJson: 1 }];
     for (const limits of wrong as RestLimits[]) {
       expect(() => createRestHandler(namespace, { limits })).toThrow(InvalidInputError);
@@ -216,7 +216,7 @@ describe("bounds", () => {
 });
 
 describe("time", () => {
-  it("a body that comes too slowly is not waited for: 408, and it is let go of", async () => {
+  it("a body that arrives too slowly gets 408 and is released", async () => {
     const handler = createRestHandler(namespace, { auth: { anonymous: true }, limits: { bodyIdleMs: 30 } });
     for (const [tail, type, bytes] of [
       ["exists", "application/json", new TextEncoder().encode("{")],
@@ -237,7 +237,7 @@ describe("time", () => {
     expect(await versions()).toBe(1);
   });
 
-  it("a body that comes slowly but steadily is taken", async () => {
+  it("a slow but steady body is accepted", async () => {
     const server = await serve({ bodyIdleMs: 1000 });
     let offset = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -251,7 +251,7 @@ describe("time", () => {
     expect((await fetch(`${server.url}/v1/table/t/insert`, init)).status).toBe(200);
   });
 
-  it("a request that takes too long ends with 503, and its work with it", async () => {
+  it("a request that takes too long gets 503, and its work ends", async () => {
     const handler = createRestHandler(namespace, {
       auth: { anonymous: true },
       limits: { requestTimeoutMs: 60 },
@@ -270,13 +270,13 @@ describe("time", () => {
     expect(await directorySnapshot(namespace.root)).toEqual(before);
   });
 
-  it("so does one that waits for somebody to allow it", async () => {
+  it("a request that waits too long for authorize gets 503", async () => {
     const server = await serve({ requestTimeoutMs: 60 });
     expect(await post(server, "/v1/table/t/exists", HELD)).toMatchObject({ status: 503, json: { code: 17 } });
     expect(server.handler.counters.inFlight).toBe(0);
   });
 
-  it("so does an answer that nobody takes", async () => {
+  it("an answer that nobody takes ends with its work", async () => {
     await namespace.createTable({ id: ["s"] }, manyRows());
     const ask = async (requestTimeoutMs: number) => {
       const handler = createRestHandler(namespace, {
@@ -292,7 +292,7 @@ describe("time", () => {
       });
       return { handler, answer: await handler(request) };
     };
-    // A busy machine takes longer than the first bounds until it answers.
+    // A busy machine answers after the first time limits.
     let asked = await ask(200);
     for (let requestTimeoutMs = 800; asked.answer.status === 503; requestTimeoutMs *= 4) {
       entries.length = 0;
@@ -307,8 +307,8 @@ describe("time", () => {
   });
 });
 
-describe("clients that go away", () => {
-  it("in the middle of an insert leave no version, no file and no request behind", async () => {
+describe("clients that leave", () => {
+  it("a client that leaves during an insert leaves no version, file or request", async () => {
     const server = await serve();
     await namespace.declareTable({ id: ["s"] });
     const before = await directorySnapshot(namespace.root);
@@ -336,7 +336,7 @@ describe("clients that go away", () => {
     expect(await directorySnapshot(namespace.root)).toEqual(before);
   });
 
-  it("in the middle of an answer end its work", async () => {
+  it("a client that leaves during an answer ends its work", async () => {
     await namespace.createTable({ id: ["s"] }, manyRows());
     const server = await serve();
     const client = new AbortController();
@@ -352,7 +352,7 @@ describe("clients that go away", () => {
     expect(server.handler.counters.requests).toBe(1);
   });
 
-  it("while they wait to be allowed are not waited for", async () => {
+  it("a client that leaves during authorize ends the wait", async () => {
     const server = await serve();
     const client = new AbortController();
     const asked = fetch(`${server.url}/v1/table/t/restore`, {
@@ -371,7 +371,7 @@ describe("clients that go away", () => {
 });
 
 describe("too many requests", () => {
-  it("are refused with 503 and when to come again; those before them are not", async () => {
+  it("requests above the limit get 503 with retry-after, and earlier ones continue", async () => {
     const server = await serve({ maxInFlight: 3 });
     const held = Array.from({ length: 3 }, () => post(server, "/v1/table/t/exists", HELD));
     await expect.poll(() => server.handler.counters.inFlight).toBe(3);
@@ -385,8 +385,8 @@ describe("too many requests", () => {
   });
 });
 
-describe("a server that stops", () => {
-  it("finishes what is under way and takes nothing new", async () => {
+describe("a stopping server", () => {
+  it("the server finishes running requests and accepts no new ones", async () => {
     const server = await serve();
     const held = post(server, "/v1/table/t/restore", { version: 1, ...HELD });
     await expect.poll(() => server.handler.counters.inFlight).toBe(1);
@@ -404,11 +404,11 @@ describe("a server that stops", () => {
     expect(await versions()).toBe(2);
     expect((await post(server, "/v1/table/t/exists")).status).toBe(503);
     await server.handler.close();
-    // The namespace is whoever opened it's to close.
+    // The handler does not close the namespace.
     await namespace.tableExists({ id: ["t"] });
   });
 
-  it("ends what is still under way when the grace is over", async () => {
+  it("the server ends running requests after the grace period", async () => {
     const server = await serve();
     const asked = [
       post(server, "/v1/table/t/restore", { version: 1, ...HELD }),

@@ -1,4 +1,4 @@
-/** The model of a namespace, through HTTP: two servers on one directory do what plain maps do. */
+/** The model of a namespace over HTTP: two servers on one directory behave like plain maps. */
 
 import { vi } from "vitest";
 

@@ -1,6 +1,6 @@
 /**
- * LanceDB's client of the namespace spec, `connectNamespace("rest")`, against the handler: once writing its versions
- * into the directory itself, once publishing them through the server.
+ * LanceDB's client of the namespace spec, `connectNamespace("rest")`, against the handler: once it writes
+ * versions itself, and once it publishes them through the server.
  */
 
 import { DirectoryNamespace } from "tiltyard";
@@ -14,7 +14,7 @@ const KEY = "secret";
 describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
   { managedVersioning: false },
   { managedVersioning: true },
-  // As LanceDB's guide for Spark configures the client.
+  // Configuration from LanceDB's guide for Spark.
   { managedVersioning: true, more: { "headers.x-lancedb-database": "tests" } },
 ])("managed versioning: $managedVersioning, more properties: $more", ({ managedVersioning, more }) => {
   let namespace: DirectoryNamespace;
@@ -32,7 +32,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     await namespace.close();
   });
 
-  it("makes, lists, describes and drops namespaces", async () => {
+  it("the client creates, lists, describes and drops namespaces", async () => {
     await connection.createNamespace(["a"], { properties: { owner: "me" } });
     await connection.createNamespace(["a", "b c"]);
     expect((await connection.describeNamespace(["a"])).properties).toEqual({ owner: "me" });
@@ -46,7 +46,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     expect((await connection.listNamespaces([])).namespaces).toEqual([]);
   });
 
-  it("makes tables, adds, overwrites, counts, queries, restores; makes branches and tags; drops", async () => {
+  it("the client creates tables, and changes and reads rows, branches and tags", async () => {
     await connection.createNamespace(["n"]);
     const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }], ["n"]);
     await table.add([{ v: 3 }]);
@@ -70,7 +70,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     expect((await table.stats()).numRows).toBe(3);
     await table.updateFieldMetadata([{ path: "v", metadata: { unit: "m" } }]);
     const id = ["n", "t"];
-    // Ours sees all of it.
+    // This engine sees all rows.
     expect(await namespace.countTableRows({ id })).toBe(3);
     expect(await namespace.countTableRows({ id, branch: "dev" })).toBe(4);
     expect((await namespace.getTableTagVersion({ id, tag: "good" })).version).toBe(2);
@@ -83,7 +83,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
   });
 
-  it("adds columns of expressions, which both see", async () => {
+  it("the client adds columns of expressions that both engines see", async () => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: null },
@@ -114,7 +114,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     expect((await namespace.table("t").scan().toArrow()).getChild("half")?.toJSON()).toEqual([0.5, 1, 1.5]);
   });
 
-  it("has names with spaces and plus signs, each for itself", async () => {
+  it("names with spaces and with plus signs are different", async () => {
     for (const name of ["b c", "b+c"]) {
       await connection.createNamespace([name]);
       await connection.createNamespace([name, `in ${name}`]);
@@ -130,7 +130,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     }
   });
 
-  it("opens what was made here, and fills what was only declared", async () => {
+  it("the client opens tables of this engine, and fills declared ones", async () => {
     await namespace.declareTable({ id: ["d"] });
     const table = await connection.createTable("d", [{ v: 1 }]);
     await table.add([{ v: 2 }]);

@@ -1,4 +1,4 @@
-/** The forms that requests come in, beyond what the interface document says of them: ids, queries, bodies, answers. */
+/** Forms of requests that the interface document does not describe: ids, queries, bodies and answers. */
 
 import {
   Dictionary,
@@ -26,14 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => wire[Symbol.asyncDispose]());
 
-/** The id that the engine is asked about; the status where it is not asked. */
+/** Returns the id that reached the engine, or the status of a refusal. */
 async function idOf(path: string, body?: object | null): Promise<unknown> {
   wire.calls.length = 0;
   const { status } = await wire.post(path, body);
   return wire.calls[0]?.id ?? status;
 }
 
-/** A body that comes piece by piece. */
+/** Returns a body in pieces. */
 function streamed(bytes: Uint8Array, pieceBytes: number): ReadableStream<Uint8Array> {
   let offset = 0;
   return new ReadableStream({
@@ -52,7 +52,7 @@ async function send(path: string, body: BodyInit | null, type?: string, method =
 }
 
 describe("ids in paths", () => {
-  it("have their percent escapes taken off, once", async () => {
+  it("percent escapes are decoded once", async () => {
     expect(await idOf("/v1/table/a%24b$c%2B%C3%A4/exists")).toEqual(["a", "b", "c+ä"]);
     expect(await idOf("/v1/table/a$%2524/exists")).toEqual(["a", "%24"]);
     expect(await idOf("/v1/table/a$b%2Fc/exists")).toEqual(["a", "b/c"]);
@@ -62,7 +62,7 @@ describe("ids in paths", () => {
     }
   });
 
-  it("have a plus sign for a plus sign, unless the body says that it is a space", async () => {
+  it("a plus sign is itself unless the body says that it is a space", async () => {
     expect(await idOf("/v1/table/a$b+c/exists")).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b c"] })).toEqual(["a", "b c"]);
     expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b+c"] })).toEqual(["a", "b+c"]);
@@ -78,7 +78,7 @@ describe("ids in paths", () => {
     ]);
   });
 
-  it("decide by plus signs where rows go", async () => {
+  it("plus signs decide which table gets the rows", async () => {
     await wire.done("/v1/namespace/plus/create", {});
     for (const name of ["a b", "a+b"]) await wire.namespace.declareTable({ id: ["plus", name] });
     expect((await wire.post("/v1/table/plus$a+b/insert?delimiter=$", rowsOf(1, 2))).status).toBe(200);
@@ -87,18 +87,18 @@ describe("ids in paths", () => {
     await wire.done("/v1/namespace/plus/drop", { behavior: "Cascade" });
   });
 
-  it("are of parts that are not empty", async () => {
+  it("empty parts of ids are refused", async () => {
     for (const id of ["$$", "a$", "$a", "a$$b"]) expect(await idOf(`/v1/table/${id}/exists`), id).toBe(400);
     expect(await idOf("/v1/table//exists")).toBe(404);
   });
 
-  it("may be what paths have by name elsewhere", async () => {
+  it("an id may equal a fixed name of another path", async () => {
     for (const id of ["version", "batch-commit", "list", "v1", "table", "constructor", "__proto__"]) {
       expect(await idOf(`/v1/table/${id}/exists`)).toEqual([id]);
     }
   });
 
-  it("may have slashes in front and one behind, as some clients put them", async () => {
+  it("extra slashes at the start and one at the end are accepted", async () => {
     const table = await wire.table();
     for (const path of [
       `//v1/table/${table}/exists`,
@@ -112,7 +112,7 @@ describe("ids in paths", () => {
     expect((await wire.get("/v1/table/")).json.tables).toContain(table);
   });
 
-  it("may be the root's where that is a dot, which URLs lose", async () => {
+  it("the root may be a dot, which URLs drop", async () => {
     const table = await wire.table();
     expect((await wire.get("/v1/namespace/./table/list?delimiter=.")).json.tables).toContain(table);
     expect((await wire.get("/v1/namespace/./list?delimiter=.")).json).toEqual({ namespaces: [] });
@@ -120,7 +120,7 @@ describe("ids in paths", () => {
     expect((await wire.get("/v1/namespace/list")).status).toBe(404);
   });
 
-  it("may be the root's where a table belongs, which it is none", async () => {
+  it("the root in place of a table is not a table", async () => {
     for (const [path, method] of [
       ["table/./exists", "POST"],
       ["table/%2e/exists", "POST"],
@@ -140,12 +140,12 @@ describe("ids in paths", () => {
     expect((await send("/v1/table/./exists?delimiter=.", null, undefined, "GET")).status).toBe(405);
     expect((await wire.post("/v1/table/./exists")).status).toBe(404);
     expect((await wire.post("/v1/table/./nothing?delimiter=.")).status).toBe(404);
-    // Tables and operations that have such names stay what they are.
+    // Tables and operations with such names keep their meaning.
     expect(await idOf("/v1/table/version/describe?delimiter=.")).toEqual(["version"]);
     expect((await wire.post("/v1/table/batch-commit?delimiter=.", {})).json.detail).toMatch(/^operations/);
   });
 
-  it("and names of indexes are taken as they are", async () => {
+  it("names of indexes are used as they are", async () => {
     const table = await wire.table();
     const answer = await wire.post(`/v1/table/${table}/index/a+b%20%C3%A4%2F/stats`);
     expect(answer).toMatchObject({
@@ -157,7 +157,7 @@ describe("ids in paths", () => {
 });
 
 describe("queries", () => {
-  it("have each parameter once, of its type", async () => {
+  it("each parameter occurs once and has its type", async () => {
     const table = await wire.table();
     const wrong: [string, string][] = [
       ["branches/list?limit=1&limit=2", "limit"],
@@ -177,7 +177,7 @@ describe("queries", () => {
     expect((await wire.post(`/v1/table/${table}/version/list?descending=TRUE&other=1`)).status).toBe(200);
   });
 
-  it("have no parameter of nearly the name of another, nor one of the body", async () => {
+  it("misspelt parameters and members of the body are refused in the query", async () => {
     const table = await wire.table();
     const merge = "merge_insert?on=v&when_matched_update_all=true";
     const misspelt: [tail: string, body: object | Uint8Array, detail: string][] = [
@@ -209,23 +209,23 @@ describe("queries", () => {
     }
   });
 
-  it("carry page tokens of any text", async () => {
+  it("page tokens may be any text", async () => {
     const table = await wire.table();
     const names = ["a.b", "a_b", "ä", "日本/x"];
     for (const name of names) await wire.done(`/v1/table/${table}/branches/create`, { name });
-    const found: string[] = [];
+    const listed: string[] = [];
     for (let token: string | undefined = ""; token !== undefined; ) {
       const query = new URLSearchParams({ limit: "1", page_token: token });
       const { branches, page_token } = await wire.done(`/v1/table/${table}/branches/list?${query}`);
-      found.push(...Object.keys(branches));
+      listed.push(...Object.keys(branches));
       token = page_token;
     }
-    expect(found).toEqual(names);
+    expect(listed).toEqual(names);
     const strange = `page_token=${encodeURIComponent("\u0000%$\ud83d\ude00")}`;
     expect((await wire.post(`/v1/table/${table}/branches/list?${strange}`)).status).toBe(200);
   });
 
-  it("stand for the body where operations that only read are asked for by GET", async () => {
+  it("GET requests of reading operations have the body's members in the query", async () => {
     const table = await wire.table();
     await wire.done(`/v1/table/${table}/branches/create`, { name: "b" });
     await wire.done(`/v1/table/${table}/insert?branch=b`, rowsOf(4));
@@ -260,7 +260,7 @@ describe("queries of rows", () => {
     name = await wire.table();
   });
 
-  it("name columns in a list, as the spec does, or under aliases", async () => {
+  it("columns are a list of names, or aliases", async () => {
     expect(await rows({ columns: ["v"], k: 1 })).toEqual([{ v: 1 }]);
     expect(await rows({ columns: { column_names: ["v"] }, k: 1 })).toEqual([{ v: 1 }]);
     expect(await rows({ columns: { column_aliases: { column_names: "v" } }, k: 1 })).toEqual([
@@ -271,7 +271,7 @@ describe("queries of rows", () => {
     expect(await rows({ columns: { column_names: "v" } })).toEqual([400, 13, "columns"]);
   });
 
-  it("filter rows, with values of parameters", async () => {
+  it("filters select rows, with parameter values", async () => {
     expect(await rows({ filter: "v > 1" })).toEqual([{ v: 2 }, { v: 3 }]);
     const params = { at_least: 2, names: ["x"] };
     expect(await rows({ filter: "v >= $at_least", params, k: 1 })).toEqual([{ v: 2 }]);
@@ -280,12 +280,12 @@ describe("queries of rows", () => {
     expect(await rows({ filter: "w > 1" })).toEqual([404, 12, "filter"]);
   });
 
-  it("may ask for no rows", async () => {
+  it("a limit of zero returns no rows", async () => {
     expect(await rows({ k: 0 })).toEqual([]);
     expect(await rows({ limit: 0 })).toEqual([400, 13, "limit"]);
   });
 
-  it("are sorted, and have columns of expressions", async () => {
+  it("queries sort rows and compute columns", async () => {
     const order_by = [{ column_name: "v", ascending: false }];
     expect(await rows({ order_by, k: 2 })).toEqual([{ v: 3 }, { v: 2 }]);
     const columns = { column_aliases: { x: "v * 10", at: "_rowoffset" } };
@@ -297,7 +297,7 @@ describe("queries of rows", () => {
     expect(await rows({ columns: { column_aliases: { x: "v +" } } })).toEqual([400, 13, expect.any(String)]);
   });
 
-  it("show their plans", async () => {
+  it("queries show their plans", async () => {
     const told = async (tail: string, body: object) =>
       (await wire.post(`/v1/table/${name}/${tail}`, body)) as { status: number; json: unknown };
     const explained = await told("explain_plan", { query: { filter: "v > 1", k: 1 } });
@@ -336,12 +336,12 @@ describe("queries of rows", () => {
     });
   });
 
-  it("and counts that this release does not answer are wrong before they are not supported", async () => {
+  it("invalid values are reported before unsupported ones", async () => {
     const more = {
       vector: { single_vector: [1] },
     };
     for (const [member, value] of Object.entries(more)) {
-      // Vectors are searched, but this table has none.
+      // The query has a vector, but the table has no vector column.
       expect(await rows({ [member]: value })).toEqual(
         member === "vector" ? [400, 13, member] : [406, 0, member],
       );
@@ -358,7 +358,7 @@ describe("queries of rows", () => {
 });
 
 describe("deletes and updates", () => {
-  it("change the rows of a predicate", async () => {
+  it("deletes and updates change the rows of a predicate", async () => {
     const name = await wire.table();
     const change = (tail: string, body: object) => wire.done(`/v1/table/${name}/${tail}`, body);
     const { transaction_id, ...deleted } = await change("delete", {
@@ -376,7 +376,7 @@ describe("deletes and updates", () => {
     expect(await change("count_rows", { predicate: "v = 7" })).toBe(2);
   });
 
-  it("are refused where they do not fit", async () => {
+  it("invalid deletes and updates are refused", async () => {
     const name = await wire.table();
     const told = async (tail: string, body: object) => {
       const { status, json } = await wire.post(`/v1/table/${name}/${tail}`, body);
@@ -400,7 +400,7 @@ describe("deletes and updates", () => {
 });
 
 describe("merges", () => {
-  it("update, add and delete rows by key", async () => {
+  it("merges update, insert and delete rows by key", async () => {
     const name = await wire.table();
     const merge = (query: string, ...values: number[]) =>
       wire.done(`/v1/table/${name}/merge_insert?on=v&${query}`, rowsOf(...values));
@@ -425,7 +425,7 @@ describe("merges", () => {
     });
   });
 
-  it("are refused where they do not fit", async () => {
+  it("invalid merges are refused", async () => {
     const name = await wire.table();
     const told = async (query: string, table = name) => {
       const { status, json } = await wire.post(`/v1/table/${table}/merge_insert?${query}`, rowsOf(1));
@@ -450,7 +450,7 @@ describe("merges", () => {
 });
 
 describe("JSON bodies", () => {
-  it("have no members that nobody knows, but headers of any name", async () => {
+  it("unknown members of bodies are refused, and unknown headers are accepted", async () => {
     const table = await wire.table();
     const before = await wire.read(table);
     const refusals: [tail: string, body: object, detail: string][] = [
@@ -492,12 +492,12 @@ describe("JSON bodies", () => {
       [
         "exists",
         { future: null, "": 0 },
-        ": there is no such member; there are version, branch, tag, id, identity, context",
+        ": there is no such member; there are branch, version, tag, id, identity, context",
       ],
       [
         "exists",
         { toString: "x" },
-        "toString: there is no such member; there are version, branch, tag, id, identity, context",
+        "toString: there is no such member; there are branch, version, tag, id, identity, context",
       ],
       [
         "exists",
@@ -550,7 +550,7 @@ describe("JSON bodies", () => {
     expect((await wire.post(`/v1/table/${table}/exists?future=1`, {}, headers)).status).toBe(200);
   });
 
-  it("may have the members of the namespace specification that mean nothing here", async () => {
+  it("members of the namespace spec without an effect are accepted", async () => {
     const table = await wire.table();
     const common = { id: [table], identity: { api_key: "x" }, context: { a: "b" } };
     const answers = [
@@ -581,13 +581,13 @@ describe("JSON bodies", () => {
     expect(added.json.detail).not.toMatch(/there is no such member/);
   });
 
-  it("may have null for members that nobody knows", async () => {
+  it("unknown members may be null", async () => {
     const table = await wire.table();
     const answer = await wire.post(`/v1/table/${table}/exists`, { future: null, context: null });
     expect(answer.status).toBe(200);
   });
 
-  it("may have null for every member that may be absent", async () => {
+  it("every optional member may be null", async () => {
     const table = await wire.table();
     const nulls = (...members: string[]) => Object.fromEntries(members.map((member) => [member, null]));
     const common = nulls("id", "identity", "context", "branch");
@@ -612,7 +612,7 @@ describe("JSON bodies", () => {
     await wire.done(`/v1/table/${table}/exists`, { identity });
   });
 
-  it("have only id, identity and context where the operation has no members", async () => {
+  it("operations without members accept only id, identity and context", async () => {
     const table = await wire.table();
     for (const body of [null, {}, { id: [table] }, { limit: null, page_token: null }]) {
       expect((await wire.post(`/v1/table/${table}/branches/list`, body)).status).toBe(200);
@@ -622,7 +622,7 @@ describe("JSON bodies", () => {
     expect(await idOf(`/v1/table/${table}/branches/list`, { id: ["another"] })).toBe(400);
   });
 
-  it("may not ask for rows of a log, which would be missing", async () => {
+  it("rows of a log can't be requested, because they would be missing", async () => {
     const table = await wire.table();
     const refused = { status: 406, json: { code: 0, detail: expect.stringMatching(/^use_lsm: /) } };
     for (const [tail, body] of [
@@ -636,7 +636,7 @@ describe("JSON bodies", () => {
     for (const use_lsm of [false, null]) expect(await wire.read(table, { use_lsm })).toEqual([1, 2, 3]);
   });
 
-  it("name the member that is wrong, as the wire calls it", async () => {
+  it("errors name the wrong member in the wire's spelling", async () => {
     const table = await wire.table();
     const wrong: [string, object, string][] = [
       ["branches/create", { name: "b", from_version: "1" }, "from_version"],
@@ -655,7 +655,7 @@ describe("JSON bodies", () => {
     }
   });
 
-  it("that are a map have to be there: one that is not would remove what there is", async () => {
+  it("a body that is a map is required, because an absent one would remove everything", async () => {
     const path = `/v1/table/${await wire.table()}/schema_metadata/update`;
     expect(await wire.done(path, { a: "1" })).toEqual({ a: "1" });
     for (const body of [undefined, null, []]) {
@@ -664,7 +664,7 @@ describe("JSON bodies", () => {
     expect(await wire.done(path, {})).toEqual({});
   });
 
-  it("keep the keys of maps as they are, whatever they are called", async () => {
+  it("keys of maps stay unchanged, whatever their names", async () => {
     const properties = JSON.parse('{"Some_Key":"1","someKey":"2","some_key":"3","":"4","constructor":"5"}');
     await wire.done("/v1/namespace/keys/create", { properties });
     expect((await wire.done("/v1/namespace/keys/describe", {})).properties).toEqual(properties);
@@ -676,7 +676,7 @@ describe("JSON bodies", () => {
     expect(refused).toMatchObject({ status: 400, json: { code: 13 } });
   });
 
-  it("are of the type that they say, in UTF-8, and not compressed", async () => {
+  it("JSON bodies have their declared type, are UTF-8 and uncompressed", async () => {
     const path = `/v1/table/${await wire.table()}/exists`;
     expect((await send(path, "{}")).status).toBe(415);
     expect((await send(path, streamed(new TextEncoder().encode("{}"), 1), "application/json")).status).toBe(
@@ -702,7 +702,7 @@ describe("bodies of rows", () => {
     return wire.read(name);
   };
 
-  it("come as a stream in pieces of any size, or as a file", async () => {
+  it("rows arrive as a stream in pieces of any size, or as a file", async () => {
     const [stream, file] = [tableToIPC(table, "stream"), tableToIPC(table, "file")];
     for (const pieceBytes of [997, stream.length]) {
       expect(await insertInto(streamed(stream, pieceBytes), STREAM)).toEqual(values);
@@ -713,14 +713,14 @@ describe("bodies of rows", () => {
     expect(await insertInto(stream as BodyInit)).toEqual(values);
   });
 
-  it("may be compressed by LZ4 or ZSTD inside", async () => {
+  it("rows may be compressed with LZ4 or ZSTD", async () => {
     for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(table, type, encode);
       expect(await insertInto(streamed(corrected, 1000), STREAM)).toEqual(values);
     }
   });
 
-  it("may have no rows, or several batches", async () => {
+  it("a body may have no rows, or several batches", async () => {
     expect(await insertInto(rowsOf() as BodyInit, STREAM)).toEqual([]);
     const [batch] = table.batches;
     const cuts = [0, 1, 2, 1000, 5000];
@@ -728,7 +728,7 @@ describe("bodies of rows", () => {
     expect(await insertInto(tableToIPC(new Table(batches), "stream") as BodyInit, STREAM)).toEqual(values);
   });
 
-  it("are nothing else", async () => {
+  it("other bodies are refused", async () => {
     const name = await wire.table();
     for (const type of ["application/json", "text/csv", "application/vnd.apache.parquet"]) {
       const refused = await send(`/v1/table/${name}/insert`, rowsOf(1) as BodyInit, type);
@@ -740,7 +740,7 @@ describe("bodies of rows", () => {
     expect(await wire.read(name)).toEqual([1, 2, 3]);
   });
 
-  it("are cast to the table's types where nothing is lost, and refused by name where they don't fit", async () => {
+  it("rows are cast to the table's types without loss, and the error names a column that does not match", async () => {
     const name = await wire.table();
     const wider = new Table({ v: vectorFromArray([0.5], new Float64()) });
     const answer = await wire.post(`/v1/table/${name}/insert`, tableToIPC(wider, "stream"));
@@ -749,7 +749,7 @@ describe("bodies of rows", () => {
 });
 
 describe("answers", () => {
-  it("of rows are a file, or a stream where that is asked for", async () => {
+  it("rows are returned as a file, or as a stream on request", async () => {
     const name = await wire.table();
     for (const [accept, type] of [
       ["*/*", FILE],
@@ -790,7 +790,7 @@ describe("answers", () => {
     }
   });
 
-  it("of rows with dictionaries are a stream, which a client may refuse", async () => {
+  it("rows with dictionaries are returned as a stream, which a client may refuse", async () => {
     const values = vectorFromArray(["a", "b"], new Dictionary(new Utf8(), new Int32()));
     const name = await wire.table(tableToIPC(new Table({ v: values }), "stream"));
     for (const accept of ["*/*", FILE, `${FILE}, */*;q=0.1`]) {
@@ -802,7 +802,7 @@ describe("answers", () => {
     }
   });
 
-  it("in JSON are compressed where the client takes that and it pays", async () => {
+  it("large JSON answers are compressed if the client accepts it", async () => {
     const handler = createRestHandler(wire.namespace, { auth: { anonymous: true } });
     const codingOf = async (path: string, coding?: string) => {
       const headers: Record<string, string> = coding === undefined ? {} : { "accept-encoding": coding };
@@ -822,28 +822,28 @@ describe("answers", () => {
     ])
       expect(await codingOf("/openapi.json", coding)).toBeNull();
     expect(await codingOf("/v1/namespace/$/list", "gzip")).toBeNull();
-    // Over HTTP, where the client undoes it.
+    // Over HTTP, where the client decompresses it.
     const { headers, json } = await wire.get("/openapi.json");
     expect(headers.get("content-encoding")).toBe("gzip");
     expect(json.openapi).toBe("3.1.1");
   });
 
-  it("carry the request's id, or one of their own", async () => {
-    const own = await wire.post("/v1/table/none/exists", {}, { "x-request-id": "my-request" });
-    expect(own.headers.get("x-request-id")).toBe("my-request");
+  it("answers have the request's id, or a new one", async () => {
+    const answer = await wire.post("/v1/table/none/exists", {}, { "x-request-id": "my-request" });
+    expect(answer.headers.get("x-request-id")).toBe("my-request");
     const made = (await wire.get("/v1/table")).headers.get("x-request-id");
     expect(made).toMatch(/^[0-9a-f-]{36}$/);
     expect(
       (await wire.get("/v1/table", { "x-request-id": "x".repeat(500) })).headers.get("x-request-id"),
     ).toHaveLength(100);
-    // What hosts would send back in an encoding of their own is not.
+    // Ids that hosts would encode differently are not sent back.
     for (const odd of ["für", "¡hola"]) {
       const sentBack = (await wire.get("/v1/table", { "x-request-id": odd })).headers.get("x-request-id");
       expect(sentBack).toMatch(/^[0-9a-f-]{36}$/);
     }
   });
 
-  it("to methods that no route has tell those that it has", async () => {
+  it("answers to an unsupported method list the supported ones", async () => {
     for (const method of ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
       const answer = await send("/v1/table/t/restore", null, undefined, method);
       expect([answer.status, answer.headers.get("allow")], method).toEqual([405, "POST"]);
@@ -857,7 +857,7 @@ describe("answers", () => {
 });
 
 describe("HEAD", () => {
-  it("is answered wherever GET is, with the same headers, and without a body", async () => {
+  it("HEAD works like GET, with the same headers and without a body", async () => {
     const table = await wire.table();
     await wire.namespace.createTableTag({ id: [table], tag: "tag", version: 1 });
     const paths = [
@@ -884,7 +884,7 @@ describe("HEAD", () => {
 });
 
 describe("the log", () => {
-  it("is told of each request that has ended, once, and of what went wrong in full", async () => {
+  it("the log gets each finished request once, with the full error", async () => {
     const name = await wire.table();
     const headers = { "x-request-id": "logged" };
     entries.length = 0;
@@ -908,7 +908,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("may fail without anybody noticing; the counters count", async () => {
+  it("a failing log has no effect, and the counters count", async () => {
     const handler = createRestHandler(wire.namespace, {
       auth: { anonymous: true },
       log: () => {

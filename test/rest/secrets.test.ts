@@ -1,4 +1,7 @@
-/** What answers do not tell, and what requests do not reach: paths of the server, the order of checks, keys of objects. */
+/**
+ * Secrets in answers, and parts of requests that must have no effect: paths of the server, the order of
+ * checks, and keys of objects.
+ */
 
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,11 +14,11 @@ import { post, startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 describe("paths of the server", () => {
-  it("that the root is reached by are told neither as they are nor behind links", async () => {
+  it("answers do not contain the path of the root, plain or with links resolved", async () => {
     const base = await makeTempDir();
     const [real, link] = [join(base, "real tables"), join(base, "link")];
     await mkdir(real);
-    // On Windows only links to directories of this kind need no privilege.
+    // On Windows, only junctions need no privilege.
     await symlink(real, link, "junction");
     const namespace = new DirectoryNamespace({ root: link, durability: "none" });
     await namespace.createTable({ id: ["t"] }, rowsOf(1));
@@ -37,7 +40,7 @@ describe("paths of the server", () => {
     await namespace.close();
   });
 
-  it("are not told in the form of URLs, of JSON, or of Windows", () => {
+  it("answers do not contain the path in the form of URLs, JSON or Windows", () => {
     const roots = ["/srv/my tables/ü", "/private/srv/my tables/ü", "C:\\Data\\my tables", "/"];
     const told = (text: string) =>
       problemOf(new Refusal(400, "InvalidInput", text), {
@@ -60,7 +63,7 @@ describe("paths of the server", () => {
   });
 });
 
-describe("whoever may not call", () => {
+describe("a caller without permission", () => {
   let namespace: DirectoryNamespace;
   beforeAll(async () => {
     namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
@@ -83,7 +86,7 @@ describe("whoever may not call", () => {
     return handler(request);
   };
 
-  it("is not told what is wrong with a body, whichever credentials the headers have", async () => {
+  it("the caller does not learn about mistakes in a body, whatever its headers", async () => {
     const credentials: Readonly<Record<string, string>>[] = [
       { "x-api-key": "wrong" },
       { authorization: "Bearer wrong" },
@@ -95,7 +98,7 @@ describe("whoever may not call", () => {
       for (const headers of credentials) {
         for (const body of BAD) expect((await ask(auth, headers, body)).status).toBe(401);
         expect((await ask(auth, { ...headers, "content-type": "text/plain" }, "{}")).status).toBe(401);
-        // A body that is too long to be read may have said who calls.
+        // A body that is too long to read may have identified the caller.
         expect([401, 413]).toContain((await ask(auth, headers, LONG)).status);
       }
     }
@@ -106,7 +109,7 @@ describe("whoever may not call", () => {
     }
   });
 
-  it("by credentials in the headers has no body read", async () => {
+  it("the body of a caller that headers identify is not read", async () => {
     for (const [name, value] of [
       ["x-api-key", "wrong"],
       ["authorization", "Bearer wrong"],
@@ -121,7 +124,7 @@ describe("whoever may not call", () => {
 });
 
 describe("keys of a context", () => {
-  it("that objects have anyway are no more than keys, and one is refused", async () => {
+  it("keys may have the names of built-in object members, except one that is refused", async () => {
     await using wire = await openContract();
     const table = await wire.table();
     const path = `/v1/table/${table}/exists`;

@@ -1,4 +1,4 @@
-/** Memory that bodies and answers of many requests take together. */
+/** Total memory of bodies and answers of many requests. */
 
 import {
   Dictionary,
@@ -57,13 +57,13 @@ function send(
   return handler(new Request(`http://localhost/v1/table/t/${tail}`, init as RequestInit));
 }
 
-/** Numbers of one value, which compress well, or of many. */
+/** Returns numbers: one repeated value, which compresses well, or different values. */
 function numbers(count: number, value?: number): Table {
   const data = Int32Array.from({ length: count }, (_, row) => value ?? row * 2654435761);
   return new Table({ v: makeVector(makeData({ type: new Int32(), length: count, data })) });
 }
 
-/** A body that sends its bytes and then nothing. `whenSent` is called when all of them were taken. */
+/** Returns a body that sends its bytes and then nothing. `whenSent` is called when all bytes are taken. */
 function stalling(bytes: Uint8Array, whenSent?: () => void): ReadableStream<Uint8Array> {
   let offset = 0;
   return new ReadableStream<Uint8Array>(
@@ -86,10 +86,10 @@ describe("bodies of rows", () => {
   const large = tableToIPC(numbers(MIB), "stream");
   const small = tableToIPC(numbers(100), "stream");
 
-  it("that are on their way leave no memory to others but a little: 503", async () => {
+  it("bodies in transit leave only the free bytes to others (503)", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
     const handler = handlerOf(limits);
-    // Only once the first has all its bytes is the second one certain to be the one that waits.
+    // The second request certainly waits once the first has all its bytes.
     let held: Promise<Response> | undefined;
     await new Promise<void>((whenSent) => {
       held = send(handler, "insert", stalling(large.subarray(0, 3 * MIB), whenSent));
@@ -136,7 +136,7 @@ describe("bodies of rows", () => {
     }
   });
 
-  it("wait until others are done, and all get in", async () => {
+  it("bodies wait for each other, and all are accepted", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
     const [[type, encode]] = ENCODERS;
     const { corrected } = writeCompressed(numbers(MIB / 2, 7), type, encode);
@@ -146,7 +146,7 @@ describe("bodies of rows", () => {
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(10 + 4 * MIB);
   });
 
-  it("that are files have bounded dictionaries", async () => {
+  it("the dictionaries of a file are limited", async () => {
     const words = vectorFromArray(["a", "b".repeat(200_000)], new Dictionary(new Utf8(), new Int32()));
     const [[type, encode]] = ENCODERS;
     writeCompressed(new Table({ words }), type, encode);
@@ -163,7 +163,7 @@ describe("bodies of rows", () => {
 });
 
 describe("JSON", () => {
-  it("counts as what it is when it was parsed, until its request has ended", async () => {
+  it("JSON counts with its parsed size until its request has ended", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
     const handler = handlerOf({ maxBodyMemoryBytes: 4 * MIB, memoryWaitMs: 40 });
     const large = (context: object = {}) =>
@@ -184,7 +184,7 @@ describe("answers", () => {
     return send(handler, "query", JSON.stringify(members), { accept: STREAM });
   }
 
-  it("come in batches of about a MiB, with the same rows", async () => {
+  it("answers have batches of about a MiB with the same rows", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(ROWS / 4));
     const answer = await query(handlerOf({}), { columns: { column_aliases: { a: "v", b: "v" } } });
     let next = 0;
@@ -205,7 +205,7 @@ describe("answers", () => {
     expect(sizes.length).toBeLessThanOrEqual(10);
   });
 
-  it("that nobody takes leave no memory to others but a little: 503", async () => {
+  it("answers that nobody takes leave only the free bytes to others (503)", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(ROWS));
     const handler = handlerOf({ maxAnswerMemoryBytes: 2 * MIB, memoryWaitMs: 40 });
     const reader = (await query(handler)).body?.getReader();
@@ -223,7 +223,7 @@ describe("answers", () => {
     expect((await whole.arrayBuffer()).byteLength).toBeGreaterThan(4 * ROWS);
   });
 
-  it("that nobody takes for long break off", async () => {
+  it("answers that nobody takes for long break off", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(ROWS));
     const handler = handlerOf({ answerIdleMs: 200 });
     const untouched = await query(handler);
@@ -235,7 +235,7 @@ describe("answers", () => {
     await expect(untouched.arrayBuffer()).rejects.toMatchObject({ code: 17 });
   });
 
-  it("of JSON are refused where there is no memory for them: 503", async () => {
+  it("JSON answers without memory are refused (503)", async () => {
     const columns = Object.fromEntries(
       Array.from({ length: 4000 }, (_, index) => [
         `${index}-${"c".repeat(100)}`,
@@ -259,7 +259,7 @@ describe("answers", () => {
   });
 });
 
-it("pages that become much more than they were are held one after the other", async () => {
+it("pages that expand are in memory one after the other", async () => {
   const text = "x".repeat(MIB);
   const column = vectorFromArray(Array(4).fill(text), new Utf8());
   const names = Array.from({ length: 16 }, (_, index) => `c${index}`);
@@ -270,7 +270,7 @@ it("pages that become much more than they were are held one after the other", as
   const held = new Map<string, number>();
   let steps = 0;
   const take = (use: string, byteLength: number) => {
-    // What was decoded is known to be taken before the next page is.
+    // Decoded bytes are counted before the next page is decoded.
     expect(byteLength - (held.get(use) ?? 0)).toBeLessThan(20 * MIB);
     held.set(use, byteLength);
     steps++;

@@ -1,4 +1,7 @@
-/** Storage options that the server's program adds to answers, for clients that open the files of tables themselves. */
+/**
+ * Storage options that the server's program adds to answers, for clients that open the files of tables
+ * themselves.
+ */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, PermissionDeniedError, ServiceUnavailableError } from "tiltyard";
@@ -23,7 +26,7 @@ let namespace: DirectoryNamespace;
 let server: RestServer;
 let asked: [StorageTable, StorageIdentity][];
 let log: RequestLogEntry[];
-/** What the program answers; the tests replace it. */
+/** The program's function; tests replace it. */
 let hook: (table: StorageTable, identity: StorageIdentity, signal: AbortSignal) => unknown;
 /** Operations that are denied for tables whose names begin with "closed". */
 let denied: string[];
@@ -63,7 +66,7 @@ const call = (path: string, body: object | null = {}, headers: Record<string, st
   post(server, path, body, { "x-api-key": KEY, ...headers });
 
 describe("storage options", () => {
-  it("are in the answers that say where a table is, and the program is asked of that table and caller", async () => {
+  it("answers with a location have storage options, and the hook gets the table and the caller", async () => {
     await namespace.createNamespace({ id: ["n"] });
     const declared = await call("/v1/table/n$d/declare");
     const created = await call("/v1/table/n$t/create", rows);
@@ -86,7 +89,7 @@ describe("storage options", () => {
     expect(described.json.location).toBe(created.json.location);
   });
 
-  it("are of the branch that is described", async () => {
+  it("storage options are those of the described branch", async () => {
     await call("/v1/table/t/create", rows);
     await namespace.createTableBranch({ id: ["t"], name: "dev" });
     const { json } = await call("/v1/table/t/describe", { branch: "dev" });
@@ -95,7 +98,7 @@ describe("storage options", () => {
     expect(json.location).toMatch(/dev$/);
   });
 
-  it("are left out where the caller wants none, and the program is not asked", async () => {
+  it("vend_credentials: false omits the storage options, and the hook is not called", async () => {
     const none = { vend_credentials: false };
     const answers = [
       await call("/v1/table/d/declare", none),
@@ -118,7 +121,7 @@ describe("storage options", () => {
     }
   });
 
-  it("may come later, or not at all", async () => {
+  it("the hook may be async, or return nothing", async () => {
     await call("/v1/table/t/create", rows);
     hook = async () => ({ a: "1" });
     expect((await call("/v1/table/t/describe")).json.storage_options).toEqual({ a: "1" });
@@ -131,7 +134,7 @@ describe("storage options", () => {
     expect(new TextDecoder().decode(bytes)).toContain('"storage_options":{"__proto__":"p","constructor":""}');
   });
 
-  it("are not looked for before the call was allowed and carried out", async () => {
+  it("the hook is called after the call was allowed and carried out", async () => {
     expect((await call("/v1/table/denied/describe")).status).toBe(403);
     expect((await call("/v1/table/none/describe")).status).toBe(404);
     expect((await post(server, "/v1/table/denied/describe", {})).status).toBe(401);
@@ -140,7 +143,7 @@ describe("storage options", () => {
     expect(asked).toEqual([]);
   });
 
-  it("are for callers only that may describe the table, whatever else they may do", async () => {
+  it("only callers that may describe a table get its storage options", async () => {
     denied = ["describeTable", "queryTable"];
     const answers = [
       await call("/v1/table/closed/create", rows),
@@ -162,12 +165,12 @@ describe("storage options", () => {
     expect((await call("/v1/table/closed/describe")).json.storage_options).toEqual(OPTIONS);
   });
 
-  it("are waited for no longer than the request may take, and the program is told", async () => {
+  it("a slow hook is awaited no longer than the request may take, and its signal aborts", async () => {
     await call("/v1/table/t/create", rows);
     let signal: AbortSignal | undefined;
     let answerLate: (options: object) => void = () => undefined;
-    hook = (_table, _identity, given) => {
-      signal = given;
+    hook = (_table, _identity, hookSignal) => {
+      signal = hookSignal;
       return new Promise((resolve) => {
         answerLate = resolve;
       });
@@ -184,7 +187,7 @@ describe("storage options", () => {
     expect((await call("/v1/table/t/describe")).json.storage_options).toEqual(OPTIONS);
   });
 
-  it("are not waited for where the client goes away, and what the program throws then is dropped", async () => {
+  it("the hook is not awaited after the client leaves, and its error is dropped", async () => {
     await call("/v1/table/t/create", rows);
     const rejections: unknown[] = [];
     const onRejection = (reason: unknown) => void rejections.push(reason);
@@ -217,7 +220,7 @@ describe("storage options", () => {
     }
   });
 
-  it("are never shown by an error, whatever the program does", async () => {
+  it("errors never show storage options, whatever the hook does", async () => {
     await call("/v1/table/t/create", rows);
     const wrong: [answer: () => unknown, status: number, code: number][] = [
       [() => Promise.reject(new Error(SECRET)), 500, 18],
@@ -258,11 +261,11 @@ describe("storage options", () => {
         expect(error.message).not.toContain(SECRET);
       }
     }
-    // The log gets what the program threw as the cause, and values that it returned nowhere.
+    // The log has the program's error as cause, and never the returned values.
     expect(log.filter(({ error }) => error instanceof Error && error.cause instanceof Error)).toHaveLength(8);
   });
 
-  it("are in no log, no plan and no statistics", async () => {
+  it("logs, plans and statistics contain no storage options", async () => {
     await call("/v1/table/t/create", rows);
     await call("/v1/table/t/describe");
     const plan = await call("/v1/table/t/explain_plan", { query: { filter: "v > 1" } });
@@ -271,7 +274,7 @@ describe("storage options", () => {
     expect(told).not.toContain(SECRET);
   });
 
-  it("are not sent to LanceDB's remote client, which opens no files", async () => {
+  it("LanceDB's remote client gets no storage options, because it opens no files", async () => {
     await call("/v1/table/t/create", rows);
     asked.length = 0;
     const remote = { "x-lancedb-database": "db", "user-agent": "LanceDB-Node-Client/0.39.0" };
@@ -279,7 +282,7 @@ describe("storage options", () => {
     expect([status, json.storage_options, asked]).toEqual([200, undefined, []]);
   });
 
-  it("reach LanceDB's client of the namespace spec, which opens tables with them", async () => {
+  it("LanceDB's client of the namespace spec opens tables with storage options", async () => {
     hook = () => ({ new_table_enable_stable_row_ids: "true", expires_at_millis: `${Date.now() + 1e6}` });
     const connection = await connectNamespace("rest", { uri: server.url, "headers.x-api-key": KEY });
     const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }]);
@@ -294,7 +297,7 @@ describe("parameters of createTable", () => {
   const create = (name: string, query: Record<string, string>) =>
     call(`/v1/table/${name}/create?${new URLSearchParams(query)}`, rows);
 
-  it("are properties and storage options, as JSON objects of strings", async () => {
+  it("properties and storage options of createTable are JSON objects of strings", async () => {
     const properties = { owner: "me" };
     const query = {
       properties: JSON.stringify(properties),
@@ -326,7 +329,7 @@ describe("parameters of createTable", () => {
   });
 });
 
-it("a handler is made with a function for storage options, or none", () => {
+it("the option storageOptions is a function or absent", () => {
   for (const storageOptions of [OPTIONS, "x", 1, null]) {
     const options = { storageOptions } as unknown as Parameters<typeof createRestHandler>[1];
     expect(() => createRestHandler(namespace, options)).toThrow(/storageOptions: must be a function, not/);

@@ -1,4 +1,4 @@
-/** What a namespace does, it does through HTTP as well: the suites of the class, with a server in between. */
+/** Runs the suites of the class over HTTP. */
 
 import { describe, vi } from "vitest";
 
@@ -7,7 +7,7 @@ vi.mock("tiltyard", async (importOriginal) => {
   return { ...(await importOriginal<object>()), DirectoryNamespace: RestNamespace };
 });
 
-// Each brings hooks of its own, which are to be its own only.
+// Each suite has its own hooks.
 describe("namespaces", async () => {
   await import("../operations/namespaces.test.js");
 });

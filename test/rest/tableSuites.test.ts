@@ -1,4 +1,4 @@
-/** Suites of what is done to tables, with a server between them and the class. */
+/** Runs the suites of tables over HTTP. */
 
 import { describe, vi } from "vitest";
 
@@ -7,7 +7,7 @@ vi.mock("tiltyard", async (importOriginal) => {
   return { ...(await importOriginal<object>()), DirectoryNamespace: RestNamespace };
 });
 
-// Each brings hooks of its own, which are to be its own only.
+// Each suite has its own hooks.
 describe("field metadata", async () => {
   await import("../operations/fieldMetadata.test.js");
 });

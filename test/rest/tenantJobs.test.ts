@@ -1,4 +1,4 @@
-/** Jobs and transactions of tenants over HTTP, under the rule that docs/security.md recommends. */
+/** Jobs and transactions of tenants over HTTP, with the rule that docs/security.md recommends. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
@@ -7,7 +7,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const MISSING = "00000000-0000-4000-8000-000000000000";
 
-it("a tenant sees its own jobs and transactions, and of others what does not exist", async () => {
+it("a tenant sees its own jobs and transactions, and for others the error of an unknown id", async () => {
   const asked: string[] = [];
   const root = await makeTempDir();
   const namespace = new DirectoryNamespace({
@@ -48,8 +48,8 @@ it("a tenant sees its own jobs and transactions, and of others what does not exi
   ]);
   asked.splice(0);
   for (const call of ["wait", "describe", "cancel"]) {
-    const own = await post("ada", `job/${jobId}/${call}`);
-    expect(own, call).toMatchObject({ status: 200, body: { job_id: jobId, table: ["ada", "t"] } });
+    const answer = await post("ada", `job/${jobId}/${call}`);
+    expect(answer, call).toMatchObject({ status: 200, body: { job_id: jobId, table: ["ada", "t"] } });
     const [ofOther, ofNobody] = [
       await post("bob", `job/${jobId}/${call}`),
       await post("bob", `job/${MISSING}/${call}`),

@@ -1,4 +1,4 @@
-/** Requests before it is known who calls: what they may cost, and that callers who are known don't wait for them. */
+/** Requests of unidentified callers: their costs, and that identified callers do not wait for them. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
@@ -51,7 +51,7 @@ function send(handler: RestHandler, { path = "/v1/table/t/exists", headers = {},
 const ofIdentity = (members: object = {}) => JSON.stringify({ identity: { api_key: KEY }, ...members });
 const byKey = { "x-api-key": KEY };
 
-/** A body that is told when somebody reads it. */
+/** Returns a body that reports when somebody reads it. */
 function watched(text: string | Uint8Array, read: () => void): ReadableStream<Uint8Array> {
   const bytes = typeof text === "string" ? utf8.encode(text) : text;
   return new ReadableStream(
@@ -66,7 +66,7 @@ function watched(text: string | Uint8Array, read: () => void): ReadableStream<Ui
   );
 }
 
-/** A body that comes byte by byte, and never to its end. */
+/** Returns a body of single bytes that never ends. */
 function dribbling(start: string | Uint8Array): ReadableStream<Uint8Array> {
   const bytes = typeof start === "string" ? utf8.encode(start) : start;
   let begun = false;
@@ -82,14 +82,14 @@ function dribbling(start: string | Uint8Array): ReadableStream<Uint8Array> {
   );
 }
 
-/** A body that sends something and then nothing. */
+/** Returns a body that sends something and then nothing. */
 const stalling = (start: string | Uint8Array) =>
   new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(typeof start === "string" ? utf8.encode(start) : start),
   });
 
 describe("credentials in headers", () => {
-  it("are looked at before a byte of the body is read, on any path", async () => {
+  it("headers are checked before the body is read, on any path", async () => {
     const handler = keyed();
     let read = 0;
     for (const path of [
@@ -111,7 +111,7 @@ describe("credentials in headers", () => {
     expect(read).toBe(0);
   });
 
-  it("are the only ones that rows may come with", async () => {
+  it("rows require credentials in headers", async () => {
     let read = 0;
     const answer = await send(keyed(), { path: "/v1/table/t/insert", body: watched(rows, () => read++) });
     expect(answer.status).toBe(401);
@@ -119,20 +119,20 @@ describe("credentials in headers", () => {
   });
 });
 
-describe("a body that has to tell who calls", () => {
-  it("may have fewer bytes than others: 413", async () => {
+describe("a body that identifies the caller", () => {
+  it("the body may have fewer bytes than others (413)", async () => {
     const handler = keyed({ limits: { maxUnauthenticatedJsonBytes: 1000 } });
     const ofLength = (bytes: number) =>
       ofIdentity({ context: { more: "x".repeat(bytes - ofIdentity({ context: { more: "" } }).length) } });
     expect((await send(handler, { body: ofLength(1000) })).status).toBe(200);
     expect((await send(handler, { body: ofLength(1001) })).status).toBe(413);
     expect((await send(handler, { body: ofLength(1001), headers: byKey })).status).toBe(200);
-    // By default it has 64 KiB.
+    // The default is 64 KiB.
     expect((await send(keyed(), { body: ofLength(2 ** 16) })).status).toBe(200);
     expect((await send(keyed(), { body: ofLength(2 ** 16 + 1) })).status).toBe(413);
   });
 
-  it("has to be there soon, however steadily it comes: 408", async () => {
+  it("the body must arrive soon, however steadily (408)", async () => {
     const handler = keyed({ limits: { unauthenticatedBodyMs: 60 } });
     const answer = await send(handler, { body: dribbling("{") });
     expect(answer.status).toBe(408);
@@ -140,7 +140,7 @@ describe("a body that has to tell who calls", () => {
     expect(handler.counters.inFlight).toBe(0);
   });
 
-  it("has places of its own: 503 beyond them, and callers with a key in a header get in", async () => {
+  it("the body has slots of its own (503), and callers with a key in a header get in", async () => {
     const handler = keyed({ limits: { maxInFlight: 8, maxUnauthenticated: 2 } });
     const held = [0, 1].map(() => send(handler, { body: stalling("{") }));
     await expect.poll(() => handler.counters.inFlight).toBe(2);
@@ -158,7 +158,7 @@ describe("a body that has to tell who calls", () => {
     expect((await send(handler, { body: ofIdentity() })).status).toBe(200);
   });
 
-  it("makes room when it has told", async () => {
+  it("the body frees its slot once it is read", async () => {
     const handler = keyed({ limits: { maxInFlight: 8, maxUnauthenticated: 1 } });
     const held: Promise<Response>[] = [];
     for (let count = 1; count <= 3; count++) {
@@ -172,7 +172,7 @@ describe("a body that has to tell who calls", () => {
 });
 
 describe("callers without credentials", () => {
-  it("have a part of the places only where others have some", async () => {
+  it("unauthenticated callers get a part of the slots if others have credentials", async () => {
     const handler = createRestHandler(namespace, {
       auth: { apiKeys: [KEY], anonymous: true },
       limits: { maxInFlight: 8 },
@@ -187,7 +187,7 @@ describe("callers without credentials", () => {
     expect((await send(handler, { path, body: rows })).status).toBe(200);
   });
 
-  it("have four queries begun at once, and callers with a key don't wait for them", async () => {
+  it("unauthenticated callers start four queries at once, and callers with a key do not wait for them", async () => {
     const handler = createRestHandler(namespace, { auth: { apiKeys: [KEY], anonymous: true } });
     const queryTable = namespace.queryTable.bind(namespace);
     let begun = 0;
@@ -208,7 +208,7 @@ describe("callers without credentials", () => {
     expect(begun).toBe(8);
   });
 
-  it("have them all where nobody has any", async () => {
+  it("unauthenticated callers get all slots if nobody has credentials", async () => {
     const handler = createRestHandler(namespace, {
       auth: { anonymous: true },
       limits: {
@@ -228,7 +228,7 @@ describe("callers without credentials", () => {
   });
 });
 
-it("a body that brings too few bytes for the time it takes is let go of: 408", async () => {
+it("a body with too few bytes per second gets 408", async () => {
   const limits = { bodyIdleMs: 60, minBodyBytesPerSecond: 2 ** 20 };
   for (const path of ["/v1/table/t/exists", "/v1/table/t/insert"]) {
     const body = path.endsWith("insert") ? rows.subarray(0, 100) : "{";

@@ -1,4 +1,4 @@
-/** Who may call: tokens of a real authorization server, API keys, and what is neither. */
+/** Admission of callers: tokens of a real authorization server, API keys, and invalid credentials. */
 
 import { inspect } from "node:util";
 import { type AuthorizeCall, DirectoryNamespace, InvalidInputError, type Principal } from "tiltyard";
@@ -37,11 +37,11 @@ const KEY_CHALLENGE = 'ApiKey realm="tiltyard"';
 let auth: AuthorizationServer;
 let namespace: DirectoryNamespace;
 let bearer: { issuer: string; audience: string; jwksUri: string };
-/** What reached the engine. */
+/** Calls that reached the engine. */
 const calls: AuthorizeCall[] = [];
-/** Everything that left the handler: answers and log entries, as text. */
+/** Everything that left the handler: answers and log entries as text. */
 const told: string[] = [];
-/** Credentials that were given to it. */
+/** Credentials that the handler received. */
 const credentials = new Set<string>();
 
 beforeAll(async () => {
@@ -107,16 +107,20 @@ async function ask(
   return { status: response.status, challenge: response.headers.get("www-authenticate"), json, response };
 }
 
-/** Accepted, and the engine is told who calls. */
-async function expectPrincipal(handler: RestHandler, given: Credentials, principal: Partial<Principal>) {
+/** Expects that the request is accepted, and that the engine knows the caller. */
+async function expectPrincipal(
+  handler: RestHandler,
+  credentials: Credentials,
+  principal: Partial<Principal>,
+) {
   calls.length = 0;
-  expect(await ask(handler, given)).toMatchObject({ status: 200 });
+  expect(await ask(handler, credentials)).toMatchObject({ status: 200 });
   expect(calls).toMatchObject([{ operation: "tableExists", principal }]);
 }
 
-/** Refused, and the engine is not called. */
-async function expectRefused(handler: RestHandler, given: Credentials, challenge: string) {
-  const answer = await ask(handler, given);
+/** Expects a refusal without a call of the engine. */
+async function expectRefused(handler: RestHandler, credentials: Credentials, challenge: string) {
+  const answer = await ask(handler, credentials);
   expect(answer).toMatchObject({
     status: 401,
     challenge,
@@ -125,14 +129,14 @@ async function expectRefused(handler: RestHandler, given: Credentials, challenge
   expect(calls).toEqual([]);
 }
 
-/** Refused in the header as in the body. */
+/** Expects a refusal of a token in the header and in the body. */
 async function expectNoToken(handler: RestHandler, token: string) {
   await expectRefused(handler, { token }, INVALID_TOKEN);
   await expectRefused(handler, { identity: { auth_token: token } }, INVALID_TOKEN);
 }
 
 describe("an access token", () => {
-  it("of the authorization server lets its subject in, with what the token says", async () => {
+  it("a token of the authorization server admits its subject, with its claims", async () => {
     const handler = bearerHandler();
     for (const alg of ["RS256", "ES256"] as const) {
       const token = await auth.accessToken({ alg });
@@ -145,7 +149,7 @@ describe("an access token", () => {
     expect(auth.keyReads).toBe(1);
   });
 
-  it("is taken by each audience that is configured, over HTTP as well", async () => {
+  it("each configured audience accepts a token, over HTTP too", async () => {
     const token = await auth.accessToken({ audience: "https://second.example/" });
     const audience = [AUDIENCE, "https://second.example/"];
     await using server = await startRestServer(namespace, { auth: { bearer: { ...bearer, audience } } });
@@ -155,7 +159,7 @@ describe("an access token", () => {
     expect(refused).toMatchObject({ status: 401, json: { code: 16 } });
   });
 
-  it("that has expired is refused", async () => {
+  it("an expired token is refused", async () => {
     const handler = bearerHandler();
     const token = await auth.accessToken();
     await expectPrincipal(handler, { token }, { subject: "robot" });
@@ -165,28 +169,28 @@ describe("an access token", () => {
     await expectNoToken(handler, token);
   });
 
-  it("for another audience is refused", async () => {
+  it("a token for another audience is refused", async () => {
     await expectNoToken(bearerHandler(), await auth.accessToken({ audience: "https://other.example/" }));
   });
 
-  it("of another issuer is refused, though signed by the same keys", async () => {
+  it("a token of another issuer with the same keys is refused", async () => {
     await using twin = await startAuthorizationServer({ keys: auth.privateKeys });
     await expectNoToken(bearerHandler(), await twin.accessToken());
   });
 
-  it("of a server that only says that it is the issuer is refused", async () => {
+  it("a token of a server that pretends to be the issuer is refused", async () => {
     await using impostor = await startAuthorizationServer({ issuer: auth.issuer });
     const token = await impostor.accessToken();
     expect(takeApart(token).claims).toMatchObject({ iss: auth.issuer, aud: AUDIENCE });
     await expectNoToken(bearerHandler(), token);
   });
 
-  it("signed by another key under a published name is refused", async () => {
+  it("a token that another key signed under a published name is refused", async () => {
     const { claims } = takeApart(await auth.accessToken());
     const handler = bearerHandler();
     for (const [index, key] of (await makeKeys()).entries()) {
       await expectNoToken(handler, await signAs(claims, key, { kid: auth.privateKeys[index].kid }));
-      // The header's own idea of where the key is to be had.
+      // The token's header has its own URL of the key.
       const { kty, n, e, crv, x, y } = key;
       await expectNoToken(
         handler,
@@ -196,20 +200,20 @@ describe("an access token", () => {
     }
   });
 
-  it("without a signature is refused, whatever its header says", async () => {
+  it("an unsigned token is refused, whatever its header", async () => {
     const handler = bearerHandler();
     for (const token of Object.values(unsigned(await auth.accessToken())))
       await expectNoToken(handler, token);
   });
 
-  it("signed by HMAC with the bytes of the public key is refused", async () => {
+  it("a token signed by HMAC with the public key is refused", async () => {
     const handler = bearerHandler();
     const forged = Object.values(signedByPublicKey(await auth.accessToken(), auth.privateKeys[0]));
     expect(forged).toHaveLength(16);
     for (const token of forged) await expectNoToken(handler, token);
   });
 
-  it("that was changed is refused", async () => {
+  it("a changed token is refused", async () => {
     const handler = bearerHandler();
     const token = await auth.accessToken();
     const elliptic = await auth.accessToken({ alg: "ES256" });
@@ -228,14 +232,14 @@ describe("an access token", () => {
       `${head}.${body}.${flipped.toString("base64url")}`,
       `${head}.${body}.${signature.slice(0, -4)}`,
       `${head}.${body}.`,
-      // Verifies for every message where nobody checks that its numbers are not zero.
+      // Such a signature matches every message if nobody checks for zeros.
       `${elliptic.split(".", 2).join(".")}.${Buffer.alloc(64).toString("base64url")}`,
     ]) {
       await expectNoToken(handler, forged);
     }
   });
 
-  it("that lacks a claim, or has one that cannot be, is refused", async () => {
+  it("a token with a missing or invalid claim is refused", async () => {
     const handler = bearerHandler();
     const { claims } = takeApart(await auth.accessToken());
     const [key] = auth.privateKeys;
@@ -254,19 +258,19 @@ describe("an access token", () => {
     ]) {
       await expectNoToken(handler, await signAs({ ...claims, ...changed }, key));
     }
-    // Of a client that acts for itself.
-    const own = await signAs({ ...claims, sub: undefined, client_id: "a-client" }, key);
-    await expectPrincipal(handler, { token: own }, { subject: "a-client" });
+    // A token of a client that acts for itself.
+    const clientToken = await signAs({ ...claims, sub: undefined, client_id: "a-client" }, key);
+    await expectPrincipal(handler, { token: clientToken }, { subject: "a-client" });
   });
 
-  it("with an extension that must be understood is refused", async () => {
+  it("a token with a critical extension is refused", async () => {
     const { claims } = takeApart(await auth.accessToken());
     const head = { alg: "RS256", kid: auth.privateKeys[0].kid, crit: ["rules"], rules: 1 };
     const token = tamper(await signAs(claims, auth.privateKeys[0]), { header: head });
     await expectNoToken(bearerHandler(), token);
   });
 
-  it("that is none is refused", async () => {
+  it("a text that is not a token is refused", async () => {
     const handler = bearerHandler();
     for (const token of Object.values(NO_TOKENS)) await expectNoToken(handler, token);
     await expectRefused(handler, { identity: { auth_token: "käse.käse.käse" } }, INVALID_TOKEN);
@@ -275,7 +279,7 @@ describe("an access token", () => {
     }
   });
 
-  it("of a megabyte is refused: in the body unread, in a header with the header", async () => {
+  it("a token of a megabyte is refused: an unread body, or too large headers", async () => {
     const handler = bearerHandler();
     const token = tamper(await auth.accessToken(), { claims: { long: "x".repeat(2 ** 20) } });
     const roomy = bearerHandler({}, { maxUnauthenticatedJsonBytes: 2 ** 21 });
@@ -285,7 +289,7 @@ describe("an access token", () => {
     expect(calls).toEqual([]);
   });
 
-  it("under an unknown name asks for the keys once, not every time", async () => {
+  it("tokens with an unknown key name cause one read of the keys", async () => {
     const handler = bearerHandler();
     const { claims } = takeApart(await auth.accessToken());
     const before = auth.keyReads;
@@ -295,7 +299,7 @@ describe("an access token", () => {
     expect(auth.keyReads - before).toBe(1);
   });
 
-  it("that names no key is tried with each that can be meant", async () => {
+  it("a token without a key name is tried with each suitable key", async () => {
     const { claims } = takeApart(await auth.accessToken());
     const token = await signAs(claims, auth.privateKeys[0], { kid: undefined });
     await expectPrincipal(bearerHandler(), { token }, { subject: "robot" });
@@ -307,7 +311,7 @@ describe("an access token", () => {
     await expectNoToken(bearerHandler({ jwksUri: foreign.jwksUri }), token);
   });
 
-  it("of keys that have just been replaced is accepted, one of the old keys is not", async () => {
+  it("a token of recently replaced keys is accepted, and one of the old keys is refused", async () => {
     await using rotating = await startAuthorizationServer();
     const handler = bearerHandler({ issuer: rotating.issuer, jwksUri: rotating.jwksUri });
     const before = await rotating.accessToken();
@@ -321,7 +325,7 @@ describe("an access token", () => {
     expect(rotating.keyReads).toBe(2);
   });
 
-  it("is no ID token", async () => {
+  it("an ID token is refused", async () => {
     await expectNoToken(bearerHandler(), await auth.idToken());
     // The worst case: the audience is the client itself.
     const audience = "robot";
@@ -344,7 +348,7 @@ describe("an access token", () => {
     }
   });
 
-  it("of an algorithm that was not configured is refused", async () => {
+  it("a token of an unconfigured algorithm is refused", async () => {
     const handler = bearerHandler({ algorithms: ["ES256"] });
     await expectPrincipal(handler, { token: await auth.accessToken({ alg: "ES256" }) }, { subject: "robot" });
     calls.length = 0;
@@ -352,7 +356,7 @@ describe("an access token", () => {
   });
 });
 
-describe("while the authorization server's keys cannot be fetched", () => {
+describe("an unavailable authorization server", () => {
   const kid = "broken";
   const unreadable: Record<string, Parameters<AuthorizationServer["answerKeysBy"]>[0]> = {
     "it breaks connections off": (request) => request.socket.destroy(),
@@ -373,7 +377,7 @@ describe("while the authorization server's keys cannot be fetched", () => {
   const UNAVAILABLE = { status: 503, json: { code: 17, type: "/errors/service-unavailable" } };
 
   for (const [name, answer] of Object.entries(unreadable)) {
-    it(`since ${name}, nobody is told that a token is wrong; later all is well`, async () => {
+    it(`no token is called wrong if ${name}, and later all tokens are checked`, async () => {
       const { claims } = takeApart(await auth.accessToken());
       const token = await signAs(claims, auth.privateKeys[0], { kid });
       const handler = bearerHandler();
@@ -389,14 +393,14 @@ describe("while the authorization server's keys cannot be fetched", () => {
     });
   }
 
-  it("since nobody listens there", async () => {
+  it("a server that does not listen is unavailable", async () => {
     const gone = await startAuthorizationServer({ issuer: auth.issuer, keys: auth.privateKeys });
     await gone[Symbol.asyncDispose]();
     const token = await auth.accessToken();
     expect(await ask(bearerHandler({ jwksUri: gone.jwksUri }), { token })).toMatchObject(UNAVAILABLE);
   });
 
-  it("since it takes too long, or never comes to an end", async () => {
+  it("a server that answers too slowly, or without an end, is unavailable", async () => {
     let written = 0;
     const answers: Parameters<AuthorizationServer["answerKeysBy"]>[0][] = [
       () => undefined,
@@ -435,7 +439,7 @@ describe("while the authorization server's keys cannot be fetched", () => {
     }
   });
 
-  it("the keys that were had before go on to be used", async () => {
+  it("the earlier keys stay in use", async () => {
     const handler = bearerHandler();
     await expectPrincipal(handler, { token: await auth.accessToken() }, { subject: "robot" });
     auth.answerKeysBy((request) => request.socket.destroy());
@@ -445,14 +449,14 @@ describe("while the authorization server's keys cannot be fetched", () => {
 });
 
 describe("an API key", () => {
-  it("of a list lets in whom it stands for, from the header and from the body", async () => {
+  it("a key of a list admits its caller, from the header and from the body", async () => {
     const handler = handlerOf({ auth: { apiKeys: [KEY, OTHER_KEY] } });
     await expectPrincipal(handler, { key: KEY }, { subject: "api-key-0", method: "apiKey" });
     await expectPrincipal(handler, { key: OTHER_KEY }, { subject: "api-key-1" });
     await expectPrincipal(handler, { identity: { api_key: OTHER_KEY } }, { subject: "api-key-1" });
   });
 
-  it("that is wrong or empty is refused, also beside a right one", async () => {
+  it("a wrong or empty key is refused, even beside a right one", async () => {
     const handler = handlerOf({ auth: { apiKeys: [KEY, OTHER_KEY] } });
     for (const key of ["", " ", "x", KEY.slice(1), `${KEY}x`, KEY.toUpperCase(), `${KEY}, ${OTHER_KEY}`]) {
       await expectRefused(handler, { key }, KEY_CHALLENGE);
@@ -464,7 +468,7 @@ describe("an API key", () => {
     await expectRefused(handler, { identity: "none" }, KEY_CHALLENGE);
   });
 
-  it("is looked up by a function", async () => {
+  it("a function looks up the key", async () => {
     const asked: string[] = [];
     const apiKeys = async (key: string) => {
       asked.push(key);
@@ -479,7 +483,7 @@ describe("an API key", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("lets nobody in by a function that answers no more than yes or no", async () => {
+  it("a function that returns a boolean admits nobody", async () => {
     await expectRefused(
       handlerOf({ auth: { apiKeys: () => undefined as unknown as null } }),
       { key: KEY },
@@ -492,7 +496,7 @@ describe("an API key", () => {
     expect(calls).toEqual([]);
   });
 
-  it("whose lookup fails is an error of the server, of which nothing is told", async () => {
+  it("a failing lookup is an internal error without details", async () => {
     const failing = [
       () => {
         throw new Error("password of the database: hunter2");
@@ -502,8 +506,8 @@ describe("an API key", () => {
       },
     ];
     for (const apiKeys of failing) {
-      for (const given of [{ key: KEY }, { identity: { api_key: KEY } }]) {
-        const { json, status } = await ask(handlerOf({ auth: { apiKeys } }), given);
+      for (const credentials of [{ key: KEY }, { identity: { api_key: KEY } }]) {
+        const { json, status } = await ask(handlerOf({ auth: { apiKeys } }), credentials);
         expect(status).toBe(500);
         expect(json).toMatchObject({ code: 18, type: "/errors/server-error" });
         expect(JSON.stringify(json)).not.toContain("hunter2");
@@ -512,7 +516,7 @@ describe("an API key", () => {
     expect(calls).toEqual([]);
   });
 
-  it("whose lookup takes too long ends with the request", async () => {
+  it("a slow lookup ends with the request", async () => {
     const limits = { requestTimeoutMs: 20 };
     const handler = handlerOf({ auth: { apiKeys: () => new Promise<null>(() => undefined) }, limits });
     expect(await ask(handler, { key: KEY })).toMatchObject({ status: 503, json: { code: 17 } });
@@ -520,7 +524,7 @@ describe("an API key", () => {
   });
 });
 
-describe("of several credentials", () => {
+describe("several credentials", () => {
   let handler: RestHandler;
   let token: string;
   beforeAll(async () => {
@@ -528,7 +532,7 @@ describe("of several credentials", () => {
     token = await auth.accessToken();
   });
 
-  it("headers win over the body", async () => {
+  it("headers take precedence over the body", async () => {
     await expectPrincipal(handler, { token, identity: { api_key: KEY } }, { method: "bearer" });
     await expectPrincipal(handler, { key: KEY, identity: { auth_token: token } }, { method: "apiKey" });
     await expectPrincipal(handler, { token, identity: { auth_token: "wrong" } }, { method: "bearer" });
@@ -545,7 +549,7 @@ describe("of several credentials", () => {
     );
   });
 
-  it("a token wins over a key, and a wrong one is not made good by the other", async () => {
+  it("a token takes precedence over a key, which does not compensate for a wrong token", async () => {
     await expectPrincipal(handler, { token, key: KEY }, { method: "bearer" });
     await expectPrincipal(handler, { token, key: "wrong" }, { method: "bearer" });
     await expectPrincipal(handler, { identity: { auth_token: token, api_key: KEY } }, { method: "bearer" });
@@ -558,12 +562,12 @@ describe("of several credentials", () => {
     );
   });
 
-  it("those of the request reach authorize as they were given, headers first", async () => {
+  it("authorize gets the unverified credentials, headers first", async () => {
     await ask(handler, { key: KEY, identity: { api_key: "of-the-body", auth_token: "of-the-body" } });
     expect(calls).toMatchObject([{ identity: { apiKey: KEY, authToken: "of-the-body" } }]);
   });
 
-  it("another scheme is none, and is not told what was wrong with it", async () => {
+  it("another scheme does not count, and its error is not revealed", async () => {
     for (const authorization of ["Basic dTpw", "Bearerx y", "Negotiate", ""]) {
       await expectRefused(handler, { headers: { authorization } }, `${NO_ERROR}, ${KEY_CHALLENGE}`);
       await expectPrincipal(
@@ -575,7 +579,7 @@ describe("of several credentials", () => {
     }
   });
 
-  it("those that nobody is configured for let nobody in, and hide none", async () => {
+  it("unconfigured credentials admit nobody and hide no others", async () => {
     await expectRefused(handlerOf({ auth: { bearer } }), { key: KEY }, NO_ERROR);
     await expectRefused(handlerOf({ auth: { apiKeys: [KEY] } }), { token }, KEY_CHALLENGE);
     const beside = { key: "x", identity: { auth_token: token } };
@@ -591,7 +595,7 @@ describe("of several credentials", () => {
 describe("anonymous callers", () => {
   const anonymous = true;
 
-  it("are let in where that is configured, with credentials that nobody checks too", async () => {
+  it("anonymous callers are admitted if configured, even with unchecked credentials", async () => {
     const principal = { subject: "anonymous", method: "anonymous" };
     const handler = handlerOf({ auth: { anonymous } });
     await expectPrincipal(handler, {}, principal);
@@ -601,7 +605,7 @@ describe("anonymous callers", () => {
     await expectPrincipal(handlerOf({ auth: { anonymous, apiKeys: [KEY] } }), {}, principal);
   });
 
-  it("are no way around credentials that are checked", async () => {
+  it("anonymous access does not admit wrong credentials", async () => {
     const handler = handlerOf({ auth: { anonymous, apiKeys: [KEY], bearer } });
     await expectPrincipal(handler, { key: KEY }, { subject: "api-key-0" });
     calls.length = 0;
@@ -611,15 +615,15 @@ describe("anonymous callers", () => {
   });
 });
 
-describe("without any configuration", () => {
-  it("every route refuses, and neither body nor engine is touched", async () => {
+describe("no configuration", () => {
+  it("every route refuses, and neither body nor engine is used", async () => {
     const untouched = new Proxy({ root: "/nowhere" } as DirectoryNamespace, {
       get(target, member) {
         if (member === "root") return target.root;
         const touched = () => {
           throw new Error(`${String(member)} was touched`);
         };
-        // What it is may be looked at.
+        // Reading this member is allowed.
         if (member === "then") return undefined;
         return member === "queryTable" ? touched : touched();
       },
@@ -656,7 +660,7 @@ describe("without any configuration", () => {
     }
   });
 
-  it("options that cannot be meant make no handler", () => {
+  it("invalid options are refused", () => {
     const wrong: object[] = [
       { anonymous: 1 },
       { anonymous: "true" },
@@ -682,8 +686,8 @@ describe("without any configuration", () => {
   });
 });
 
-describe("a caller who is known but not allowed", () => {
-  it("is answered with 403, and authorize was told all there is to know", async () => {
+describe("a known caller without permission", () => {
+  it("the answer is 403, and authorize got all details", async () => {
     const handler = handlerOf({ auth: { apiKeys: [KEY] } });
     const answer = await ask(handler, { key: KEY }, { context: { deny: "error" } });
     expect(answer).toMatchObject({
@@ -708,7 +712,7 @@ describe("a caller who is known but not allowed", () => {
     ]);
   });
 
-  it("is asked about before anything else of the operation, for those that are not supported too", async () => {
+  it("authorize is asked before anything else, for unsupported operations too", async () => {
     const handler = handlerOf({ auth: { apiKeys: [KEY] } });
     for (const [path, body] of [
       ["/v1/table/none/drop", {}],
@@ -724,7 +728,7 @@ describe("a caller who is known but not allowed", () => {
   });
 });
 
-it("no credential was ever told to anybody", () => {
+it("no answer and no log ever contains a credential", () => {
   expect(credentials.size).toBeGreaterThan(100);
   expect(told.length).toBeGreaterThan(500);
   const everything = told.join("\n");

@@ -1,4 +1,4 @@
-/** The interface document's part on the twelve operations: one test on the wire for each of its sentences. */
+/** The twelve operations of the interface document: one test on the wire for each sentence. */
 
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,10 +29,10 @@ const invalid = (member: string) => ({
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const latest = async (table: string, more: object = {}) =>
   (await wire.done(`/v1/table/${table}/version/describe`, more)).version;
-/** Enough for an index that makes codes of its vectors. */
+/** Enough rows for an index with codebooks. */
 const INDEXED_ROWS = 300;
 
-/** A staged manifest of the next version of a table. */
+/** Stages a manifest of the next version of a table. */
 async function stage(table: string, more: object = {}) {
   const { manifest_path, version } = await latest(table, more);
   return { version: version + 1, manifest_path: await stageDoubled(tableRootOf(manifest_path), version + 1) };
@@ -55,7 +55,7 @@ describe("Create a table version", () => {
     const answer = await wire.post(path(table), loser);
     expect(answer).toMatchObject({ status: 409, json: { code: 14, type: "/errors/conflict" } });
     expect(await latest(table)).toEqual(published);
-    // Nor is the same manifest taken twice.
+    // The same manifest is not accepted twice.
     expect(await wire.post(path(table), staged)).toMatchObject({ status: 409, json: { code: 14 } });
   });
   sentence("body: version is the number to create, an integer >= 0", async () => {
@@ -91,10 +91,10 @@ describe("Create a table version", () => {
   });
   sentence("body: e_tag and metadata are optional, and are in the record afterwards", async () => {
     const table = await wire.table();
-    const given = { e_tag: '"abc"', metadata: { Some_Key: "value", "": "empty" } };
-    const { version } = await wire.done(path(table), { ...(await stage(table)), ...given });
-    expect(version).toMatchObject(given);
-    expect(await latest(table)).toMatchObject(given);
+    const record = { e_tag: '"abc"', metadata: { Some_Key: "value", "": "empty" } };
+    const { version } = await wire.done(path(table), { ...(await stage(table)), ...record });
+    expect(version).toMatchObject(record);
+    expect(await latest(table)).toMatchObject(record);
     const without = await wire.done(path(table), await stage(table));
     expect(without.version).not.toHaveProperty("metadata");
   });
@@ -240,15 +240,15 @@ describe("Create an index", () => {
     async () => {
       const table = await wire.table();
       const vector = ["IVF_FLAT", "IVF_PQ", "IVF_HNSW_SQ"];
-      // Each on a column that it can't be on: the type is known, and its columns are not of this type.
+      // The type is known, but the column is unsuitable.
       for (const index_type of ["LABEL_LIST", "FTS", ...vector]) {
         expect(await wire.post(path(table), { ...body, index_type }), index_type).toMatchObject(
           invalid("column"),
         );
       }
       for (const index_type of ["BTREE", "BITMAP", "btree"]) {
-        const other = await wire.table();
-        expect(await wire.done(path(other), { ...body, index_type }), index_type).toEqual({
+        const secondTable = await wire.table();
+        expect(await wire.done(path(secondTable), { ...body, index_type }), index_type).toEqual({
           transaction_id: expect.any(String),
           job_id: expect.any(String),
         });
@@ -477,14 +477,14 @@ describe("Trigger a column backfill", () => {
         row: ({ v }: { v?: unknown }) => 10 * Number(v),
       },
     };
-    await using own = await openContract({}, { functions });
-    const table = await own.table();
+    await using contract = await openContract({}, { functions });
+    const table = await contract.table();
     const new_columns = [{ name: "c", virtual_column: { udf_name: "tenfold", input_columns: ["v"] } }];
-    await own.done(`/v1/table/${table}/add_columns`, { new_columns });
-    expect(await own.read(table, {}, "c")).toEqual([null, null, null]);
-    const { job_id } = await own.done(path(table), { column: "c", where: "v > 1", concurrency: 2 });
-    expect(await own.done(`/v1/job/${job_id}/wait`, {})).toMatchObject({ state: "Succeeded" });
-    expect(await own.read(table, {}, "c")).toEqual([null, 20n, 30n]);
+    await contract.done(`/v1/table/${table}/add_columns`, { new_columns });
+    expect(await contract.read(table, {}, "c")).toEqual([null, null, null]);
+    const { job_id } = await contract.done(path(table), { column: "c", where: "v > 1", concurrency: 2 });
+    expect(await contract.done(`/v1/job/${job_id}/wait`, {})).toMatchObject({ state: "Succeeded" });
+    expect(await contract.read(table, {}, "c")).toEqual([null, 20n, 30n]);
   });
   sentence("where, cluster and manifest are optional texts", async () => {
     const table = await virtual();
@@ -494,7 +494,7 @@ describe("Trigger a column backfill", () => {
       if (member === "cluster") continue;
       expect((await wire.post(path(table), { column: "c", [member]: text })).status).toBe(202);
     }
-    // A cluster has to be one that the server has.
+    // The server must have the cluster.
     expect(await wire.post(path(table), { column: "c", cluster: "x" })).toMatchObject(invalid("cluster"));
     expect((await wire.post(path(table), { column: "c", cluster: null, manifest: null })).status).toBe(202);
   });
@@ -518,7 +518,7 @@ describe("Trigger a column backfill", () => {
       json: { code: 11 },
     });
     for (const member of members) {
-      // The specification of namespaces has any number of seconds, and clients send half ones.
+      // The namespace spec allows any number of seconds, and clients send fractions.
       const isAmount = member === "batch_checkpoint_flush_interval_seconds";
       const answer = await wire.post(path(table), { column: "c", [member]: 1.5 });
       expect(answer).toMatchObject(isAmount ? { status: 202 } : invalid(member));
@@ -674,17 +674,17 @@ describe("List branches", () => {
   sentence("the token of each response is sent as page_token in the next request", async () => {
     const names = ["a", "b", "c", "d", "e/f+g"].map((name) => name.replace("+", "-"));
     const table = await withBranches(...names);
-    const found: string[] = [];
+    const listed: string[] = [];
     let token = "";
     let pages = 0;
     do {
       const query = `limit=2&page_token=${encodeURIComponent(token)}`;
       const { branches, page_token } = await wire.done(`${path(table)}?${query}`);
-      found.push(...Object.keys(branches));
+      listed.push(...Object.keys(branches));
       token = page_token ?? "";
       pages++;
     } while (token !== "");
-    expect(found).toEqual(names);
+    expect(listed).toEqual(names);
     expect(pages).toBe(3);
   });
   sentence("a null, missing or empty page_token marks the end of the listing", async () => {

@@ -1,4 +1,4 @@
-/** The interface document's parts on resources and states: one test on the wire for each of their sentences. */
+/** Resources and states of the interface document: one test on the wire for each sentence. */
 
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => wire[Symbol.asyncDispose]());
 
-/** What the engine is asked about. */
+/** Returns the call that reached the engine. */
 async function asked(path: string, body?: object | null, headers?: Record<string, string>) {
   wire.calls.length = 0;
   const answer = await wire.post(path, body, headers);
@@ -59,8 +59,9 @@ describe("Table identifier", () => {
   });
   sentence("body field id: the same identifier as an array of strings", async () => {
     expect((await asked("/v1/table/a$b$t/exists", { id: ["a", "b", "t"] })).call.id).toEqual(["a", "b", "t"]);
-    const other = [["b", "a", "t"], ["a$b$t"], ["a", "b"], [], ["a", "b", "t", "u"]];
-    for (const id of other) expect(await wire.post("/v1/table/a$b$t/exists", { id })).toMatchObject(mismatch);
+    const otherIds = [["b", "a", "t"], ["a$b$t"], ["a", "b"], [], ["a", "b", "t", "u"]];
+    for (const id of otherIds)
+      expect(await wire.post("/v1/table/a$b$t/exists", { id })).toMatchObject(mismatch);
     for (const id of ["a$b$t", [1], {}, 1]) {
       expect(await wire.post("/v1/table/a$b$t/exists", { id })).toMatchObject(mismatch);
     }

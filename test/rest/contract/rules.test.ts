@@ -1,4 +1,7 @@
-/** The interface document's general rules, errors, limits and versioning: one test on the wire for each sentence. */
+/**
+ * General rules, errors, limits and versioning of the interface document: one test on the wire for each
+ * sentence.
+ */
 
 import { basename } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => wire[Symbol.asyncDispose]());
 
-/** The twelve operations: tail of the path, engine's name, a body with what is needed. */
+/** The twelve operations: end of the path, name, and a minimal body. */
 const OPERATIONS: readonly (readonly [tail: string, operation: string, body: object])[] = [
   ["version/create", "createTableVersion", { version: 9, manifest_path: "x" }],
   ["version/describe", "describeTableVersion", {}],
@@ -33,7 +36,7 @@ const OPERATIONS: readonly (readonly [tail: string, operation: string, body: obj
   ["insert", "insertIntoTable", rowsOf(1)],
 ];
 const JSON_OPERATIONS = OPERATIONS.filter(([tail]) => tail !== "insert");
-/** Those that only read, which clients in use ask for by GET as well. */
+/** Read operations that existing clients also call with GET. */
 const READS = ["index/i/stats", "stats", "branches/list"];
 
 async function operationOf(path: string, body?: object | null, headers?: Record<string, string>) {
@@ -188,7 +191,7 @@ describe("Errors", () => {
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],
     ];
     for (const [status, path, body] of answers) {
-      // Node's own server refuses long headers earlier: the handler is asked itself.
+      // Node's server refuses long headers earlier, so the handler is called directly.
       const answer = status === 431 ? await askDirectly(path) : await wire.post(`${path}?some=query`, body);
       expect(answer.status).toBe(status);
       expect(answer.headers.get("content-type")).toBe("application/json");
@@ -250,7 +253,7 @@ describe("Errors", () => {
     }
   });
 
-  it("what has no place in the engine's errors is an internal one, of which nothing is told", async () => {
+  it("an unknown error is an internal error without details", async () => {
     const directory = wire.namespace.root;
     await using failing = await openContract({
       log: () => {

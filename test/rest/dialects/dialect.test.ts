@@ -1,4 +1,4 @@
-/** Which client sends a request, as far as the handler can tell. */
+/** Recognition of the client that sends a request. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
@@ -17,7 +17,10 @@ afterAll(async () => {
   await namespace.close();
 });
 
-/** Only the remote client is told what the server can do, and only others that they commit through it. */
+/**
+ * Only the remote client gets the server's capabilities, and only others are told to commit through the
+ * server.
+ */
 async function dialectOf(headers: Record<string, string>, query = ""): Promise<string> {
   const answer = await handler(
     new Request(`http://localhost/v1/table/t/describe${query}`, { method: "POST", body: "{}", headers }),
@@ -57,7 +60,7 @@ describe("a request that names a database", () => {
   });
 });
 
-it("a request that names no database is one of the interface, whoever sends it", async () => {
+it("a request without a database speaks the interface, whoever sends it", async () => {
   const headers = { "content-type": "application/json", "x-request-id": "7" };
   expect(await dialectOf({ ...headers, "user-agent": "LanceDB-Node-Client/0.39.0" })).toBe("interface");
 });

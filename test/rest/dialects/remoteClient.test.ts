@@ -22,8 +22,8 @@ afterEach(async () => {
   await namespace.close();
 });
 
-describe("the remote client", () => {
-  it("makes, lists, describes and drops namespaces, and tables in them", async () => {
+describe("LanceDB's remote client", () => {
+  it("the client creates, lists, describes and drops namespaces and their tables", async () => {
     await connection.createNamespace(["a"], { properties: { owner: "me" } });
     await connection.createNamespace(["a"], { mode: "exist_ok" });
     await connection.createNamespace(["a", "b"]);
@@ -40,7 +40,7 @@ describe("the remote client", () => {
     expect((await connection.listNamespaces([])).namespaces).toEqual([]);
   });
 
-  it("makes tables, adds, overwrites, counts, queries, restores", async () => {
+  it("the client creates tables, and appends, overwrites, counts, queries and restores rows", async () => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: null },
@@ -72,7 +72,7 @@ describe("the remote client", () => {
     await expect(connection.openTable("t")).rejects.toThrow(/not found/);
   });
 
-  it("deletes and updates rows, and is told how many", async () => {
+  it("the client deletes and updates rows and gets their number", async () => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: "two" },
@@ -93,7 +93,7 @@ describe("the remote client", () => {
     expect(await table.version()).toBe(5);
   });
 
-  it("merges rows by key, and is told how many", async () => {
+  it("the client merges rows by key and gets their number", async () => {
     const table = await connection.createTable("t", [
       { k: 1, v: 1, w: "one" },
       { k: 2, v: 2, w: "two" },
@@ -136,7 +136,7 @@ describe("the remote client", () => {
     expect(await table.version()).toBe(4);
   });
 
-  it("gets the columns it names under aliases, no rows where it wants none, and rows in its order", async () => {
+  it("the client gets aliased columns, zero rows on request, and rows in its order", async () => {
     const table = await connection.createTable("t", [{ v: 2 }, { v: 1 }]);
     const plain = (rows: object[]) => rows.map((row) => ({ ...row }));
     expect(plain(await table.query().select({ a: "v" }).toArray())).toEqual([{ a: 2 }, { a: 1 }]);
@@ -150,7 +150,7 @@ describe("the remote client", () => {
     expect(await table.query().where("v > 1").analyzePlan()).toMatch(/Filter: .*metrics=\[rows=1,/);
   });
 
-  it("gets rows with dictionaries of several fragments", async () => {
+  it("the client gets rows with dictionaries of several fragments", async () => {
     const { Dictionary, Int32, Table, tableToIPC, Utf8, vectorFromArray } = arrow;
     const rows = (...values: string[]) =>
       tableToIPC(
@@ -163,7 +163,7 @@ describe("the remote client", () => {
     expect((await table.query().toArray()).map(({ d }) => d)).toEqual(["a", "b", "c", "a"]);
   });
 
-  it("has tables whose names need no escape in its own URLs, and other delimiters", async () => {
+  it("the client opens tables with unescaped names and with other delimiters", async () => {
     await connection.createNamespace(["n"]);
     for (const name of ["a+b", "a b", "ä;=&,'"]) {
       const table = await connection.createTable(name, [{ v: 1 }], ["n"]);
@@ -186,17 +186,17 @@ describe("the remote client", () => {
     { userAgent: "shop/1.0", idDelimiter: "." },
     { idDelimiter: "." },
   ])("is recognised under another name, and with another delimiter: %o", async (clientConfig) => {
-    const own = await connect("db://tests", { apiKey: KEY, hostOverride: server.url, clientConfig });
-    const table = await own.createTable("t", [{ v: 1 }]);
+    const connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url, clientConfig });
+    const table = await connection.createTable("t", [{ v: 1 }]);
     // These answers differ from those of the interface.
-    await expect(own.createTable("t", [{ v: 1 }])).rejects.toThrow(/already exists/);
+    await expect(connection.createTable("t", [{ v: 1 }])).rejects.toThrow(/already exists/);
     await (await table.tags()).create("x", 1);
     expect(await (await table.tags()).list()).toMatchObject({ x: { version: 1 } });
     expect(await table.update({ v: "v + 1" })).toMatchObject({ rowsUpdated: 1 });
-    own.close();
+    connection.close();
   });
 
-  it("is told at once, and rightly, of what cannot be", async () => {
+  it("the client gets the right error at once", async () => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     const tags = await table.tags();
     await tags.create("good", 1);
@@ -205,7 +205,7 @@ describe("the remote client", () => {
     expect(server.handler.counters.requests).toBe(requests + 1);
   });
 
-  it("is not told that a table is missing where it is a column, a tag or a branch", async () => {
+  it("the client does not take a missing column, tag or branch for a missing table", async () => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     const missing = /Table 't' was not found/;
     const wrong: [call: () => Promise<unknown>, told: RegExp][] = [
@@ -225,12 +225,12 @@ describe("the remote client", () => {
       expect(String(error)).not.toMatch(missing);
       expect(String(error)).toMatch(/400/);
     }
-    // A table that is missing is told so.
+    // The client recognises a missing table.
     await connection.dropTable("t");
     await expect(table.query().select(["none"]).toArray()).rejects.toThrow(missing);
   });
 
-  it("is told what is missing of its own server's operations", async () => {
+  it("the client learns which operations of its own server are missing", async () => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     const branches = await table.branches();
     await branches.create("dev");
@@ -260,7 +260,7 @@ describe("the remote client", () => {
       expect(String(error)).toMatch(told);
       expect(String(error)).toMatch(/406/);
       expect(String(error)).not.toMatch(/was not found/);
-      // Nothing is tried again; some ask for the schema first.
+      // The client does not retry; some calls request the schema first.
       expect(server.handler.counters.requests - requests).toBeLessThanOrEqual(2);
     }
     await expect(table.prewarmIndex("none")).rejects.toThrow(/index/i);
@@ -268,7 +268,7 @@ describe("the remote client", () => {
     expect(await table.query().useLsm(false).toArray()).toHaveLength(1);
   });
 
-  it("is told that a table has no log, unless it has one, or is not there", async () => {
+  it("the client learns that a table has no log, unless it has one or is missing", async () => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     expect(await table.getLsmWriteSpec()).toBeUndefined();
     expect(await table.getLsmStats()).toBeUndefined();
@@ -293,7 +293,7 @@ describe("the remote client", () => {
     await expect(table.getLsmWriteSpec()).rejects.toThrow(/Table 't' was not found/);
   });
 
-  it("makes branches and tags, reads statistics, changes metadata and columns, renames", async () => {
+  it("the client creates branches and tags, reads statistics, changes metadata and columns, and renames tables", async () => {
     const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }]);
     await table.add([{ v: 3 }]);
     const tags = await table.tags();
@@ -324,7 +324,7 @@ describe("the remote client", () => {
     expect(await connection.tableNames()).toEqual(["u"]);
   });
 
-  it("adds columns of expressions and of constants, and changes types", async () => {
+  it("the client adds columns of expressions and constants, and changes types", async () => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: null },
@@ -356,7 +356,7 @@ describe("the remote client", () => {
     expect(await table.version()).toBe(version);
   });
 
-  it("reads the schema of every type", async () => {
+  it("the client reads the schema of every type", async () => {
     const { Field, Schema, FixedSizeList, List, Struct, Float32, Utf8, TimestampMicrosecond, Int64, Bool } =
       arrow;
     const schema = new Schema([

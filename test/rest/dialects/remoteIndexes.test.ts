@@ -1,4 +1,4 @@
-/** Indexes as LanceDB's remote client, `connect("db://…")`, makes, lists, describes and drops them. */
+/** Indexes through LanceDB's remote client, `connect("db://…")`. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
@@ -28,7 +28,7 @@ afterEach(async () => {
   await namespace.close();
 });
 
-it("it makes those that it knows, and waits for them", async () => {
+it("the client builds the index types that it knows, and waits for them", async () => {
   await table.createIndex("n", { config: Index.btree() });
   await table.waitForIndex(["n_idx"], 20);
   await table.createIndex("text", { config: Index.bitmap() });
@@ -50,7 +50,7 @@ it("it makes those that it knows, and waits for them", async () => {
     numUnindexedRows: 0,
   });
   expect(await table.query().where("n = 2").select(["text"]).toArray()).toMatchObject([{ text: "two" }]);
-  // It replaces what there is, unless it is told not to.
+  // The client replaces an index by default.
   await table.createIndex("n", { config: Index.btree() });
   await expect(table.createIndex("n", { config: Index.btree(), replace: false })).rejects.toThrow(/n_idx/);
   await table.dropIndex("text_idx");
@@ -58,7 +58,7 @@ it("it makes those that it knows, and waits for them", async () => {
   expect(await table.indexStats("text_idx")).toBeUndefined();
 });
 
-it("it lists and describes those that it does not know", async () => {
+it("the client lists and describes index types that it does not know", async () => {
   for (const [column, indexType] of [
     ["n", "ZONEMAP"],
     ["m", "BLOOMFILTER"],
@@ -72,7 +72,7 @@ it("it lists and describes those that it does not know", async () => {
   expect(listed.map(({ name }) => name).sort()).toEqual(["m_idx", "n_idx", "text_idx"]);
 });
 
-it("it is told what can't be built, and what is wrong", async () => {
+it("the client learns which index is unsupported, and which request is invalid", async () => {
   const vector = table.createIndex("vector", { config: Index.ivfRq() });
   await expect(vector).rejects.toThrow(/IVF_RQ|multiple of 8/);
   const japanese = Index.fts({ baseTokenizer: "lindera/ipadic" as never });

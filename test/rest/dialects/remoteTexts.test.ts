@@ -1,4 +1,4 @@
-/** Texts as LanceDB's remote client, `connect("db://…")`, indexes and searches them. */
+/** Text indexes and searches through LanceDB's remote client, `connect("db://…")`. */
 
 import { DirectoryNamespace } from "tiltyard";
 import {
@@ -46,7 +46,7 @@ afterAll(async () => {
   await namespace.close();
 });
 
-const found = async (query: unknown, filter?: string): Promise<number[]> => {
+const matchingIds = async (query: unknown, filter?: string): Promise<number[]> => {
   let asked = table.query().fullTextSearch(query as never);
   if (filter !== undefined) asked = asked.where(filter);
   const rows = await asked.select(["id", "_score"]).limit(10).toArray();
@@ -56,10 +56,10 @@ const found = async (query: unknown, filter?: string): Promise<number[]> => {
   return rows.map(({ id }) => Number(id));
 };
 
-it("words, and words of all indexed columns", async () => {
-  expect((await found("puppy")).sort()).toEqual([1, 2, 3]);
-  expect((await found("trains")).sort()).toEqual([2, 3]);
-  expect(await found("puppy", "id = 3")).toEqual([3]);
+it("the client searches words in one column and in all indexed columns", async () => {
+  expect((await matchingIds("puppy")).sort()).toEqual([1, 2, 3]);
+  expect((await matchingIds("trains")).sort()).toEqual([2, 3]);
+  expect(await matchingIds("puppy", "id = 3")).toEqual([3]);
 });
 
 it.each([
@@ -82,5 +82,5 @@ it.each([
     [4],
   ],
 ])("%s", async (_name, query, expected) => {
-  expect((await found(query)).sort()).toEqual(expected);
+  expect((await matchingIds(query)).sort()).toEqual(expected);
 });

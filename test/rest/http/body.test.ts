@@ -1,4 +1,4 @@
-/** Bodies of requests cost what they hold, not what they are cut into. */
+/** The memory of a body depends on its size, and not on its pieces. */
 
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -21,7 +21,7 @@ const bounds = {
 const requestOf = (body: ReadableStream<Uint8Array>) =>
   new Request("http://localhost/", { method: "POST", body, duplex: "half" } as RequestInit);
 
-/** The bytes of a text, each alone in a buffer of this size. */
+/** Returns a stream of single bytes, each in a buffer of its own. */
 function singly(text: string, bufferBytes: number, atEnd: () => void = () => undefined) {
   const bytes = new TextEncoder().encode(text);
   let next = 0;
@@ -42,7 +42,7 @@ function singly(text: string, bufferBytes: number, atEnd: () => void = () => und
   );
 }
 
-it("JSON that comes byte by byte is not held byte by byte", async () => {
+it("JSON in single bytes does not keep each piece in memory", async () => {
   const json = { text: "ü".repeat(10_000) };
   collect();
   const before = process.memoryUsage().arrayBuffers;
@@ -55,7 +55,7 @@ it("JSON that comes byte by byte is not held byte by byte", async () => {
   expect(held).toBeLessThan(2 ** 24);
 });
 
-it("JSON is whole however it is cut, up to the last byte that it may have", async () => {
+it("JSON is complete however it is cut, up to the last allowed byte", async () => {
   const text = JSON.stringify({ list: Array.from({ length: 5000 }, (_, index) => `entry ${index} ☃`) });
   const { length } = new TextEncoder().encode(text);
   for (const pieceBytes of [1, 7, 1000, 2 ** 16, length]) {
@@ -73,7 +73,7 @@ it("JSON is whole however it is cut, up to the last byte that it may have", asyn
   expect(await readJson(new Request("http://localhost/", { method: "POST" }), bounds)).toBeUndefined();
 });
 
-it("a body that is refused or let go of is let go of", async () => {
+it("a refused or cancelled body is released", async () => {
   for (const end of ["refused", "left"]) {
     let released = 0;
     const body = new ReadableStream<Uint8Array>({

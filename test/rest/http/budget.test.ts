@@ -1,4 +1,4 @@
-/** Memory that requests share: who gets some, who waits, and who is refused. */
+/** Memory that requests share: who gets memory, who waits, and who is refused. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -13,15 +13,15 @@ const budget = (
 ) => new MemoryBudget({ maxBytes, maxAloneBytes, maxUnauthenticatedBytes, waitMs });
 const open = (from: MemoryBudget, isUnauthenticated = false) => from.open(never, isUnauthenticated);
 
-/** Whether the share has got it by now. */
+/** True if the account has the memory already. */
 async function settled(waiting: Promise<void> | undefined): Promise<boolean> {
   if (waiting === undefined) return true;
   const unsettled = Symbol();
   return (await Promise.race([waiting, Promise.resolve(unsettled)])) !== unsettled;
 }
 
-describe("a share", () => {
-  it("holds a little whatever the others hold", () => {
+describe("a memory account", () => {
+  it("an account holds the free bytes whatever the others hold", () => {
     const shared = budget(1000);
     const [large, small] = [open(shared), open(shared)];
     expect(large.hold("a", FREE_BYTES + 1000)).toBeUndefined();
@@ -30,7 +30,7 @@ describe("a share", () => {
     expect(shared.heldBytes).toBe(1000);
   });
 
-  it("waits for what others hold, and gets it when they let go", async () => {
+  it("an account waits for the others and continues when they release memory", async () => {
     const shared = budget(1000);
     const [first, second] = [open(shared), open(shared)];
     first.note("a", FREE_BYTES + 600);
@@ -47,25 +47,25 @@ describe("a share", () => {
     expect(shared.heldBytes).toBe(0);
   });
 
-  it("gets whatever it needs where nobody else holds anything", () => {
+  it("a single account gets all that it needs", () => {
     const alone = open(budget(1000));
     expect(alone.hold("a", 10 ** 9)).toBeUndefined();
     expect(alone.hold("b", 10 ** 9)).toBeUndefined();
   });
 
-  it("gets no more than one request may have, and does not wait for more", async () => {
+  it("an account does not exceed the limit of one request, and does not wait for more", async () => {
     const shared = budget(1000, 1000, 60_000, FREE_BYTES + 2000);
-    const [alone, other] = [open(shared), open(shared)];
+    const [alone, second] = [open(shared), open(shared)];
     expect(alone.hold("a", FREE_BYTES + 2000)).toBeUndefined();
     await expect(alone.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
-    await expect(other.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
+    await expect(second.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
   });
 
-  it("comes after those who have waited longer, unless it holds something already", async () => {
+  it("an account waits for its turn unless it already holds memory", async () => {
     const shared = budget(1000);
-    const [holder, other, early, late] = [open(shared), open(shared), open(shared), open(shared)];
+    const [holder, secondHolder, early, late] = [open(shared), open(shared), open(shared), open(shared)];
     holder.note("a", FREE_BYTES + 400);
-    other.note("a", FREE_BYTES + 400);
+    secondHolder.note("a", FREE_BYTES + 400);
     const first = early.hold("a", FREE_BYTES + 900);
     const second = late.hold("a", FREE_BYTES + 100);
     expect(await settled(first)).toBe(false);
@@ -73,12 +73,12 @@ describe("a share", () => {
     expect(holder.hold("a", FREE_BYTES + 500)).toBeUndefined();
     holder.close();
     expect(await settled(second)).toBe(false);
-    other.close();
+    secondHolder.close();
     await first;
     await second;
   });
 
-  it("is refused when it has waited long enough: 503", async () => {
+  it("an account that waits too long is refused with 503", async () => {
     const shared = budget(1000, 1000, 20);
     const holder = open(shared);
     holder.note("a", FREE_BYTES + 1000);
@@ -90,7 +90,7 @@ describe("a share", () => {
     expect(open(shared).hold("a", FREE_BYTES + 1000)).toBeUndefined();
   });
 
-  it("is refused at once where everybody who holds something waits", async () => {
+  it("an account is refused at once if all holders of memory wait", async () => {
     const shared = budget(1000);
     const [one, two] = [open(shared), open(shared)];
     one.note("a", FREE_BYTES + 500);
@@ -101,7 +101,7 @@ describe("a share", () => {
     await first;
   });
 
-  it("waits no longer than its request", async () => {
+  it("an account waits no longer than its request", async () => {
     const shared = budget(1000);
     open(shared).note("a", FREE_BYTES + 1000);
     const client = new AbortController();
@@ -112,8 +112,8 @@ describe("a share", () => {
   });
 });
 
-describe("strangers", () => {
-  it("hold a part together, and keep nobody else waiting", async () => {
+describe("unauthenticated requests", () => {
+  it("unauthenticated requests share a part and delay nobody else", async () => {
     const shared = budget(1000, 500);
     const [unauthenticated, second, caller] = [open(shared, true), open(shared, true), open(shared)];
     expect(unauthenticated.hold("a", FREE_BYTES + 400)).toBeUndefined();
@@ -126,7 +126,7 @@ describe("strangers", () => {
   });
 });
 
-it("the sum never passes the bound, but for one share alone, and everybody is served in the end", async () => {
+it("the sum never exceeds the limit, except for a single account, and every account is served", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(
@@ -148,7 +148,7 @@ it("the sum never passes the bound, but for one share alone, and everybody is se
             const share = open(shared, unauthenticated);
             shares.add(share);
             for (let step = 1; step <= steps; step++) {
-              // One that is refused while all wait begins anew.
+              // An account that is refused because all wait starts again.
               const got = await Promise.resolve(
                 share.hold("a", FREE_BYTES + Math.ceil((bytes * step) / steps)),
               ).then(

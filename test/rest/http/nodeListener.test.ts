@@ -1,6 +1,6 @@
 /**
- * The listener over bare sockets, with clients that leave, stop reading, talk over themselves, or speak HTTP/1.0: every
- * request ends, and what it held is let go of.
+ * The listener over raw sockets, with clients that leave, stop reading, pipeline requests, or speak HTTP/1.0.
+ * Every request ends and releases its resources.
  */
 
 import { createServer, type Server } from "node:http";
@@ -26,9 +26,9 @@ afterEach(async () => {
 
 interface Client {
   readonly socket: Socket;
-  /** What came so far. */
+  /** Data received so far. */
   text(): string;
-  /** When the connection has ended. */
+  /** Settles when the connection has ended. */
   readonly end: Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const postChunked = (path: string) =>
 const pathOf = ({ url }: Request) => new URL(url).pathname;
 const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-/** A body that goes on until somebody lets go of it. */
+/** Returns a body without an end, until it is cancelled. */
 function endless(pieceBytes = 2 ** 16) {
   const state = { pieces: 0, released: 0 };
   let fail: (error: Error) => void = () => undefined;
@@ -87,7 +87,7 @@ function endless(pieceBytes = 2 ** 16) {
 
 // ------------------------------------------------------------------------------------------------ answers
 
-it("an answer's pieces are not held once they were sent", async () => {
+it("sent pieces of an answer are released", async () => {
   let held = Number.NaN;
   const before = () => {
     collect();
@@ -114,13 +114,13 @@ it("an answer's pieces are not held once they were sent", async () => {
   expect(held).toBeLessThan(64 * 2 ** 20);
 });
 
-it("an answer waits for a client that does not read, and ends with what makes it", async () => {
+it("an answer waits for a client that does not read, and ends with its source", async () => {
   const { body, state, fail } = endless();
   const { client, connections } = await serve(() => new Response(body));
   const { socket } = client();
   socket.pause();
   socket.write(get("/"));
-  // It goes on until the buffers of both sides are full.
+  // The answer continues until the buffers of both sides are full.
   let seen = -1;
   await expect
     .poll(
@@ -136,7 +136,7 @@ it("an answer waits for a client that does not read, and ends with what makes it
   await expect.poll(connections).toBe(0);
 });
 
-it("an answer whose client leaves is let go of, whether it was being read or not", async () => {
+it("an answer is released when its client leaves, read or unread", async () => {
   for (const reads of [true, false]) {
     const { body, state } = endless();
     let aborted = 0;
@@ -155,7 +155,7 @@ it("an answer whose client leaves is let go of, whether it was being read or not
   }
 });
 
-it("an answer that is there only when its client has left is let go of", async () => {
+it("an answer is released if its client left before", async () => {
   const { body, state } = endless();
   let answer: (response: Response) => void = () => undefined;
   let left = 0;
@@ -174,9 +174,9 @@ it("an answer that is there only when its client has left is let go of", async (
   await expect.poll(() => state).toEqual({ pieces: 0, released: 1 });
 });
 
-it("an answer that cannot be sent is let go of", async () => {
+it("an answer that can't be sent is released", async () => {
   const { body, state } = endless();
-  // No handler of this package makes such a one; Headers take what Node's server does not.
+  // No handler of this package returns such an answer; Headers accepts values that Node's server refuses.
   const broken = new Response(body);
   Object.defineProperty(broken, "status", { value: 42 });
   const { client } = await serve(() => broken);
@@ -186,7 +186,7 @@ it("an answer that cannot be sent is let go of", async () => {
   await expect.poll(() => state.released).toBe(1);
 });
 
-it("an answer that breaks off does not look whole", async () => {
+it("an answer that breaks off does not look complete", async () => {
   const { client } = await serve(() => {
     const { body, fail } = endless(100);
     setTimeout(() => fail(new Error("broken")), 50);
@@ -199,7 +199,7 @@ it("an answer that breaks off does not look whole", async () => {
   expect(text()).not.toMatch(/\r\n0\r\n\r\n$/);
 });
 
-it("an answer to HTTP/1.0 is whole when the connection is closed", async () => {
+it("an answer over HTTP/1.0 ends with the connection", async () => {
   const { client } = await serve(() => new Response(new Blob(["all of it"]).stream()));
   const { socket, text, end } = client();
   socket.write("GET / HTTP/1.0\r\n\r\n");
@@ -208,7 +208,7 @@ it("an answer to HTTP/1.0 is whole when the connection is closed", async () => {
   expect(text()).not.toMatch(/transfer-encoding/i);
 });
 
-it("an answer to HEAD has no body, and nobody makes one", async () => {
+it("an answer to HEAD has no body, and none is made", async () => {
   const { body, state } = endless();
   const { client } = await serve(({ method }) => new Response(method === "HEAD" ? body : "next"));
   const { socket, text } = client();
@@ -219,7 +219,7 @@ it("an answer to HEAD has no body, and nobody makes one", async () => {
   await expect.poll(text).toMatch(/\r\n\r\nHTTP\/1\.1 200 OK\r\n[\s\S]*next/);
 });
 
-it("an answer's headers go out one by one, cookies too", async () => {
+it("headers of an answer are sent one by one, including cookies", async () => {
   const headers = new Headers({ "x-text": "grün" });
   headers.append("set-cookie", "a=1; Path=/");
   headers.append("set-cookie", "b=2, c=3");
@@ -240,7 +240,7 @@ it("an answer's headers go out one by one, cookies too", async () => {
 
 // ------------------------------------------------------------------------------------------------ requests
 
-it("a request behind another waits for its turn", async () => {
+it("a pipelined request waits for its turn", async () => {
   const order: string[] = [];
   const { client } = await serve(async (request) => {
     const name = `${pathOf(request)}${await request.text()}`;
@@ -256,7 +256,7 @@ it("a request behind another waits for its turn", async () => {
   expect(order).toEqual(["/1", "/2", "/3", "/4"].flatMap((name) => [`begin ${name}`, `end ${name}`]));
 });
 
-it("requests behind one whose client leaves are never begun", async () => {
+it("pipelined requests never begin if the client leaves", async () => {
   const begun: string[] = [];
   let ended = 0;
   const { client, connections } = await serve((request) => {
@@ -278,7 +278,7 @@ it("requests behind one whose client leaves are never begun", async () => {
   expect(ended).toBe(1);
 });
 
-it("a body that nobody reads is in nobody's way", async () => {
+it("an unread body does not block the connection", async () => {
   const { client } = await serve((request) => new Response(`<${pathOf(request)}>`));
   const { socket, text } = client();
   const body = "x".repeat(2 ** 20);
@@ -288,19 +288,19 @@ it("a body that nobody reads is in nobody's way", async () => {
   await expect.poll(text).toMatch(/<\/1>[\s\S]*<\/2>[\s\S]*<\/3>/);
 });
 
-it("a body whose rest has come while the thread was held costs no connection", async () => {
+it("a body whose rest arrived while the thread was busy does not close the connection", async () => {
   const { client } = await serve((request) => new Response(`<${pathOf(request)}>`));
   const { socket, text } = client();
   const body = "x".repeat(2 ** 17);
   socket.write(`POST /1 HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\nx`);
   await new Promise((resolve) => socket.once("data", resolve));
   socket.write(body.slice(1) + get("/2"));
-  // Longer than what is left of a body is waited for.
+  // Longer than the listener waits for the rest of a body.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);
   await expect.poll(text).toMatch(/<\/1>[\s\S]*<\/2>/);
 });
 
-it("a body that breaks off is an error to whoever reads it", async () => {
+it("a body that breaks off is an error for its reader", async () => {
   for (const begin of [
     "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n1234",
     `${postChunked("/")}4\r\n1234\r\n`,
@@ -319,7 +319,7 @@ it("a body that breaks off is an error to whoever reads it", async () => {
   }
 });
 
-it("a body goes no faster than it is read", async () => {
+it("a body arrives no faster than it is read", async () => {
   let read: (() => Promise<number>) | undefined;
   const { client } = await serve(async (request) => {
     const reader = request.body?.getReader();
@@ -359,7 +359,7 @@ it("a body goes no faster than it is read", async () => {
   expect(socket.bytesWritten).toBeGreaterThan(seen);
 });
 
-it("a body in crumbs is whole, and held in the socket until somebody reads it", async () => {
+it("a body in small pieces is complete and stays in the socket until it is read", async () => {
   let read: () => void = () => undefined;
   const { client } = await serve(async (request) => {
     await new Promise<void>((resolve) => {
@@ -379,7 +379,7 @@ it("a body in crumbs is whole, and held in the socket until somebody reads it", 
   await expect.poll(text).toMatch(/100000 bytes/);
 });
 
-it("a client that asks first is told to go on", async () => {
+it("a client that expects 100-continue may continue", async () => {
   const { client } = await serve(async (request) => new Response(`got ${await request.text()}`));
   const { socket, text } = client();
   socket.write("POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n");
@@ -388,7 +388,7 @@ it("a client that asks first is told to go on", async () => {
   await expect.poll(text).toMatch(/got body/);
 });
 
-it("a target that is no path, and a method that fetch does not know, are answered", async () => {
+it("a target without a path, and a method unknown to fetch, get an answer", async () => {
   const { client } = await serve((request) => new Response(request.url));
   for (const head of [
     "OPTIONS * HTTP/1.1",
@@ -405,7 +405,7 @@ it("a target that is no path, and a method that fetch does not know, are answere
   }
 });
 
-it("requests behind another are held up to a number; with more of them the connection is cut", async () => {
+it("a connection with too many pipelined requests is cut", async () => {
   const begun: string[] = [];
   let letGo = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -426,12 +426,12 @@ it("requests behind another are held up to a number; with more of them the conne
   letGo();
   await expect.poll(() => patient.text().split("done").length - 1).toBe(17);
   expect(begun.filter((path) => path.startsWith("/greedy"))).toEqual(["/greedy-0"]);
-  // Those that were answered make room for others.
+  // Answered requests make room for others.
   patient.socket.write(Array.from({ length: 17 }, (_, index) => get(`/more-${index}`)).join(""));
   await expect.poll(() => patient.text().split("done").length - 1).toBe(34);
 });
 
-it("nothing of a connection that was cut is begun, however quick the answers are", async () => {
+it("no request of a cut connection begins, however quick the answers", async () => {
   const begun: string[] = [];
   const { client } = await serve((request) => {
     begun.push(pathOf(request));
@@ -441,11 +441,11 @@ it("nothing of a connection that was cut is begun, however quick the answers are
   greedy.socket.write(Array.from({ length: 40 }, (_, index) => get(`/${index}`)).join(""));
   await greedy.end;
   await soon();
-  // The first was begun before anybody knew of the others.
+  // The first request began before the others arrived.
   expect(begun).toEqual(["/0"]);
 });
 
-it("the parser passes over what arrived together with the request for which a connection was cut", async () => {
+it("the parser drops requests that arrived together with the one too many", async () => {
   const { server, client } = await serve(() => new Promise<Response>(() => undefined));
   let parsed = 0;
   server.on("request", () => {
@@ -455,11 +455,11 @@ it("the parser passes over what arrived together with the request for which a co
   greedy.socket.write(Array.from({ length: 400 }, (_, index) => get(`/${index}`)).join(""));
   await greedy.end;
   await soon();
-  // The one that is answered, those that may wait behind it, and the one too many.
+  // The request in progress, those that may wait, and the one too many.
   expect(parsed).toBe(1 + 16 + 1);
 });
 
-it("requests that wait behind others leave the thread to those who have a connection of their own", async () => {
+it("pipelined requests leave the thread to other connections", async () => {
   const begun: string[] = [];
   let sentAfter = 0;
   const { client } = await serve((request) => {
@@ -467,20 +467,20 @@ it("requests that wait behind others leave the thread to those who have a connec
     begun.push(path);
     if (path === "/greedy-1" && sentAfter === 0) {
       sentAfter = begun.length;
-      other.socket.write(get("/other"));
+      secondClient.socket.write(get("/other"));
     }
     const until = performance.now() + 2;
     while (performance.now() < until);
     return new Response("done");
   });
-  const other = client();
-  other.socket.write(get("/first"));
-  await expect.poll(other.text).toContain("done");
+  const secondClient = client();
+  secondClient.socket.write(get("/first"));
+  await expect.poll(secondClient.text).toContain("done");
   const greedy = Array.from({ length: 60 }, () => client());
   for (const { socket } of greedy) {
     socket.write(Array.from({ length: 3 }, (_, index) => get(`/greedy-${index}`)).join(""));
   }
   await expect.poll(() => begun.length).toBe(2 + 60 * 3);
-  // One for each connection would be sixty.
+  // Without taking turns, sixty would have begun.
   expect(begun.indexOf("/other") - sentAfter).toBeLessThan(30);
 });

@@ -1,4 +1,4 @@
-/** What Node's server answers in the handler's place: as problems, unless somebody else answers. */
+/** Answers of Node's server in the handler's place are problems, unless another listener answers. */
 
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { type AddressInfo, connect } from "node:net";
@@ -23,7 +23,7 @@ async function listen(server: Server): Promise<Server> {
   return server;
 }
 
-/** All that comes back until the connection ends. */
+/** Returns all data until the connection ends. */
 function send(server: Server, ...pieces: string[]): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   const received: Buffer[] = [];
@@ -59,38 +59,38 @@ async function expectProblems(server: Server): Promise<void> {
 
 const serverOf = (options: ServerOptions = {}) => createServer(options, echo);
 
-it("from the first connection on, where it is asked to", async () => {
+it("an attached server answers with problems from the first connection on", async () => {
   await expectProblems(await listen(attachProblemAnswers(serverOf())));
 });
 
-it("by itself from the first request on, where the listener is all that the server does", async () => {
+it("a server with only this listener answers with problems from the first request on", async () => {
   const server = await listen(serverOf());
   expect(await send(server, WARM_UP)).toMatch(/^HTTP\/1\.1 200 /);
   await expectProblems(server);
-  // And for every server that it is the listener of.
-  const other = await listen(serverOf());
-  expect(await send(other, WARM_UP)).toMatch(/^HTTP\/1\.1 200 /);
-  await expectProblems(other);
-  for (const one of [server, other]) {
+  // The listener also attaches to its second server.
+  const secondPort = await listen(serverOf());
+  expect(await send(secondPort, WARM_UP)).toMatch(/^HTTP\/1\.1 200 /);
+  await expectProblems(secondPort);
+  for (const one of [server, secondPort]) {
     expect(one.listenerCount("clientError")).toBe(1);
     expect(one.listenerCount("checkExpectation")).toBe(1);
   }
 });
 
-it("a request that takes too long to arrive", async () => {
+it("a slow request gets a problem", async () => {
   const options = { requestTimeout: 50, headersTimeout: 50, connectionsCheckingInterval: 10 };
   const server = await listen(attachProblemAnswers(serverOf(options)));
   expectProblem(await send(server, "GET / HTTP/1.1\r\nhost: x\r\n"), 408, "request-timeout");
 });
 
-it("a body that is no HTTP any more, before there is an answer", async () => {
+it("a body that stops being HTTP gets a problem if there is no answer yet", async () => {
   const server = await listen(attachProblemAnswers(serverOf()));
   const chunked = "POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
   expectProblem(await send(server, chunked, "zz\r\n"), 400, "bad-request");
   expectProblem(await send(server, chunked, `1;${"x".repeat(20_000)}\r\n`), 413, "content-too-large");
 });
 
-it("nothing is put in the middle of an answer that is on its way, nor said twice", async () => {
+it("a problem is not inserted into an answer, and not sent twice", async () => {
   const server = createServer(
     toNodeListener(async ({ body }) => {
       const answer = new TransformStream<Uint8Array, Uint8Array>();
@@ -119,12 +119,15 @@ it("nothing is put in the middle of an answer that is on its way, nor said twice
   expect(twice.match(/HTTP\/1\.1/g)).toHaveLength(1);
 });
 
-it("whoever answers these already, or comes to do so, goes on", async () => {
-  const own = (server: Server) =>
+it("other listeners keep answering, whenever they were added", async () => {
+  const listenTo = (server: Server) =>
     server
       .on("clientError", (_error, socket) => socket.end("HTTP/1.1 499 Own\r\n\r\n"))
       .on("checkExpectation", (_request, response) => response.writeHead(498).end());
-  for (const server of [attachProblemAnswers(own(serverOf())), own(attachProblemAnswers(serverOf()))]) {
+  for (const server of [
+    attachProblemAnswers(listenTo(serverOf())),
+    listenTo(attachProblemAnswers(serverOf())),
+  ]) {
     await listen(server);
     expect(await send(server, WARM_UP)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await send(server, LONG)).toBe("HTTP/1.1 499 Own\r\n\r\n");
@@ -132,7 +135,7 @@ it("whoever answers these already, or comes to do so, goes on", async () => {
   }
 });
 
-it("a framework's server is the framework's, unless it is asked to", async () => {
+it("a framework's server is left alone unless it is attached", async () => {
   const app = express();
   app.use("/lance", echo);
   const server = await listen(createServer(app));

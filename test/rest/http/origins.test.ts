@@ -1,4 +1,4 @@
-/** What browsers send: pages of other sites, names that lead elsewhere than they say, forms, and preflights. */
+/** Requests of browsers: pages of other sites, rebound names, forms and preflights. */
 
 import { request as httpRequest, type RequestListener } from "node:http";
 import { connect, createServer as createHttp2Server } from "node:http2";
@@ -56,7 +56,7 @@ describe("hosts", () => {
     ...["", "[::1", "localhost/x", "localhost#", "localhost?", "localhost\\x", "128.0.0.1"],
   ];
 
-  it("an anonymous server answers for the names of its own machine only", async () => {
+  it("an anonymous server only answers for the names of its machine", async () => {
     for (const host of LOOPBACK) expect(await statusOf({}, { host }), host).toBe(200);
     for (const host of FOREIGN) {
       const answer = await ask({}, { host });
@@ -69,14 +69,14 @@ describe("hosts", () => {
     }
   });
 
-  it("without the header, the host of the URL counts", async () => {
+  it("the host of the URL counts if the header is missing", async () => {
     const handler = createRestHandler(namespace, { auth: ANONYMOUS });
-    const at = async (url: string) => (await handler(new Request(url, { method: "POST" }))).status;
-    expect(await at("http://evil.example/v1/table/t/exists")).toBe(421);
-    expect(await at("https://localhost:9/v1/table/t/exists")).toBe(200);
+    const statusOf = async (url: string) => (await handler(new Request(url, { method: "POST" }))).status;
+    expect(await statusOf("http://evil.example/v1/table/t/exists")).toBe(421);
+    expect(await statusOf("https://localhost:9/v1/table/t/exists")).toBe(200);
   });
 
-  it("one whose callers have credentials answers for any, unless it is told", async () => {
+  it("a server with credentials answers for any host by default", async () => {
     const auth = { apiKeys: [KEY] };
     for (const host of [...LOOPBACK, ...FOREIGN]) {
       expect(await statusOf({ auth }, { host, "x-api-key": KEY }), host).toBe(200);
@@ -88,7 +88,7 @@ describe("hosts", () => {
     expect(await statusOf({ auth, allowedHosts: ["a.example"] }, { host: "a.example" })).toBe(401);
   });
 
-  it("those that are listed take the place of the default", async () => {
+  it("a list of hosts replaces the default", async () => {
     const cases: [pattern: string, fits: string[], fitsNot: string[]][] = [
       [
         "a.example",
@@ -111,41 +111,41 @@ describe("hosts", () => {
     for (const host of ["a.example", "localhost:1"]) expect(await statusOf(either, { host })).toBe(200);
   });
 
-  it("over a socket, by the header or by the target", async () => {
+  it("the host over a socket comes from the header or the target", async () => {
     const server = await startRestServer(namespace);
     const { port } = server.server.address() as AddressInfo;
-    const at = (path: string, host: string) =>
+    const ask = (path: string, host: string) =>
       new Promise<number | undefined>((resolve, reject) => {
         const asked = httpRequest({ port, host: "127.0.0.1", path, method: "POST", headers: { host } });
         asked.once("response", (answer) => resolve(answer.resume().statusCode));
         asked.once("error", reject).end();
       });
     const path = "/v1/table/t/exists";
-    expect(await at(path, `localhost:${port}`)).toBe(200);
-    expect(await at(path, `evil.example:${port}`)).toBe(421);
-    expect(await at(`http://evil.example${path}`, "localhost")).toBe(421);
-    expect(await at(`http://localhost${path}`, "evil.example")).toBe(200);
+    expect(await ask(path, `localhost:${port}`)).toBe(200);
+    expect(await ask(path, `evil.example:${port}`)).toBe(421);
+    expect(await ask(`http://evil.example${path}`, "localhost")).toBe(421);
+    expect(await ask(`http://localhost${path}`, "evil.example")).toBe(200);
     await server[Symbol.asyncDispose]();
   });
 });
 
-it("over HTTP/2 the authority is the host", async () => {
+it("the authority is the host over HTTP/2", async () => {
   const listener: RequestListener = toNodeListener(createRestHandler(namespace, { auth: ANONYMOUS }));
   const server = createHttp2Server(listener as never);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const at = (authority: string, more: Headers = {}) =>
+  const ask = (authority: string, more: Headers = {}) =>
     new Promise<unknown>((resolve, reject) => {
       const names = { ":authority": authority, ":method": "POST", ":path": "/v1/table/t/exists", ...more };
       const asked = session.request(names, { endStream: true });
       asked.once("response", (answer) => resolve(answer[":status"])).once("error", reject);
       asked.resume();
     });
-  expect(await at("localhost:8080")).toBe(200);
-  expect(await at("evil.example")).toBe(421);
-  expect(await at("evil.example", { host: "localhost" })).toBe(421);
-  expect(await at("localhost", { origin: "https://localhost" })).toBe(200);
-  expect(await at("localhost", { origin: "https://evil.example" })).toBe(403);
+  expect(await ask("localhost:8080")).toBe(200);
+  expect(await ask("evil.example")).toBe(421);
+  expect(await ask("evil.example", { host: "localhost" })).toBe(421);
+  expect(await ask("localhost", { origin: "https://localhost" })).toBe(200);
+  expect(await ask("localhost", { origin: "https://evil.example" })).toBe(403);
   session.close();
   await new Promise((resolve) => server.close(resolve));
 });
@@ -153,7 +153,7 @@ it("over HTTP/2 the authority is the host", async () => {
 describe("pages", () => {
   const CREDENTIALS: RestHandlerOptions[] = [{}, { auth: { apiKeys: [KEY] } }];
 
-  it("of other sites may not call, whoever the callers are, and nothing of their requests is read", async () => {
+  it("pages of other sites may not call, whoever the caller, and their requests are not read", async () => {
     const foreign: Headers[] = [
       { "sec-fetch-site": "cross-site" },
       { "sec-fetch-site": "same-site" },
@@ -188,8 +188,8 @@ describe("pages", () => {
     await namespace.tableExists({ id: ["t"] });
   });
 
-  it("of the server itself may, also behind a proxy that speaks TLS", async () => {
-    const own: [host: string, origin: string][] = [
+  it("pages of the server itself may call, even through a proxy with TLS", async () => {
+    const ownPages: [host: string, origin: string][] = [
       ["localhost", "http://localhost"],
       ["localhost", "https://localhost"],
       ["localhost:8080", "http://localhost:8080"],
@@ -198,7 +198,7 @@ describe("pages", () => {
       ["[::1]:8080", "http://[::1]:8080"],
       ["LOCALHOST:8080", "http://localhost:8080"],
     ];
-    for (const [host, origin] of own) {
+    for (const [host, origin] of ownPages) {
       expect(await statusOf({}, { host, origin }), host).toBe(200);
       expect(await statusOf({}, { host, origin, "sec-fetch-site": "same-origin" })).toBe(200);
     }
@@ -206,7 +206,7 @@ describe("pages", () => {
     expect(await statusOf({}, { host: "localhost:80", origin: "https://localhost" })).toBe(403);
   });
 
-  it("that are listed may, and get told so in every answer, errors too", async () => {
+  it("listed pages may call, and every answer says so, including errors", async () => {
     const options: RestHandlerOptions = { auth: { apiKeys: [KEY] }, allowedOrigins: [APP] };
     const headers = { origin: APP, "sec-fetch-site": "cross-site" };
     for (const [more, status] of [
@@ -234,12 +234,12 @@ describe("pages", () => {
     expect(plain.headers.get("vary")).toMatch(/\borigin\b/);
   });
 
-  it("may be any with a name, or of an app's own scheme", async () => {
+  it("a star allows pages with a name, and pages of an app's own scheme", async () => {
     const any: RestHandlerOptions = { allowedOrigins: ["*"] };
     expect(await statusOf(any, { origin: "https://any.example" })).toBe(200);
     expect(await statusOf(any, { origin: "null" })).toBe(403);
     expect(await statusOf(any, { "sec-fetch-site": "cross-site" })).toBe(403);
-    // The host counts all the same.
+    // The host is checked nevertheless.
     expect(await statusOf(any, { origin: "https://any.example", host: "any.example" })).toBe(421);
     const app: RestHandlerOptions = { allowedOrigins: ["app://tables", "HTTPS://App.Example.com:443/"] };
     expect(() => createRestHandler(namespace, app)).toThrow(InvalidInputError);
@@ -247,7 +247,7 @@ describe("pages", () => {
     for (const origin of ["app://tables", APP]) expect(await statusOf(fine, { origin })).toBe(200);
   });
 
-  it("ask first: answered without credentials where they may call, refused where not", async () => {
+  it("preflights are answered without credentials for allowed pages, and refused for others", async () => {
     const options: RestHandlerOptions = { auth: { apiKeys: [KEY] }, allowedOrigins: [APP] };
     const wanted = "authorization,content-type,x-lance-ctx-anything";
     const preflight = (headers: Headers) =>
@@ -262,10 +262,10 @@ describe("pages", () => {
       vary: expect.stringMatching(/\borigin\b/),
     });
     expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
-    const other = await preflight({ origin: "https://evil.example", "sec-fetch-site": "cross-site" });
-    expect(other.status).toBe(403);
-    expect(other.headers.has("access-control-allow-origin")).toBe(false);
-    // What asks for nothing is no preflight.
+    const refused = await preflight({ origin: "https://evil.example", "sec-fetch-site": "cross-site" });
+    expect(refused.status).toBe(403);
+    expect(refused.headers.has("access-control-allow-origin")).toBe(false);
+    // A request without the requested method is not a preflight.
     expect((await ask(options, { origin: APP }, { method: "OPTIONS" })).status).toBe(401);
     expect((await preflight({})).status).toBe(401);
     const keyed = { "x-api-key": KEY };
@@ -273,7 +273,7 @@ describe("pages", () => {
   });
 });
 
-it("options that cannot be meant are refused", () => {
+it("invalid options are refused", () => {
   const wrong: object[] = [
     ...["a.example", [1], [], ["http://a.example"], ["a.example/x"], ["a b"], ["a.*"], ["*.*.x"], [""]].map(
       (allowedHosts) => ({ allowedHosts }),
@@ -288,7 +288,7 @@ it("options that cannot be meant are refused", () => {
   createRestHandler(namespace, { allowedOrigins: [] });
 });
 
-it("a form is refused with or without a body; a request without either is taken", async () => {
+it("a form is refused with or without a body, and a request without either is accepted", async () => {
   for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"]) {
     for (const path of ["exists", "drop", "insert"]) {
       const answer = await ask({}, { "content-type": type }, { path });
@@ -299,7 +299,7 @@ it("a form is refused with or without a body; a request without either is taken"
   expect(await statusOf({}, { "content-type": "application/json; charset=utf-8" })).toBe(200);
 });
 
-it("no answer's type is guessed", async () => {
+it("browsers do not guess the type of an answer", async () => {
   for (const [path, method] of [
     ["exists", "POST"],
     ["nothing", "POST"],

@@ -1,6 +1,6 @@
 /**
- * Bodies that were read before the handler got the request: by the parsers of Express, of Fastify, of others, or by a
- * middleware of a fetch-style server. The handler gets what was sent, or refuses; it never takes such a body for none.
+ * Bodies that other code reads before the handler: parsers of Express and Fastify, and middleware of a
+ * fetch-style server. The handler gets the body or refuses the request. It never takes it for an empty body.
  */
 
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
@@ -42,7 +42,7 @@ async function serve(server: Server): Promise<{ readonly url: string }> {
 
 type Middleware = (incoming: IncomingMessage & { body?: unknown; rawBody?: unknown }) => unknown;
 
-/** A server whose own code sees each request before the listener does. */
+/** Returns a server whose middleware sees each request before the listener. */
 const behind = (middleware: Middleware, handler: RestHandler = handlerOf()) => {
   const listener = toNodeListener(handler);
   return serve(
@@ -59,7 +59,7 @@ const read = ({ status, bytes, json }: Answer): unknown[] => {
 };
 const refused = { status: 500, json: { code: 18, detail: expect.stringMatching(/express\.raw/) } };
 
-/** What goes wrong where a body is taken for an empty one: all rows are read, and none is added. */
+/** Expects that the body is used. A body taken for an empty one would read all rows and insert none. */
 async function expectServed(server: { readonly url: string }): Promise<void> {
   expect(read(await post(server, "/v1/table/t/query", { k: 1 }))).toEqual([1]);
   expect((await post(server, "/v1/table/t/restore", { version: 9 })).status).toBe(404);
@@ -80,14 +80,14 @@ describe("Express", () => {
     await expectServed(await serve(await behindExpress(handlerOf(), ...parsers)));
   });
 
-  it("with a parser of texts, rows are refused, not damaged", async () => {
+  it("a text parser of Express makes rows fail instead of damaging them", async () => {
     const server = await serve(await behindExpress(handlerOf(), express.text({ type: () => true })));
     expect(await post(server, "/v1/table/t/insert", rowsOf(4))).toMatchObject(refused);
     expect(read(await post(server, "/v1/table/t/query", { k: 1 }))).toEqual([1]);
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(3);
   });
 
-  it("with bodies that were inflated on the way", async () => {
+  it("inflated bodies are accepted", async () => {
     const server = await serve(
       await behindExpress(handlerOf(), express.json(), express.raw({ type: () => true })),
     );
@@ -103,19 +103,19 @@ describe("Express", () => {
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(4);
   });
 
-  it("a form that was parsed is refused as a form", async () => {
+  it("a parsed form is refused as a form", async () => {
     const server = await serve(await behindExpress(handlerOf(), express.urlencoded()));
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     expect((await post(server, "/v1/table/t/drop", { x: 1 }, headers)).status).toBe(415);
   });
 
-  it("is mounted at a path that the handler knows, or not, or is not mounted at all", async () => {
+  it("Express may mount the listener at the handler's base path, at another path, or nowhere", async () => {
     const mounted = (mount: string, basePath: string) => {
       const app = express();
       app.use(mount, express.json(), toNodeListener(handlerOf({ basePath })));
       return serve(createServer(app));
     };
-    const cases: [mount: string, basePath: string, at: string][] = [
+    const cases: [mount: string, basePath: string, servedPath: string][] = [
       ["/lance", "", "/lance"],
       ["/lance", "/lance", "/lance"],
       ["/api", "/lance", "/api/lance"],
@@ -124,12 +124,14 @@ describe("Express", () => {
       ["/", "/lance", "/lance"],
       ["/", "", ""],
     ];
-    for (const [mount, basePath, at] of cases) {
+    for (const [mount, basePath, servedPath] of cases) {
       const server = await mounted(mount, basePath);
-      const path = `${at}/v1/table/t/query`;
+      const path = `${servedPath}/v1/table/t/query`;
       expect(read(await post(server, path, { k: 2 })), `${mount} ${basePath}`).toEqual([1, 2]);
-      expect((await post(server, `${at}${at}/v1/table/t/exists`)).status).toBe(at === "" ? 200 : 404);
-      const { json } = await post(server, `${at}/v1/table/none/exists`);
+      expect((await post(server, `${servedPath}${servedPath}/v1/table/t/exists`)).status).toBe(
+        servedPath === "" ? 200 : 404,
+      );
+      const { json } = await post(server, `${servedPath}/v1/table/none/exists`);
       expect(json.instance.endsWith("/v1/table/none/exists")).toBe(true);
     }
   });
@@ -149,20 +151,20 @@ describe("Fastify", () => {
     return serve(app.server);
   };
 
-  it("that keeps its bodies to itself is told so", async () => {
+  it("the error explains how Fastify passes on its bodies", async () => {
     const server = await withFastify(handlerOf(), () => undefined);
     expect(await post(server, "/v1/table/t/query", { k: 1 })).toMatchObject(refused);
     expect(await post(server, "/v1/table/t/insert", rowsOf(4))).toMatchObject(refused);
     expect((await post(server, "/v1/table/t/exists")).status).toBe(200);
   });
 
-  it("that hands them on is served", async () => {
+  it("Fastify's passed-on bodies are accepted", async () => {
     await expectServed(await withFastify(handlerOf(), (raw, body) => Object.assign(raw, { body })));
   });
 });
 
-describe("a server of one's own", () => {
-  it("may hand on bytes, or texts and values of JSON", async () => {
+describe("a plain server", () => {
+  it("a server may pass on bytes, and JSON as text or value", async () => {
     const middlewares: Middleware[] = [
       async (incoming) => {
         incoming.rawBody = await bytesOf(incoming);
@@ -183,7 +185,7 @@ describe("a server of one's own", () => {
     for (const middleware of middlewares) await expectServed(await behind(middleware));
   });
 
-  it("that has read a body and hands on nothing, or something else, is told so", async () => {
+  it("the error explains a body that was read and not passed on", async () => {
     const middlewares: Middleware[] = [
       (incoming) => bytesOf(incoming),
       async (incoming) => {
@@ -198,7 +200,7 @@ describe("a server of one's own", () => {
         incoming.body = Buffer.alloc(0);
         await bytesOf(incoming);
       },
-      // A part of it, or in another form than bytes.
+      // Part of the body, or another form than bytes.
       async (incoming) => {
         await new Promise((resolve) => incoming.once("readable", resolve));
         incoming.read(5);
@@ -213,7 +215,7 @@ describe("a server of one's own", () => {
       const query = await post(server, "/v1/table/t/query", { k: 1, context: { filler } });
       expect(query, String(index)).toMatchObject(refused);
       expect(await post(server, "/v1/table/t/insert", rowsOf(4)), String(index)).toMatchObject(refused);
-      // Who may not call learns that first.
+      // A caller without permission learns that first.
       const elsewhere = await post(server, "/v1/table/t/query", { k: 1 }, { origin: "http://evil.example" });
       expect(elsewhere.status).toBe(403);
     }
@@ -221,7 +223,7 @@ describe("a server of one's own", () => {
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(3);
   });
 
-  it("an empty object is taken where it is one, not where it stands for a body that nobody parsed", async () => {
+  it("an empty object is accepted as a body, but not in place of an unparsed body", async () => {
     const send = async (server: { readonly url: string }, body: string, headers: object) => {
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         const asked = httpRequest(`${server.url}/v1/table/t/query`, {
@@ -246,7 +248,7 @@ describe("a server of one's own", () => {
     expect(await send(await behind(parsed()), `{"k":1,"offset":1,"with_row_id":true}`, {})).toBe(500);
   });
 
-  it("a value that no JSON can be made of is refused", async () => {
+  it("a value without a JSON form is refused", async () => {
     let deep: unknown[] = [];
     for (let depth = 0; depth < 100_000; depth++) deep = [deep];
     const server = await behind(async (incoming) => {
@@ -260,7 +262,7 @@ describe("a server of one's own", () => {
   });
 });
 
-it("a middleware of a fetch-style server that reads the body is told so", async () => {
+it("the error explains a middleware that reads the body", async () => {
   const handler = handlerOf({ basePath: "/lance" });
   const app = new Hono();
   app.use(async (context, next) => {

@@ -1,4 +1,4 @@
-/** Requests whose credentials are not proven yet take no places of callers who have proven theirs. */
+/** Requests with unchecked credentials take no slots of authenticated callers. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
@@ -7,7 +7,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 
 const LIMITS = { maxInFlight: 16, maxUnauthenticated: 4 };
 
-it("checks of credentials that hang leave places for callers whose proof is there", async () => {
+it("hanging credential checks leave slots for callers with quick checks", async () => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await namespace.createTable({ id: ["t"] }, [{ id: 1 }]);
   const letGo: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** Answers let go of what they hold, however they end. */
+/** Answers release their resources, however they end. */
 
 import { Field, Int32, type RecordBatch, Schema, Table, vectorFromArray } from "apache-arrow";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { jsonAnswer, rowsAnswer, whenSent } from "../../../src/rest/wire/answer.
 const request = new Request("http://localhost/");
 const [batch] = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }).batches;
 
-/** Batches without end, and whether somebody let go of them. */
+/** Returns endless batches, and a flag that is true after their release. */
 function endlessRows() {
   const state = { read: 0, released: 0 };
   async function* batches(): AsyncGenerator<RecordBatch> {
@@ -27,8 +27,8 @@ function endlessRows() {
   return { state, result };
 }
 
-describe("an answer of rows", () => {
-  it("that nobody begins to read lets go of the rows", async () => {
+describe("an answer with rows", () => {
+  it("an unread answer releases the rows", async () => {
     const { state, result } = endlessRows();
     const response = await rowsAnswer(request, result);
     expect(state).toEqual({ read: 1, released: 0 });
@@ -36,7 +36,7 @@ describe("an answer of rows", () => {
     expect(state).toEqual({ read: 1, released: 1 });
   });
 
-  it("that is let go of in the middle does too, and reads no more than was asked for", async () => {
+  it("a cancelled answer releases the rows and reads no more than requested", async () => {
     const { state, result } = endlessRows();
     const reader = (await rowsAnswer(request, result)).body?.getReader();
     await reader?.read();
@@ -45,7 +45,7 @@ describe("an answer of rows", () => {
     expect(state).toEqual({ read: 1, released: 1 });
   });
 
-  it("that is broken off before it is read does too, and its request has ended", async () => {
+  it("an answer that breaks off before it is read releases the rows, and its request has ended", async () => {
     const { state, result } = endlessRows();
     const time = new AbortController();
     const ends: unknown[] = [];
@@ -62,10 +62,10 @@ describe("an answer of rows", () => {
   });
 });
 
-describe("an answer of JSON", () => {
+describe("a JSON answer", () => {
   const long = "x".repeat(2 ** 20);
 
-  it("that is long is under way until it is taken, compressed or not", async () => {
+  it("a long answer is in progress until it is taken, compressed or not", async () => {
     for (const encoding of ["identity", "gzip"]) {
       const asking = new Request("http://localhost/", { headers: { "accept-encoding": encoding } });
       let ended = 0;
@@ -82,7 +82,7 @@ describe("an answer of JSON", () => {
     }
   });
 
-  it("that is short is as good as taken", () => {
+  it("a short answer counts as taken", () => {
     let ended = 0;
     whenSent(jsonAnswer(request, { short: 1 }, 200), { signal: undefined, idleMs: 10_000 }, () => ended++);
     expect(ended).toBe(1);

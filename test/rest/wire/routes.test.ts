@@ -1,4 +1,4 @@
-/** The table of routes: whole, reachable, and told truly by the OpenAPI document. */
+/** The table of routes is complete and reachable, and the OpenAPI document agrees with it. */
 
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -30,29 +30,29 @@ afterAll(async () => {
 });
 
 describe("routes", () => {
-  it("are listed in docs/http.md, as they are", () => {
+  it("docs/http.md lists the routes", () => {
     const page = readPage("docs/http.md");
     const listed = [...page.matchAll(/^\| `(\w+)` \| `([A-Z]+) ([^`]+)` \|$/gm)].map((row) => row.slice(1));
     expect(listed).toEqual(ROUTES.map(({ operation, methods, path }) => [operation, methods[0], path]));
   });
 
-  it("name operations that the class has, each once", () => {
+  it("each route names an operation of the class, and each operation once", () => {
     const names = ROUTES.map(({ operation }) => operation);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(namespace[name], name).toBeTypeOf("function");
   });
 
-  it("are found by their own paths, those with a fixed name in place of an id too", () => {
+  it("each path finds its route, even if an id equals a fixed name", () => {
     const finder = new RouteFinder(ROUTES);
     for (const route of ROUTES) {
       for (const method of route.methods) {
-        const found = finder.find(method, route.path.replaceAll(/\{(\w+)\}/g, "some-$1"));
-        expect(found, route.path).toMatchObject({ route: { operation: route.operation } });
+        const match = finder.find(method, route.path.replaceAll(/\{(\w+)\}/g, "some-$1"));
+        expect(match, route.path).toMatchObject({ route: { operation: route.operation } });
       }
     }
   });
 
-  it("take all members of the operation's request that a client may set", () => {
+  it("each route takes all members of the request that a client may set", () => {
     const hosts = ["memory", "onProgress", "rerank", "schema", "maxBatchBytes", "maxRows", "batchSize"];
     const others = [...hosts, "batchBytes", "maxColumns", "useScalarIndex", "unregisteredBranch"];
     for (const { operation, query, body, path } of ROUTES) {
@@ -68,7 +68,7 @@ describe("routes", () => {
     route("getTableTagVersion", POST, "/", { summary: "Finds", members: { vesion: shape.version } });
   });
 
-  it("of unknown paths and methods are refused", async () => {
+  it("unknown paths and methods are refused", async () => {
     expect(await get(server, "/v1/nothing")).toMatchObject({ status: 404, json: { code: 0 } });
     const answer = await get(server, "/v1/table/t/exists");
     expect(answer).toMatchObject({ status: 405, json: { code: 0 } });
@@ -77,7 +77,7 @@ describe("routes", () => {
 });
 
 describe("requests on the wire", () => {
-  it("read the version that a tag names", async () => {
+  it("a tag selects the version that requests read", async () => {
     const id = ["tagged"];
     await namespace.createTable({ id }, rows);
     await namespace.createTableTag({ id, tag: "v", version: 1 });
@@ -93,7 +93,7 @@ describe("requests on the wire", () => {
   });
 });
 
-it("a transaction is described by its id alone, and by its table's beside it, in the path or in the body", async () => {
+it("a transaction is found by its id alone, and after its table's id in the path or the body", async () => {
   const { transactionId } = await namespace.createTable({ id: ["described"] }, rows);
   const wanted = {
     status: 200,
@@ -123,7 +123,7 @@ it("a transaction is described by its id alone, and by its table's beside it, in
 });
 
 describe("the OpenAPI document", () => {
-  it("has every route, with references that lead somewhere", async () => {
+  it("the document has every route, and its references are valid", async () => {
     const { status, json } = await get(server, "/openapi.json");
     expect(status).toBe(200);
     for (const { path, methods } of ROUTES) {
@@ -134,7 +134,7 @@ describe("the OpenAPI document", () => {
     const references = [...JSON.stringify(json).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, to]) => to);
     expect(references.length).toBeGreaterThan(100);
     for (const reference of new Set(references)) {
-      const target = reference.split("/").reduce((at, step) => at?.[step], json);
+      const target = reference.split("/").reduce((node, step) => node?.[step], json);
       expect(target, reference).toBeTypeOf("object");
     }
     const ids = Object.values(json.paths as Record<string, Record<string, { operationId: string }>>)
@@ -143,7 +143,7 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("has fractions of seconds between checkpoints, and integers for the other settings of a backfill", async () => {
+  it("the document allows fractions of seconds between checkpoints, and integers for other settings", async () => {
     const { json } = await get(server, "/openapi.json");
     const { content } = json.paths["/v1/table/{id}/backfill_column"].post.requestBody;
     const { properties } = content["application/json"].schema;
@@ -156,7 +156,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-it("takes rows in and gives them out, as a file and as a stream", async () => {
+it("the document describes rows as a file and as a stream", async () => {
   expect(await post(server, "/v1/table/t/insert", rows)).toMatchObject({
     status: 404,
     json: { code: 4, instance: "/v1/table/t/insert" },
