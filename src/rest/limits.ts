@@ -114,7 +114,7 @@ export function checkLimits(options: RestLimits = {}): Required<RestLimits> {
     }
     limits[name] = value;
   }
-  if (limits.maxUnauthenticated === undefined) limits.maxUnauthenticated = Math.ceil(limits.maxInFlight / 4);
+  if (options.maxUnauthenticated === undefined) limits.maxUnauthenticated = Math.ceil(limits.maxInFlight / 4);
   return limits as unknown as Required<RestLimits>;
 }
 
