@@ -64,7 +64,7 @@ export interface RestHandlerOptions extends OriginOptions {
    * The handler calls it after `authorize` has allowed the call and the engine has carried it out: for
    * `describeTable`, `declareTable`, `createTable`, and each table that `batchCommitTables` declares. It does
    * not call it for requests with `vend_credentials: false`, nor for LanceDB's remote client (`db://`), which
-   * opens no files.
+   * opens no files. Answers to callers that may not describe the table have no options.
    *
    * If it throws, the answer is 500 (503 for a `ServiceUnavailableError`) without the message; a created
    * table stays. Default: answers have no storage options.

@@ -29,7 +29,10 @@ export interface StorageIdentity extends Identity {
 /** Storage options by name. Clients pass them to their storage unchanged. */
 export type StorageOptions = Readonly<Record<string, string>>;
 
-/** Returns the storage options of a table; null or undefined for none. */
+/**
+ * Returns the storage options of a table; null or undefined for none. The signal aborts if the client leaves,
+ * the request takes longer than `requestTimeoutMs`, or the server stops.
+ */
 export type StorageOptionsHook = (
   table: StorageTable,
   identity: StorageIdentity,
@@ -56,7 +59,8 @@ interface Located {
 }
 
 /**
- * Returns the engine's answer with the storage options of its tables, unless the caller wants none.
+ * Returns the engine's answer with the storage options of its tables, unless the caller wants none or may not
+ * describe them.
  * @throws InternalError if the hook fails or returns anything except an object of strings;
  *   ServiceUnavailableError if the hook throws one; the reason of an aborted signal
  */
@@ -111,7 +115,8 @@ async function vended(
 }
 
 /**
- * True if the caller may describe a table: who may only create one gets no options for that of somebody else.
+ * True if the caller may describe a table. A caller that may only create tables gets no options for an
+ * existing one.
  */
 async function mayDescribe(
   { namespace, identity, signal }: AnsweredCall,
@@ -136,7 +141,7 @@ async function ask(
   try {
     const options = await hook(table, identity, signal);
     if (options === undefined || options === null) return null;
-    // A map or a list of headers has its texts elsewhere than in its members.
+    // The entries of a Map or of Headers are not members.
     if (typeof options === "object" && !(Symbol.iterator in options)) {
       const entries = Object.entries(options);
       if (entries.every(([, value]) => typeof value === "string")) return Object.fromEntries(entries);
