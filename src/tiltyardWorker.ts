@@ -21,12 +21,12 @@ const TASKS: ReadonlyMap<string, AnyTask> = new Map(
 );
 
 answerMessages(GREETING, (message) => {
-  const { name, input, spare } = message as TaskOrder;
+  const { name, input } = message as TaskOrder;
   const answer = (reply: Reply, moved: readonly ArrayBuffer[] = []) => ({ reply, moved });
   try {
     const task = TASKS.get(name);
     if (task === undefined) throw new UnsupportedError(`threads know no task ${name}`);
-    const output: unknown = task.run(input, spare);
+    const output: unknown = task.run(input);
     return answer({ output }, task.memoryOf(output));
   } catch (error) {
     return answer({ failure: failureOf(error) });

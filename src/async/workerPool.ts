@@ -22,26 +22,15 @@ export const GREETING = "tiltyard threads 1";
 /** Work that a thread can do. The threads' script finds it by its name. */
 export interface Task<Input, Output> {
   readonly name: string;
-  /** @param spare memory that the output may be made in; its content is arbitrary */
-  run(input: Input, spare?: SharedArrayBuffer): Output;
+  run(input: Input): Output;
   /** Returns the memory of an output that nobody else uses; it is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
-  /**
-   * Handles outputs in shared memory, which callers give back for further outputs. Default: no output is in
-   * shared memory.
-   */
-  readonly shared?: {
-    isFor(input: Input): boolean;
-    memoryOf(output: Output): readonly SharedArrayBuffer[];
-  };
 }
 
 /** Request to a thread. */
 export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
-  /** Memory that the output may be made in. */
-  readonly spare?: SharedArrayBuffer;
 }
 
 /** Reply of a thread. */
@@ -73,15 +62,11 @@ const FRESH_MEMORY: SharedMemory = {
   lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
   giveBack: () => undefined,
 };
-/** Maximum number of memory pieces that are kept for further outputs. */
-const MAX_SPARE = 4;
 /** Spare threads of this process. */
 const spareThreads = new SpareThreads();
 
 interface Job {
   readonly order: TaskOrder;
-  /** Returns the shared memory of an output; null for a task whose outputs have none. */
-  readonly sharedOf: ((output: unknown) => readonly SharedArrayBuffer[]) | null;
   readonly inLine: () => unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -103,9 +88,6 @@ export class WorkerPool {
   readonly #errorOf: WorkerPoolOptions["errorOf"];
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
-  /** Memory of outputs that may be given back. */
-  readonly #lent = new WeakSet<ArrayBufferLike>();
-  readonly #spare: SharedArrayBuffer[] = [];
   /**
    * Earliest time of `performance.now()` at which a thread may be started; infinite where there can be none.
    */
@@ -163,20 +145,9 @@ export class WorkerPool {
     if (this.size === 0) return new Promise((resolve) => resolve(inLine()));
     return new Promise<Output>((resolve, reject) => {
       const order = { name: task.name, input };
-      const { shared } = task;
-      const sharedOf = shared?.isFor(input) === true ? (shared.memoryOf as Job["sharedOf"]) : null;
-      this.#waiting.push({ order, sharedOf, inLine, resolve: resolve as Job["resolve"], reject });
+      this.#waiting.push({ order, inLine, resolve: resolve as Job["resolve"], reject });
       this.#assign();
     });
-  }
-
-  /**
-   * Takes back shared memory of an output that nobody reads any more; a further output may use it. Ignores
-   * memory that no thread returned.
-   */
-  giveBack(memory: ArrayBufferLike): void {
-    if (!this.#lent.delete(memory) || this.#spare.length === MAX_SPARE) return;
-    this.#spare.push(memory as SharedArrayBuffer);
   }
 
   /**
@@ -186,7 +157,6 @@ export class WorkerPool {
   close(): boolean {
     let isQuiet = true;
     this.#startAfterMs = Number.POSITIVE_INFINITY;
-    this.#spare.length = 0;
     for (const member of [...this.#members]) {
       const { job, isReady, owned } = member;
       if (job === null && isReady) {
@@ -249,14 +219,13 @@ export class WorkerPool {
     member.idle = null;
     member.job = job;
     member.owned.thread.keepsAlive(true);
-    const spare = job.sharedOf === null ? undefined : this.#spare.pop();
     try {
-      member.owned.thread.post(spare === undefined ? job.order : { ...job.order, spare });
+      member.owned.thread.post(job.order);
     } catch {
       // The input has a part that can't be sent to a thread.
       member.job = null;
       this.#rest(member);
-      recoverInTurn(job);
+      runInLine(job);
     }
   }
 
@@ -273,10 +242,7 @@ export class WorkerPool {
     const reply = message as Reply;
     if (job !== null) {
       if ("failure" in reply) job.reject(this.#errorOf(reply.failure));
-      else {
-        for (const memory of job.sharedOf?.(reply.output) ?? []) this.#lent.add(memory);
-        job.resolve(reply.output);
-      }
+      else job.resolve(reply.output);
     }
     this.#assign();
   }
@@ -297,7 +263,7 @@ export class WorkerPool {
     if (!isReady) this.#pauseStarts();
     if (job !== null) {
       if (isReady) job.reject(this.#errorOf(reason));
-      else recoverInTurn(job);
+      else runInLine(job);
     }
     this.#assign();
   }
@@ -317,7 +283,7 @@ export class WorkerPool {
   }
 
   #doInLine(): void {
-    for (const job of this.#waiting.splice(0)) recoverInTurn(job);
+    for (const job of this.#waiting.splice(0)) runInLine(job);
   }
 }
 
@@ -335,7 +301,7 @@ function startOwned(): OwnedThread | null {
   return owned;
 }
 
-function recoverInTurn({ inLine, resolve, reject }: Job): void {
+function runInLine({ inLine, resolve, reject }: Job): void {
   try {
     resolve(inLine());
   } catch (error) {

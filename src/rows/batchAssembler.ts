@@ -3,9 +3,8 @@
  * batch never crosses a page of any of its columns, so columns can be views of the bytes read.
  */
 
-import type { Column, Layout } from "../arrow/columns/column.js";
+import type { Column } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
-import { codesIn } from "../arrow/columns/lazyColumn.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
@@ -15,7 +14,6 @@ import { InternalError } from "../errors.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
-import { headOf } from "../file/pages/pageHead.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows } from "../file/pages/pageWindows.js";
 import type { Arena } from "../io/memory/arena.js";
@@ -33,14 +31,6 @@ const MAX_BATCH_ROWS = 1_048_576;
 /** Minimum bytes of a page after whose decoding the event loop gets a turn. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
 
-/**
- * Approximate bytes of a page's first rows that this thread decodes while another thread decodes the page.
- */
-const HEAD_BYTES = 512 * 1024;
-
-/** Maximum bytes that a code stands for. */
-const MAX_SYMBOL_BYTES = 8;
-
 /** Name of the use of memory by decoded pages and by a batch cut from them. */
 export const PAGES = "pages";
 
@@ -54,12 +44,8 @@ export interface BatchBounds {
    *
    * - `dictionaries`: a column of single values may be a dictionary if its pages store each value once.
    * - `itemDictionaries`: so may the items of a list of single values.
-   * - `codes`: long texts may stay codes until somebody reads them, before the next batch is asked for. A
-   *   part of the column that is cut out is decoded by itself, in little memory. Texts that threads decode
-   *   are in shared memory, which the reader of the batch gives back to the threads. Ignored if memory is
-   *   accounted for.
    */
-  readonly keeps?: "dictionaries" | "itemDictionaries" | "codes" | undefined;
+  readonly keeps?: "dictionaries" | "itemDictionaries" | undefined;
   /**
    * Outputs whose bytes make up the bytes of a batch. An output that occurs twice counts twice. Default: each
    * once.
@@ -79,8 +65,6 @@ export interface LeafPage {
 interface WaitingPage extends LeafPage {
   /** The values if a thread decodes them, null if no thread does, undefined if nobody has decided yet. */
   decoding: Promise<Column> | null | undefined;
-  /** True if the page was due when a thread was asked: this thread decodes its first rows meanwhile. */
-  isLate: boolean;
 }
 
 /** Rows as the outputs of a plan. Blobs are descriptors. */
@@ -119,8 +103,6 @@ export class BatchAssembler {
   readonly #path: string;
   /** By leaf: holds the values of its current batch or page; null if these have memory of their own. */
   readonly #reused: readonly Arena[] | null;
-  /** By leaf: holds the codes of its current page; null if texts are decoded at once. */
-  readonly #codes: readonly Arena[] | null;
   #row: number;
 
   constructor(
@@ -129,11 +111,9 @@ export class BatchAssembler {
     bounds: BatchBounds,
     reused: readonly Arena[] | null = null,
     pool?: WorkerPool,
-    codes: readonly Arena[] | null = null,
   ) {
     // Threads decode whole pages; reused memory holds one window of a page.
     if (reused !== null && pool !== undefined) throw new InternalError("reused memory and threads at once");
-    this.#codes = codes;
     this.#reused = reused;
     this.#pool = pool;
     this.span = span;
@@ -164,7 +144,7 @@ export class BatchAssembler {
       this.#pool !== undefined &&
       isForThread(this.#plan.leaves[page.leaf].layout, layout, byteCountOf(buffers));
     if (isUndecided) this.#undecided++;
-    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, isLate: false });
+    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
   }
 
   /** Has threads decode the next pages: one for each thread, and one more that waits. */
@@ -173,17 +153,13 @@ export class BatchAssembler {
     let count = 0;
     for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
     for (let position = 0; position < most; position++) {
-      for (const [leaf, queue] of this.#queues.entries()) {
+      for (const queue of this.#queues) {
         const page = queue[position];
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
         this.#undecided--;
-        const { layout } = this.#plan.leaves[page.leaf];
-        const mayBeCodes = this.#mayBeCodes(layout);
-        page.decoding = decodeInThread(pool, layout, page.rows, mayBeCodes);
-        if (page.decoding === null) continue;
-        page.isLate = mayBeCodes && position === 0 && this.#isDue(leaf);
-        count++;
+        page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
+        if (page.decoding !== null) count++;
       }
     }
   }
@@ -230,7 +206,6 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
-      if (next.isLate && this.#openHead(next)) continue;
       const leastBytes = this.#leastBytes(next);
       const { decoding } = next;
       if (decoding === undefined) this.#undecided--;
@@ -274,48 +249,21 @@ export class BatchAssembler {
   }
 
   /**
-   * Makes the first rows of a page current, and puts the page back in line after them. Returns false if the
-   * page is not cut.
-   */
-  #openHead(page: WaitingPage): boolean {
-    page.isLate = false;
-    const { leaf, rows } = page;
-    // Unwanted rows at the start would be decoded in vain.
-    if (this.#row !== page.page.rowStart) return false;
-    const share = Math.ceil((rows.rowCount * HEAD_BYTES) / byteCountOf(rows.buffers));
-    const rowCount = Math.ceil(share / this.#batchRows) * this.#batchRows;
-    const head = rowCount < rows.rowCount ? headOf(rows, rowCount) : null;
-    if (head === null) return false;
-    const headPage = { leaf, page: page.page, rows: head };
-    this.#makeCurrent(headPage, this.#decode(headPage, true));
-    this.#queues[leaf].unshift(page);
-    return true;
-  }
-
-  /**
    * @param isLazy true if values may stay lazy: the bytes that they are made from last as long as the values
    */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const leafLayout = this.#plan.leaves[leaf].layout;
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
-    const codes = isLazy && this.#mayBeCodes(leafLayout) ? this.#codes?.[leaf] : undefined;
     reused?.recycle();
-    codes?.recycle();
     return decodePage(leafLayout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
-      ...(codes && { allocateCodes: (byteLength) => codes.lend(byteLength).fill(0) }),
       ...(reused && { allocate: (byteLength) => reused.lend(byteLength).fill(0) }),
     });
   }
 
-  /** Readers of lists and structs do not look for codes. */
-  #mayBeCodes({ kind }: Layout): boolean {
-    return this.#codes !== null && kind === "variable";
-  }
-
   #makeCurrent({ leaf, page, rows: { rows, rowCount } }: LeafPage, column: Column): Column {
     const rowStart = page.rowStart + rows.starts[0];
-    const rowBytes = this.#batchBytes === undefined ? 0 : mostBytes(column) / rowCount;
+    const rowBytes = this.#batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
   }
@@ -323,7 +271,7 @@ export class BatchAssembler {
   #keepsDictionary(leaf: number): boolean {
     const keeps = this.#keeps;
     const { layout, storage } = this.#plan.leaves[leaf];
-    if ((keeps !== "dictionaries" && keeps !== "itemDictionaries") || storage !== "values") return false;
+    if (keeps === undefined || storage !== "values") return false;
     if (!isNested(layout)) return true;
     return keeps === "itemDictionaries" && layout.kind === "list" && !isNested(layout.item);
   }
@@ -359,10 +307,4 @@ export class BatchAssembler {
     const columns = assembleOutputs(this.#plan, read, rowCount, this.#path);
     return { columns, rowCount, positions: { start, picked } };
   }
-}
-
-/** Returns the maximum bytes that a column takes. Does not decode codes. */
-function mostBytes(column: Column): number {
-  const coded = column.kind === "variable" ? codesIn(column) : null;
-  return coded === null ? columnBytes(column) : coded.codes.length * MAX_SYMBOL_BYTES;
 }

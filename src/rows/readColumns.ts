@@ -79,7 +79,6 @@ export async function* readColumns<Span extends RowSpan>(
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused = options.isTransient === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const pool = threadsFor(source, options);
-  const codes = options.keeps === "codes" ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
     (group) => fetchGroup(source, plan, group, options),
@@ -90,7 +89,7 @@ export async function* readColumns<Span extends RowSpan>(
   try {
     for await (const { span, tasks, rows, arena } of groups) {
       if (assembler?.span !== span) {
-        assembler = new BatchAssembler(plan, span, options, reused, pool, codes);
+        assembler = new BatchAssembler(plan, span, options, reused, pool);
         if (span.arena !== undefined) lent.push({ span, rowEnd: span.end, arena: span.arena });
       }
       const { row } = assembler;
@@ -121,7 +120,7 @@ export async function* readColumns<Span extends RowSpan>(
     }
     // The consumer is done with the last batch. If it stops earlier, the garbage collector frees the memory.
     for (const { arena } of lent) arena.release();
-    for (const arena of [...(reused ?? []), ...(codes ?? [])]) arena.release();
+    for (const arena of reused ?? []) arena.release();
   } finally {
     memory?.note(PAGES, 0);
   }
@@ -135,7 +134,7 @@ function threadsFor(
   { workers }: PageSource,
   { isTransient, keeps, memory }: ReadOptions,
 ): WorkerPool | undefined {
-  const isPlain = isTransient !== true && (keeps === undefined || keeps === "codes") && memory === undefined;
+  const isPlain = isTransient !== true && keeps === undefined && memory === undefined;
   return isPlain && workers !== undefined && workers.size > 0 ? workers : undefined;
 }
 

@@ -177,32 +177,6 @@ describe("a pool", () => {
     expect(await pool.run(task, () => 7)).toBe(7);
   });
 
-  it("uses shared memory that is given back for the next output, once, if a thread put one there", async () => {
-    const pool = open(1);
-    const bytes: Task<number, SharedArrayBuffer> = {
-      ...{ name: "bytes", run: (length) => new SharedArrayBuffer(length), memoryOf: () => [] },
-      shared: { isFor: () => true, memoryOf: (output) => [output] },
-    };
-    const first = pool.run(bytes, 1);
-    const [thread] = played.threads;
-    thread.say(GREETING);
-    const made = new SharedArrayBuffer(64);
-    thread.say({ output: made });
-    pool.giveBack(await first);
-    pool.giveBack(made);
-    pool.giveBack(new SharedArrayBuffer(8));
-    for (const task of [DOUBLE, bytes, bytes] as Task<number, unknown>[]) {
-      void pool.run(task, 2);
-      thread.say({ output: new SharedArrayBuffer(8) });
-    }
-    expect(thread.received.map(({ name, spare }) => [name, spare])).toEqual([
-      ["bytes", undefined],
-      ["double", undefined],
-      ["bytes", made],
-      ["bytes", undefined],
-    ]);
-  });
-
   it("that is closed finishes in line", async () => {
     const pool = open(1);
     const results = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];

@@ -7,7 +7,6 @@ import { beforeEach, expect, it } from "vitest";
 import type { VariableColumn } from "../../src/arrow/columns/column.js";
 import { openInput } from "../../src/arrow/exchange/input.js";
 import type { Task, WorkerPool } from "../../src/async/workerPool.js";
-import { isSharedMemory } from "../../src/bytes/sharedCopy.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { HandlePool } from "../../src/io/disk/handles.js";
@@ -20,7 +19,6 @@ import { columnsOfFile, openColumns } from "../../src/rows/openColumns.js";
 import { STREAMED } from "../../src/rows/readAhead.js";
 import { readColumns } from "../../src/rows/readColumns.js";
 import { writeColumns } from "../../src/rows/writeColumns.js";
-import { decodedColumn } from "../../src/write/backfill/lentTexts.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 60_000;
@@ -44,25 +42,18 @@ beforeEach(async () => {
 });
 
 /** Threads that answer when `until` resolves. */
-function slowPool(until: (task: number) => Promise<void>) {
-  let asked = 0;
-  const givenBack: ArrayBufferLike[] = [];
+function slowPool(until: (task: number) => Promise<void>): WorkerPool {
+  let taskCount = 0;
   const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {
     const output = task.run(structuredClone(input));
-    await until(asked++);
+    await until(taskCount++);
     return output;
   };
-  const giveBack = (memory: ArrayBufferLike): void => void givenBack.push(memory);
-  const pool = { size: 1, run, giveBack, isWorth: () => true } as unknown as WorkerPool;
-  return { pool, givenBack, asked: () => asked };
+  return { size: 1, run, isWorth: () => true } as unknown as WorkerPool;
 }
 
-/** Reads all texts; `look` is told of each batch before it is decoded. */
-async function readTexts(
-  pool: WorkerPool,
-  look: (batch: VariableColumn) => Promise<void>,
-  [start, end] = [0, ROWS],
-) {
+/** Reads the texts of rows, with pages decoded by the threads of `pool`. */
+async function readTexts(pool: WorkerPool, [start, end] = [0, ROWS]) {
   const scratch = new ScratchMemory(1 << 24);
   const handles = new HandlePool(disk);
   const source = {
@@ -76,13 +67,12 @@ async function readTexts(
   const { fields, file: columns } = columnsOfFile(file);
   const plan = planLeaves([[fields[0]!]]);
   const span = { stored: await openColumns([columns], plan.leaves), start, end, skipped: null };
-  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED, keeps: "codes" as const };
+  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED };
   const decoder = new TextDecoder();
   const found: (string | null)[] = [];
   for await (const batch of readColumns(source, plan, [span], options)) {
     const column = batch.columns[0] as VariableColumn;
-    await look(column);
-    const { offsets, bytes, validity } = decodedColumn(column) as VariableColumn;
+    const { offsets, bytes, validity } = column;
     for (let row = 0; row < batch.rowCount; row++) {
       const bit = (validity?.bitOffset ?? 0) + row;
       const isNull = validity !== null && ((validity.bytes[bit >>> 3]! >>> (bit & 7)) & 1) === 0;
@@ -94,36 +84,11 @@ async function readTexts(
   return found;
 }
 
-it.each([
-  1, 3, 50,
-])("have their first rows decoded here, if a thread is done after %d batches or later", async (batches) => {
-  let isDecoded = (): void => undefined;
-  const decoded = new Promise<void>((resolve) => (isDecoded = resolve));
-  const { pool, asked, givenBack } = slowPool((task) => (task === 0 ? decoded : sleep(2)));
-  const kinds: ("codes" | "values")[] = [];
-  const found = await readTexts(pool, async (batch) => {
-    kinds.push(batch.lazy === undefined ? "values" : "codes");
-    if (batch.lazy === undefined) expect(isSharedMemory(batch.bytes.buffer)).toBe(true);
-    if (kinds.length === batches) isDecoded();
-    // Rows behind the first ones wait for the thread.
-    if (kinds.length === 1) setTimeout(isDecoded, 300);
-    await sleep(1);
-  });
-  expect(found).toEqual(texts);
-  expect(asked()).toBeGreaterThan(1);
-  const head = kinds.indexOf("values");
-  expect(head).toBeGreaterThan(2);
-  expect(head).toBeLessThan(8);
-  expect(kinds.lastIndexOf("codes")).toBe(head - 1);
-  // Whoever reads them gives their memory back.
-  expect(givenBack).toEqual([]);
-});
-
 it("are not read where a thread fails", async () => {
-  const { pool } = slowPool(async (task) => {
+  const pool = slowPool(async (task) => {
     if (task === 0) throw new Error("the page is damaged");
   });
-  await expect(readTexts(pool, () => sleep(0))).rejects.toThrow("the page is damaged");
+  await expect(readTexts(pool)).rejects.toThrow("the page is damaged");
 });
 
 it.each([
@@ -133,6 +98,6 @@ it.each([
   [20_000, 40_000],
   [ROWS - 100, ROWS],
 ])("are the same from row %d to %d", async (start, end) => {
-  const { pool } = slowPool(() => sleep(5));
-  expect(await readTexts(pool, () => sleep(0), [start, end])).toEqual(texts.slice(start, end));
+  const pool = slowPool(() => sleep(5));
+  expect(await readTexts(pool, [start, end])).toEqual(texts.slice(start, end));
 });

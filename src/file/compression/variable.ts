@@ -182,13 +182,6 @@ export function finishVariable(
   };
 }
 
-export interface EachOptions {
-  /** True if codes are decoded when somebody first reads them. */
-  readonly isLazy: boolean;
-  /** Makes the memory of texts that are decoded from codes. */
-  readonly allocateTexts?: (byteLength: number) => Uint8Array;
-}
-
 /**
  * Returns the column of values that were stored one by one.
  * @param offsets positions of the stored values, from 0; must not be used afterwards
@@ -199,12 +192,9 @@ export function finishEach(
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
-  { isLazy, allocateTexts }: EachOptions = { isLazy: false },
 ): VariableColumn {
   const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
-  return isLazy && symbols !== null
-    ? codesOf(layout, symbols, offsets, plain, origin)
-    : finishVariable(layout, symbols, offsets, plain, origin, allocateTexts);
+  return finishVariable(layout, symbols, offsets, plain, origin);
 }
 
 /** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */

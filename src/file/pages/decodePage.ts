@@ -60,7 +60,7 @@ export function decodePage(
       expectRows(itemCount, flatCount, origin);
       expectRows(visibleItemCount, flatCount, origin);
     }
-    const events = decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin }, options);
+    const events = decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin });
     return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.constant !== undefined) {

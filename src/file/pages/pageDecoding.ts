@@ -10,28 +10,14 @@ import type { EncodedRows } from "./pageRows.js";
 
 type DecodeInput = Pick<EncodedRows, "rowCount" | "layout" | "buffers" | "origin"> & {
   readonly column: Layout;
-  /** True if the texts are put into shared memory. */
-  readonly isShared: boolean;
 };
 
 /** Task of a thread. */
 export const DECODE_PAGE: Task<DecodeInput, Column> = {
   name: "decodePage",
-  run: ({ column, layout, rowCount, buffers, origin, isShared }, spare) => {
-    let memory = spare;
-    const allocateTexts = (byteLength: number): Uint8Array => {
-      const isEnough = memory !== undefined && memory.byteLength >= byteLength;
-      const own = isEnough && memory !== undefined ? memory : new SharedArrayBuffer(wholeGrains(byteLength));
-      if (isEnough) memory = undefined;
-      return new Uint8Array(own, 0, byteLength);
-    };
-    return decodePage(column, layout, rowCount, buffers, origin, isShared ? { allocateTexts } : {});
-  },
+  run: ({ column, layout, rowCount, buffers, origin }) =>
+    decodePage(column, layout, rowCount, buffers, origin),
   memoryOf: (column) => [...memoryIn(column)].filter((memory) => !isSharedMemory(memory)),
-  shared: {
-    isFor: ({ isShared }) => isShared,
-    memoryOf: (column) => [...memoryIn(column)].filter(isSharedMemory),
-  },
 };
 
 function memoryIn(column: Column): Set<ArrayBuffer | SharedArrayBuffer> {
@@ -44,13 +30,6 @@ function memoryIn(column: Column): Set<ArrayBuffer | SharedArrayBuffer> {
   visit(column);
   return memory;
 }
-
-/**
- * Memory of texts has a multiple of this size, so that the texts of one page fit into the memory of
- * another's.
- */
-const GRAIN_BYTES = 256 * 1024;
-const wholeGrains = (byteLength: number): number => Math.ceil(byteLength / GRAIN_BYTES) * GRAIN_BYTES;
 
 /** Minimum bytes of a page for a thread: smaller pages are decoded before a thread has them. */
 const MIN_THREAD_BYTES = 256 * 1024;
@@ -75,17 +54,15 @@ export const byteCountOf = (buffers: readonly Uint8Array[]): number =>
 /**
  * Has a thread decode a page.
  * @param column layout of the decoded values
- * @param isShared true if texts are put into shared memory, which the reader gives back to the pool
  * @returns null if a thread does not pay: the caller decodes the page
  */
 export function decodeInThread(
   pool: WorkerPool,
   column: Layout,
   { layout, rowCount, buffers, origin }: EncodedRows,
-  isShared: boolean,
 ): Promise<Column> | null {
   if (!pool.isWorth(byteCountOf(buffers) * EXPANSION)) return null;
-  const input = { column, layout, rowCount, buffers, origin, isShared };
+  const input = { column, layout, rowCount, buffers, origin };
   const decoded = pool.run(DECODE_PAGE, sharedCopy(input));
   // The assembler throws the failure when the page has its turn.
   decoded.catch(() => undefined);

@@ -32,8 +32,7 @@ import {
   type PageLevels,
   type StructuralPage,
 } from "../events/levels.js";
-import type { AllocateValues } from "./chunkValues.js";
-import type { DecodeOptions, PageEvents } from "./miniBlock.js";
+import type { PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
 import { valueShape } from "./valueShape.js";
 
@@ -41,7 +40,6 @@ import { valueShape } from "./valueShape.js";
 export function decodeFullZip(
   layout: LeafLayout,
   { page, layers, buffers, origin }: StructuralPage<FullZipLayout>,
-  { allocateCodes, allocateTexts }: DecodeOptions = {},
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
   const events = buffers[0];
@@ -62,13 +60,8 @@ export function decodeFullZip(
     // A column of bytes gets the rows of a packed struct unchanged: they are descriptors of blobs.
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
-    const isLazy = encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
-    const allocate = isLazy ? allocateCodes : undefined;
-    const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin, allocate);
-    return {
-      values: finishEach(layout, encoding, offsets, bytes, origin, { isLazy, allocateTexts }),
-      levels,
-    };
+    const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
+    return { values: finishEach(layout, encoding, offsets, bytes, origin), levels };
   }
   return decodeFixedEvents(layout, page, layers, control, events, origin);
 }
@@ -198,7 +191,6 @@ function decodeVariableEvents(
   control: ControlWord,
   events: Uint8Array,
   origin: PageOrigin,
-  allocate?: AllocateValues,
 ): { offsets: Int32Array; bytes: Uint8Array; levels: Levels } {
   const lengthBits = page.bitsPerOffset;
   if (lengthBits !== 32 && lengthBits !== 64) throw corruptPage(origin, `lengths of ${lengthBits} bits`);
@@ -211,8 +203,7 @@ function decodeVariableEvents(
   const levels = newLevels(control, page.itemCount);
   const offsets = new Int32Array(visibleCount + 1);
   // Values are moved together within a copy of the page; a move never overwrites unread bytes.
-  const bytes = allocate?.(events.length) ?? new Uint8Array(events.length);
-  bytes.set(events);
+  const bytes = new Uint8Array(events);
   const { maximumVisible } = layers;
   if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
     throw corruptPage(origin, "values do not fill their page");

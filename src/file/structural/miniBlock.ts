@@ -51,13 +51,6 @@ export interface DecodeOptions {
    * values are decoded when they are first read.
    */
   readonly allocate?: AllocateValues;
-  /**
-   * Makes the memory of codes of texts in full-zip pages. If given, texts are decoded when they are first
-   * read.
-   */
-  readonly allocateCodes?: AllocateValues;
-  /** Makes the memory of texts in full-zip pages that are decoded from codes. Default: fresh memory. */
-  readonly allocateTexts?: (byteLength: number) => Uint8Array;
   /** Chunks of a mini-block page to decode. Default: all. */
   readonly chunks?: ChunkPlan;
   /** Chunks whose first event begins a row, whatever its repetition level says. Default: none. */

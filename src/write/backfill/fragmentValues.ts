@@ -4,7 +4,6 @@
  * runs have saved are not computed again.
  */
 
-import { DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -26,7 +25,6 @@ import type { ComputedRows } from "./computedRows.js";
 import { ComputedValues, type ComputedValuesOptions } from "./computedValues.js";
 import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
-import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
@@ -215,41 +213,32 @@ async function* inputBatches(
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
   let slot = 0;
-  const pages = new TextPages(source.workers);
-  // What a function gets of other columns may be a view, which it may keep.
-  const areTexts = projection.schema.fields.map(
-    ({ type }) => DataType.isUtf8(type) || DataType.isLargeUtf8(type),
-  );
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
     slot += count;
-    const texts = new LentTexts(source.scratch, pages);
-    const decoded = columns.map((column, index) =>
-      areTexts[index] ? texts.decode(column) : decodedColumn(column),
-    );
-    return { fragmentId: fragment.id, offsets: rows.subarray(slot - count, slot), columns: decoded, texts };
+    return {
+      fragmentId: fragment.id,
+      offsets: rows.subarray(slot - count, slot),
+      columns,
+    };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */
   let rest: BatchRows | null = null;
   const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
-  const reading = { scannedRows, keeps: "codes" as const };
-  for await (const read of readRows(source, projection, selection, signal, reading)) {
+  for await (const read of readRows(source, projection, selection, signal, { scannedRows })) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;
-    pages.goOn(read.columns);
     for (let start = 0; start < rowCount; ) {
       const count = Math.min(batchSize.rows, rowCount - start);
       const isWhole = start === 0 && count === rowCount;
       const cutOut = isWhole ? columns : columns.map((column) => sliceColumn(column, start, count));
-      if (count < leastRows)
-        rest = { columns: cutOut.map((column) => decodedColumn(column)), rowCount: count };
+      if (count < leastRows) rest = { columns: cutOut, rowCount: count };
       else yield batchOf(cutOut, count);
       start += count;
     }
   }
   if (rest !== null) yield batchOf(rest.columns, rest.rowCount);
-  pages.goOn([]);
 }
 
 const joined = (first: BatchRows, second: BatchRows): BatchRows => ({

@@ -15,10 +15,9 @@ import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
-import { columnOfResult, columnOfRows, isVector } from "./functionResult.js";
-import type { LentTexts } from "./lentTexts.js";
+import { columnOfResult, columnOfRows } from "./functionResult.js";
 import { type Lend, RowResults } from "./rowResults.js";
-import { readSingly, SingleTexts } from "./singleTexts.js";
+import { SingleTexts } from "./singleTexts.js";
 
 /**
  * Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest
@@ -41,8 +40,6 @@ export interface InputRows {
   readonly offsets: Uint32Array;
   /** In the order of the function's inputs. */
   readonly columns: readonly Column[];
-  /** Where texts of the columns lie. */
-  readonly texts: LentTexts;
 }
 
 export interface CallOptions {
@@ -69,7 +66,7 @@ export async function callFunction(
   rows: InputRows,
   options: CallOptions,
 ): Promise<Column> {
-  const { offsets, fragmentId, texts } = rows;
+  const { offsets, fragmentId } = rows;
   const rowCount = offsets.length;
   const { call } = owner;
   const { lend } = options;
@@ -77,18 +74,11 @@ export async function callFunction(
   const maker = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
     const results = await callForRows(owner, call.row, schema, rows, options);
-    const column = columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, lend });
-    texts.release();
-    return column;
+    return columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, lend });
   }
   const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
-    const input = texts.rowsOf(rows.columns[index]);
-    const vector = vectorOf(schema.fields[index], input, rowCount);
-    const reads = texts.directReads();
-    texts.hideMemory(vector, input, reads);
-    readSingly(vector, input, reads);
-    define(columns, name, vector);
+    define(columns, name, vectorOf(schema.fields[index], rows.columns[index], rowCount));
   }
   const label = `${maker}, ${rowsInWords(offsets)}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
@@ -102,11 +92,7 @@ export async function callFunction(
     made = isPending(given) ? null : attempted(() => columnOf(given));
     return given;
   });
-  const column = made === null ? columnOf(result) : made();
-  // A vector may lie in the memory of the inputs.
-  if (isVector(result)) texts.keep();
-  else texts.release();
-  return column;
+  return made === null ? columnOf(result) : made();
 }
 
 /** Names rows of a fragment, for messages. */

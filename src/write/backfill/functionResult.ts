@@ -73,7 +73,7 @@ function requireValues({ mayBeNull }: RegisteredFunction, column: Column, label:
   throw new TableSchemaValidationError(`${label}: a null was returned, and the function is declared not to`);
 }
 
-export function isVector(result: unknown): result is ForeignVector {
+function isVector(result: unknown): result is ForeignVector {
   if (typeof result !== "object" || result === null || ArrayBuffer.isView(result)) return false;
   const { type, data } = result as Partial<ForeignVector>;
   return typeof type === "object" && typeof type?.typeId === "number" && Array.isArray(data);

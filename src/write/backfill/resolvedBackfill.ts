@@ -188,14 +188,10 @@ async function bySql(
     registered: null,
     projection: resolveProjection(fields, new Map(), paths),
     isByRow: false,
-    compute: async ({ columns, offsets, fragmentId, texts }, { signal }) => {
-      const column = await namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
+    compute: ({ columns, offsets, fragmentId }, { signal }) =>
+      namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
         runAsync(computeColumn(computed, columns, offsets.length), signal),
-      );
-      // The values may lie where those of the columns do.
-      texts.abandon();
-      return column;
-    },
+      ),
   };
 }
 

@@ -1,11 +1,10 @@
 /** Single texts of a column, read several times as fast as vectors of apache-arrow read them. */
 
-import { DataType, type Vector } from "apache-arrow";
+import { DataType } from "apache-arrow";
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { asciiTexts, isAscii } from "../../platform/native.js";
-import type { DirectReads } from "./lentTexts.js";
 
 /** Gives what apache-arrow gives. */
 const decoder = new TextDecoder();
@@ -47,19 +46,4 @@ export class SingleTexts {
     if (this.#validity !== null && !isSet(this.#validity, index)) return null;
     return this.#textOf(this.#offsets[index] - this.#start, this.#offsets[index + 1] - this.#start);
   }
-}
-
-/**
- * Has a vector read single texts of its column so, as long as it may. A vector that lies in one piece has a
- * `get` of its own, which is put in place here by another.
- */
-export function readSingly(vector: Vector, column: Column, reads: DirectReads): void {
-  const texts = SingleTexts.of(vector.type as DataType, column);
-  if (texts === null || !Object.hasOwn(vector, "get")) return;
-  const { length } = column;
-  const otherwise = vector.get;
-  vector.get = (index: number) =>
-    reads.mayBe && Number.isInteger(index) && index >= 0 && index < length
-      ? texts.get(index)
-      : otherwise(index);
 }

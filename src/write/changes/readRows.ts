@@ -7,7 +7,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
 import type { Projection } from "../../query/columns/projection.js";
 import { isDense, type Selection } from "../../query/filter/filteredRows.js";
-import { type BatchRows, pickScanned, type ScanRequest, scanColumns } from "../../query/scan/scan.js";
+import { type BatchRows, pickScanned, scanColumns } from "../../query/scan/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
@@ -22,8 +22,6 @@ const FIRST_ROWS = 1024;
 export interface ReadRowsOptions {
   /** Maximum rows of a batch where all rows are read. Default: 16,384. */
   readonly scannedRows?: number;
-  /** Encoded form that columns may keep. Default: none. */
-  readonly keeps?: ScanRequest["keeps"];
 }
 
 /** @param projection of the columns as they are stored, without addresses */
@@ -45,7 +43,7 @@ function scanSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-  { scannedRows = BATCH_ROWS, keeps }: ReadRowsOptions,
+  { scannedRows = BATCH_ROWS }: ReadRowsOptions,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
@@ -55,7 +53,6 @@ function scanSome(
     batchRows: scannedRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
-    keeps,
     signal,
   });
   return pickScanned(batches, rows);
