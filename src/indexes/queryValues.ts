@@ -5,7 +5,14 @@ import { takeColumn } from "../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { InternalError } from "../errors.js";
 import type { IndexBound, IndexQuery } from "./kind.js";
-import { compareValues, type OrderedValues, orderedValues, orderOf } from "./valueOrder.js";
+import {
+  compareValues,
+  firstAfter,
+  firstFrom,
+  type OrderedValues,
+  orderedValues,
+  orderOf,
+} from "./valueOrder.js";
 
 export type QueryValues =
   | {
@@ -22,6 +29,12 @@ export interface QueryBound {
   readonly isInclusive: boolean;
 }
 
+/** True if an index that orders values of this type can answer the query. */
+export function isOrderQuery(type: LogicalType, { kind }: IndexQuery): boolean {
+  if (kind === "startsWith") return type.kind === "string";
+  return kind === "in" || kind === "range" || kind === "isNull";
+}
+
 export function queryValues(type: LogicalType, query: IndexQuery): QueryValues {
   switch (query.kind) {
     case "in":
@@ -29,15 +42,15 @@ export function queryValues(type: LogicalType, query: IndexQuery): QueryValues {
     case "hasAll":
       return sortedPoints(type, query.values);
     case "range":
-      return { kind: "range", lower: askedBound(type, query.lower), upper: askedBound(type, query.upper) };
+      return { kind: "range", lower: queryBound(type, query.lower), upper: queryBound(type, query.upper) };
     case "startsWith":
       return prefixRange(query.prefix);
     default:
-      throw new InternalError(`a query of kind ${query.kind} asks for no values`);
+      throw new InternalError(`a query of kind ${query.kind} has no values`);
   }
 }
 
-function askedBound(type: LogicalType, bound: IndexBound | null): QueryBound | null {
+function queryBound(type: LogicalType, bound: IndexBound | null): QueryBound | null {
   return bound && { value: orderedValues(type, bound.value), isInclusive: bound.isInclusive };
 }
 
@@ -51,6 +64,20 @@ function sortedPoints(type: LogicalType, column: Column): QueryValues {
   }
   const values = orderedValues(type, takeColumn(column, order.slice(0, distinct)));
   return { kind: "points", values, distinct };
+}
+
+/** Returns the range of sorted values in `[start, end)` that lie within the bounds. */
+export function rangeWithin(
+  values: OrderedValues,
+  start: number,
+  end: number,
+  { lower, upper }: Extract<QueryValues, { kind: "range" }>,
+): { readonly first: number; readonly last: number } {
+  const first =
+    lower === null ? start : (lower.isInclusive ? firstFrom : firstAfter)(values, start, end, lower.value, 0);
+  const last =
+    upper === null ? end : (upper.isInclusive ? firstAfter : firstFrom)(values, first, end, upper.value, 0);
+  return { first, last };
 }
 
 /** Returns the range of texts with a prefix: from the prefix to the next text of its length. */

@@ -75,17 +75,7 @@ export class RowIds {
 
   /** Returns the union of all sets. */
   static unionOf(sets: readonly RowIds[]): RowIds {
-    // Pairwise, so that each id is copied log2(sets) times.
-    let united = sets;
-    while (united.length > 1) {
-      const pairs: RowIds[] = [];
-      for (let index = 0; index < united.length; index += 2) {
-        const next = united[index + 1];
-        pairs.push(next === undefined ? united[index] : united[index].union(next));
-      }
-      united = pairs;
-    }
-    return united[0] ?? RowIds.none;
+    return unionInPairs(sets) ?? RowIds.none;
   }
 
   /** Number of ids. */
@@ -236,6 +226,20 @@ export class RowIds {
     reader.end();
     return new RowIds(sets);
   }
+}
+
+/** Unites sets pair by pair, which copies each element log2(sets) times. */
+export function unionInPairs<Ids extends { union(ids: Ids): Ids }>(sets: readonly Ids[]): Ids | undefined {
+  let united = sets;
+  while (united.length > 1) {
+    const pairs: Ids[] = [];
+    for (let index = 0; index < united.length; index += 2) {
+      const next = united[index + 1];
+      pairs.push(next === undefined ? united[index] : united[index].union(next));
+    }
+    united = pairs;
+  }
+  return united[0];
 }
 
 /** Returns the ids, distinct, if they ascend, as ids of rows mostly do; else null. */

@@ -176,7 +176,7 @@ function compareWords(
   return of === "float" && high < 0 ? -difference : difference;
 }
 
-/** Returns the index of the first value in `[start, end)` that is at least value `row` of `than`, else `end`. */
+/** Returns the first index in `[start, end)` of a value that is at least value `row` of `than`, or `end`. */
 export const firstFrom = (
   values: OrderedValues,
   start: number,
@@ -185,7 +185,7 @@ export const firstFrom = (
   row: number,
 ): number => firstIndex(start, end, (index) => compareValues(values, index, than, row) >= 0);
 
-/** Returns the index of the first value in `[start, end)` greater than value `row` of `than`, else `end`. */
+/** Returns the first index in `[start, end)` of a value greater than value `row` of `than`, or `end`. */
 export const firstAfter = (
   values: OrderedValues,
   start: number,

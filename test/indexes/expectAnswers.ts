@@ -68,9 +68,9 @@ export async function expectAnswers(
         isBelow,
         `${isInclusive} < ${keys[low]}`,
       );
-      const other = pool[random.below(pool.length)]!;
-      const high = rankOf(other);
-      const upper = { value: columnOf(field.type, [other]), isInclusive: !isInclusive };
+      const secondValue = pool[random.below(pool.length)]!;
+      const high = rankOf(secondValue);
+      const upper = { value: columnOf(field.type, [secondValue]), isInclusive: !isInclusive };
       const isBetween = (rank: number | null) =>
         rank !== null && isAbove(rank) && (rank < high || (!isInclusive && rank === high));
       await expectAnswer({ kind: "range", lower, upper }, isBetween, `${keys[low]} to ${keys[high]}`);
@@ -93,6 +93,6 @@ export function expectRows(rows: readonly number[], expected: readonly number[],
 }
 
 function missing(rows: readonly number[], expected: readonly number[]): number[] {
-  const found = new Set(rows);
-  return expected.filter((row) => !found.has(row));
+  const answerRows = new Set(rows);
+  return expected.filter((row) => !answerRows.has(row));
 }

@@ -192,14 +192,14 @@ const highOf = (row: number): number => (row % 3 === 0 ? 7 : row % 997 === 1 ? 0
 
 /** Returns the row numbers of an answer, ascending. */
 export function rowsOfAnswer(rows: RowIds, highWord: (row: number) => number = highOf): number[] {
-  const found: number[] = [];
+  const rowNumbers: number[] = [];
   for (const high of rows.highWords()) {
     for (const row of rows.lows(high, 2 ** 32)) {
       if (highWord(row) !== high) throw new Error(`row ${row} has high word ${high}`);
-      found.push(row);
+      rowNumbers.push(row);
     }
   }
-  return found.sort((a, b) => a - b);
+  return rowNumbers.sort((a, b) => a - b);
 }
 
 export const idsOf = (rows: RowIds): bigint[] =>

@@ -79,8 +79,9 @@ describe.each([
     const value = values.find((candidate) => candidate !== null)!;
     const some = await index.search({ kind: "in", values: columnOf(field.type, [value]) });
     expect(idsOf(some.rows).length).toBe(
-      values.filter((other, row) => row % 5 !== 0 && other !== null && Buffer.compare(other, value) === 0)
-        .length,
+      values.filter(
+        (candidate, row) => row % 5 !== 0 && candidate !== null && Buffer.compare(candidate, value) === 0,
+      ).length,
     );
     await files.close();
   });

@@ -9,7 +9,7 @@ import type {
   OpenIndex,
   SearchEstimate,
 } from "../kind.js";
-import { queryValues } from "../queryValues.js";
+import { isOrderQuery, queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
@@ -63,16 +63,7 @@ class BitmapSearch implements OpenIndex {
   }
 
   answers(query: IndexQuery): boolean {
-    switch (query.kind) {
-      case "in":
-      case "range":
-      case "isNull":
-        return true;
-      case "startsWith":
-        return this.#type.kind === "string";
-      default:
-        return false;
-    }
+    return isOrderQuery(this.#type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {

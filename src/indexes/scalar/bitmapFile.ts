@@ -27,7 +27,7 @@ import {
 } from "../indexFile.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
-import type { QueryValues } from "../queryValues.js";
+import { type QueryValues, rangeWithin } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import {
   compareValues,
@@ -109,6 +109,14 @@ export async function writeSets(
   return writeIndexFile(target, form.fileName, columns, batches(), (file) => form.finish?.(file, count));
 }
 
+/** Keys of a file, and their file rows. */
+interface Keys {
+  /** Ordered keys without null. */
+  readonly column: Column;
+  readonly rows: Uint32Array;
+  readonly nullRows: Uint32Array;
+}
+
 export class BitmapFile {
   readonly #files: IndexFiles;
   readonly #form: SetFileForm;
@@ -127,9 +135,7 @@ export class BitmapFile {
     form: SetFileForm,
     type: LogicalType,
     file: OpenIndexFile,
-    column: Column,
-    rows: Uint32Array,
-    nullRows: Uint32Array,
+    { column, rows, nullRows }: Keys,
   ) {
     this.#files = files;
     this.#form = form;
@@ -158,18 +164,11 @@ export class BitmapFile {
     const presentRows = Uint32Array.from(present);
     const values = nullRows.length === 0 ? column : takeColumn(column, presentRows);
     const order = await runAsync(sortedOrder(orderedValues(type, values)));
-    if (order === null)
-      return new BitmapFile(files, form, type, file, values, presentRows, Uint32Array.from(nullRows));
-    const rows = order.map((index) => presentRows[index]);
-    return new BitmapFile(
-      files,
-      form,
-      type,
-      file,
-      takeColumn(values, order),
-      rows,
-      Uint32Array.from(nullRows),
-    );
+    return new BitmapFile(files, form, type, file, {
+      column: order === null ? values : takeColumn(values, order),
+      rows: order === null ? presentRows : order.map((index) => presentRows[index]),
+      nullRows: Uint32Array.from(nullRows),
+    });
   }
 
   /** Average bytes of a set in the file. */
@@ -182,11 +181,7 @@ export class BitmapFile {
     const keys = this.#keys;
     const end = keys.length;
     if (wanted.kind === "range") {
-      const { lower, upper } = wanted;
-      const first =
-        lower === null ? 0 : (lower.isInclusive ? firstFrom : firstAfter)(keys, 0, end, lower.value, 0);
-      const last =
-        upper === null ? end : (upper.isInclusive ? firstAfter : firstFrom)(keys, first, end, upper.value, 0);
+      const { first, last } = rangeWithin(keys, 0, end, wanted);
       return this.#rows.slice(first, last);
     }
     const fileRows: number[] = [];

@@ -4,8 +4,8 @@
  *     bloomfilter.lance  fragment_id, zone_start, zone_length  u64
  *                        has_null           bool
  *                        bloom_filter_data  binary
- *                        metadata: bloomfilter_item, rows of a zone (8192); bloomfilter_probability, fraction of
- *                        false positives (0.00057)
+ *                        metadata: bloomfilter_item, rows of a zone (8192);
+ *                                  bloomfilter_probability, fraction of false positives (0.00057)
  *
  * Filters are those of Parquet: blocks of eight 32-bit words, little-endian. The high word of a value's hash
  * (bytes/xxHash64) selects a block, the low word one bit in each word of the block. The hash covers the bytes

@@ -16,7 +16,7 @@ import type {
   OpenIndex,
   SearchEstimate,
 } from "../kind.js";
-import { type QueryValues, queryValues } from "../queryValues.js";
+import { isOrderQuery, type QueryBound, type QueryValues, queryValues, rangeWithin } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { compareValues, firstAfter, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 
@@ -141,16 +141,7 @@ export class BTreeSearch implements OpenIndex {
   }
 
   answers(query: IndexQuery): boolean {
-    switch (query.kind) {
-      case "in":
-      case "range":
-      case "isNull":
-        return true;
-      case "startsWith":
-        return this.#type.kind === "string";
-      default:
-        return false;
-    }
+    return isOrderQuery(this.#type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {
@@ -276,17 +267,7 @@ export class BTreeSearch implements OpenIndex {
     const values = orderedValues(this.#type, page);
     const end = values.length;
     if (wanted.kind === "range") {
-      const { lower, upper } = wanted;
-      let first = nullCount;
-      if (lower !== null) {
-        const search = lower.isInclusive ? firstFrom : firstAfter;
-        first = search(values, nullCount, end, lower.value, 0);
-      }
-      let last = end;
-      if (upper !== null) {
-        const search = upper.isInclusive ? firstAfter : firstFrom;
-        last = search(values, first, end, upper.value, 0);
-      }
+      const { first, last } = rangeWithin(values, nullCount, end, wanted);
       rowIds.add(ids, first, last);
       return;
     }
@@ -375,18 +356,16 @@ function extremesOf(wanted: QueryValues): { readonly least: Point | null; readon
     if (distinct === 0) return { least: null, most: null };
     return { least: { values, row: 0 }, most: { values, row: distinct - 1 } };
   }
-  const pointOf = (bound: Bound | null) => bound && { values: bound.value, row: 0 };
+  const pointOf = (bound: QueryBound | null) => bound && { values: bound.value, row: 0 };
   return { least: pointOf(wanted.lower), most: pointOf(wanted.upper) };
 }
 
-type Bound = Extract<QueryValues, { kind: "range" }>["lower"] & object;
-
-const isBelow = (values: OrderedValues, row: number, { value, isInclusive }: Bound): boolean => {
+const isBelow = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean => {
   const order = compareValues(values, row, value, 0);
   return isInclusive ? order < 0 : order <= 0;
 };
 
-const isAbove = (values: OrderedValues, row: number, { value, isInclusive }: Bound): boolean => {
+const isAbove = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean => {
   const order = compareValues(values, row, value, 0);
   return isInclusive ? order > 0 : order >= 0;
 };

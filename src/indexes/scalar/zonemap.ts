@@ -48,7 +48,7 @@ import type {
   WrittenIndexFile,
 } from "../kind.js";
 import type { RowMoves } from "../moves.js";
-import { type QueryValues, queryValues } from "../queryValues.js";
+import { isOrderQuery, type QueryValues, queryValues } from "../queryValues.js";
 import { counted } from "../sortedRows.js";
 import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 import { BTREE } from "./btree.js";
@@ -257,16 +257,7 @@ class ZonemapSearch implements OpenIndex {
   }
 
   answers(query: IndexQuery): boolean {
-    switch (query.kind) {
-      case "in":
-      case "range":
-      case "isNull":
-        return true;
-      case "startsWith":
-        return this.#type.kind === "string";
-      default:
-        return false;
-    }
+    return isOrderQuery(this.#type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {

@@ -19,7 +19,7 @@ import {
   uint64Column,
 } from "../indexFile.js";
 import type { IndexRows } from "../kind.js";
-import { RowIds } from "../rowIds.js";
+import { RowIds, unionInPairs } from "../rowIds.js";
 
 /** Default number of rows of a zone. */
 export const ZONE_ROWS = 8192;
@@ -160,18 +160,7 @@ export function rowsOfZones(zones: readonly Zone[]): RowIds {
     if (fragmentRanges === undefined) ranges.set(fragmentId, [range]);
     else fragmentRanges.push(range);
   }
-  return RowIds.ofSets(Array.from(ranges, ([high, sets]) => [high, unionOfSets(sets)] as const));
-}
-
-function unionOfSets(sets: readonly RoaringSet[]): RoaringSet {
-  let united = sets;
-  while (united.length > 1) {
-    const pairs: RoaringSet[] = [];
-    for (let index = 0; index < united.length; index += 2) {
-      const next = united[index + 1];
-      pairs.push(next === undefined ? united[index] : united[index].union(next));
-    }
-    united = pairs;
-  }
-  return united[0];
+  return RowIds.ofSets(
+    Array.from(ranges, ([high, sets]) => [high, unionInPairs(sets) as RoaringSet] as const),
+  );
 }

@@ -91,9 +91,9 @@ export class PlainWordNumbers implements WordNumbers {
   #isSame(position: number, bytes: Uint8Array, start: number, end: number): boolean {
     const from = this.#ends[position];
     if (this.#ends[position + 1] - from !== end - start) return false;
-    const known = this.#bytes;
+    const knownBytes = this.#bytes;
     for (let offset = start, to = from; offset < end; offset++, to++)
-      if (bytes[offset] !== known[to]) return false;
+      if (bytes[offset] !== knownBytes[to]) return false;
     return true;
   }
 

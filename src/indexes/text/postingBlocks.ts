@@ -2,7 +2,8 @@
  * Decodes posting lists (postingEncoder.ts encodes them): ascending documents and their frequencies, in
  * blocks of 128 or 256 and a shorter tail. All numbers are little-endian:
  *
- *     block of 128    f32 maximum score; u32 first document; u8 width; packed deltas; u8 width; packed frequencies
+ *     block of 128    f32 maximum score; u32 first document; u8 width; packed deltas;
+ *                     u8 width; packed frequencies
  *     block of 256    u32 first document; u8 width; packed deltas;
  *                     u8 width; u8 exceptionCount; packed low bits of frequencies;
  *                     exceptionCount times { u8 index; varint of the high bits }
@@ -123,6 +124,12 @@ export interface PostingArrays {
   readonly frequencies: Uint32Array;
 }
 
+/** Documents of a block, in `[start, end)` of the arrays. */
+export interface BlockView extends PostingArrays {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * @throws CorruptFileError for an impossible number of blocks
  */
@@ -153,7 +160,6 @@ export function blockHead(
 /**
  * Unpacks a block.
  * @param count documents of the block, fewer in the tail
- * @param slot first index in the target
  * @throws CorruptFileError if documents do not ascend, or exceed `documentCount`
  */
 export function unpackBlock(
@@ -163,18 +169,17 @@ export function unpackBlock(
   { blockSize, tail }: PostingForm,
   path: string,
   { documents, frequencies }: PostingArrays,
-  slot: number,
 ): void {
   const reader = new ByteReader(block, path);
   if (blockSize === 128) reader.float();
-  if (count === blockSize) readBlock(reader, blockSize, documents, frequencies, slot);
-  else readTail(reader, tail, count, documents, frequencies, slot);
+  if (count === blockSize) readBlock(reader, blockSize, documents, frequencies);
+  else readTail(reader, tail, count, documents, frequencies);
   if (reader.left > 0) reader.fail("bytes are left over");
-  for (let index = slot; index < slot + count; index++) {
+  for (let index = 0; index < count; index++) {
     if (frequencies[index] === 0) reader.fail("a document does not have the token");
-    if (index > slot && documents[index] <= documents[index - 1]) failOrder(path);
+    if (index > 0 && documents[index] <= documents[index - 1]) failOrder(path);
   }
-  if (count > 0 && documents[slot + count - 1] >= documentCount) failOrder(path);
+  if (count > 0 && documents[count - 1] >= documentCount) failOrder(path);
 }
 
 function failOrder(path: string): never {
@@ -186,18 +191,17 @@ function readBlock(
   blockSize: number,
   documents: Uint32Array,
   frequencies: Uint32Array,
-  start: number,
 ): void {
   const lanes = blockSize / 32;
   const first = reader.word();
-  reader.packed(lanes, reader.byte(), documents, start);
-  documents[start] += first;
-  for (let index = start + 1; index < start + blockSize; index++) documents[index] += documents[index - 1];
+  reader.packed(lanes, reader.byte(), documents, 0);
+  documents[0] += first;
+  for (let index = 1; index < blockSize; index++) documents[index] += documents[index - 1];
   const width = reader.byte();
   const exceptions = blockSize === 256 ? reader.byte() : 0;
-  reader.packed(lanes, width, frequencies, start);
+  reader.packed(lanes, width, frequencies, 0);
   for (let exception = 0; exception < exceptions; exception++) {
-    const index = start + reader.byte();
+    const index = reader.byte();
     frequencies[index] = (frequencies[index] + reader.varint() * 2 ** width) >>> 0;
   }
 }
@@ -208,14 +212,13 @@ function readTail(
   count: number,
   documents: Uint32Array,
   frequencies: Uint32Array,
-  start: number,
 ): void {
   const isFixed = tail === "fixed32_v1";
-  for (let index = start; index < start + count; index++) {
+  for (let index = 0; index < count; index++) {
     if (isFixed) documents[index] = reader.word();
-    else documents[index] = reader.varint() + (index === start ? 0 : documents[index - 1]);
+    else documents[index] = reader.varint() + (index === 0 ? 0 : documents[index - 1]);
   }
-  for (let index = start; index < start + count; index++) {
+  for (let index = 0; index < count; index++) {
     frequencies[index] = isFixed ? reader.word() : reader.varint();
   }
 }

@@ -11,6 +11,7 @@ import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
 import type { BlockedPositions } from "./positions.js";
 import {
+  type BlockView,
   blockHead,
   checkBlockCount,
   type PostingArrays,
@@ -18,8 +19,7 @@ import {
   type Postings,
   unpackBlock,
 } from "./postingBlocks.js";
-import type { LengthTerms } from "./score.js";
-import { IMPACT_VALUES, putImpacts } from "./score.js";
+import { type DocumentLengths, IMPACT_VALUES, type LengthTerms, putImpacts } from "./score.js";
 
 export interface PostingSource {
   readonly blocks: readonly Uint8Array[];
@@ -34,24 +34,12 @@ export interface PostingSource {
   readonly path: string;
 }
 
-/** Documents of a block, in `[start, end)` of the arrays. */
-export interface BlockView extends PostingArrays {
-  readonly start: number;
-  readonly end: number;
-}
-
 /** Positions of a token in a block's documents, document by document. */
 export interface BlockPositions {
   readonly positions: Uint32Array;
   /** First position of each document, from index `first` on, then the end of the last. */
   readonly starts: Uint32Array;
   readonly first: number;
-}
-
-/** Inputs of impacts besides the list. */
-export interface DocumentLengths extends LengthTerms {
-  /** Number of tokens of each document of the partition. */
-  readonly lengths: Uint32Array;
 }
 
 /** Impacts (score.ts) of all documents of a list. */
@@ -186,8 +174,7 @@ export class PostingList implements KeptPostings {
       for (let offset = 0; offset < this.blockCount; offset++) this.#isKept[offset] &= ~IMPACTS;
     }
     if ((this.#isKept[block] & IMPACTS) === 0) {
-      const { documents, frequencies, start, end } = this.view(block, this.#kept);
-      putImpacts(this.#impacts, documents, frequencies, start, end, terms, terms.lengths);
+      putImpacts(this.#impacts, this.view(block, this.#kept), terms);
       this.#isKept[block] |= IMPACTS;
     }
     return this.#impacts;
@@ -281,7 +268,7 @@ export class PostingList implements KeptPostings {
   read(block: number, into: PostingArrays): number {
     const { blocks, documentCount, form, path } = this.#source;
     const size = this.sizeOf(block);
-    unpackBlock(blocks[block], size, documentCount, form, path, into, 0);
+    unpackBlock(blocks[block], size, documentCount, form, path, into);
     const next = block + 1 < this.blockCount ? this.firsts[block + 1] : documentCount;
     if (into.documents[size - 1] >= next) this.#fail("documents do not ascend");
     return size;

@@ -1,5 +1,7 @@
 /** BM25 scores. */
 
+import type { BlockView } from "./postingBlocks.js";
+
 export const K1 = 1.2;
 const B = 0.75;
 
@@ -48,15 +50,17 @@ export const IMPACT_VALUES = 256;
 /** Tolerance for rounding in comparisons of impacts with scores. */
 const SLACK = 1 - 2 ** -20;
 
-/** Computes the impacts of documents `[start, end)`. */
+/** Inputs of impacts besides the list. */
+export interface DocumentLengths extends LengthTerms {
+  /** Number of tokens of each document of the partition. */
+  readonly lengths: Uint32Array;
+}
+
+/** Computes the impacts of a block's documents. */
 export function putImpacts(
   impacts: Uint8Array,
-  documents: Uint32Array,
-  frequencies: Uint32Array,
-  start: number,
-  end: number,
-  { base, perToken }: LengthTerms,
-  lengths: Uint32Array,
+  { documents, frequencies, start, end }: BlockView,
+  { base, perToken, lengths }: DocumentLengths,
 ): void {
   for (let index = start; index < end; index++) {
     const frequency = frequencies[index];

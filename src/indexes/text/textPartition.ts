@@ -1,9 +1,9 @@
 /**
  * A partition of a full-text index: its documents, numbered from 0, its tokens, and their posting lists.
  *
- *     part_<id>_docs.lance    _rowid u64, _num_tokens u32                      row: a document
- *     part_<id>_tokens.lance  _token utf8, _token_id u32                       sorted by token bytes; or
- *                             _token_fst_bytes large_binary, …                 one row: a transducer (tokenFst.ts)
+ *     part_<id>_docs.lance    _rowid u64, _num_tokens u32         row: a document
+ *     part_<id>_tokens.lance  _token utf8, _token_id u32          sorted by token bytes; or
+ *                             _token_fst_bytes large_binary, …    one row: a transducer (tokenFst.ts)
  *     part_<id>_invert.lance  posting lists (postingFile.ts)
  */
 

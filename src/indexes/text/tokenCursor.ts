@@ -1,15 +1,9 @@
 /** Iterates over the documents of a token for the scoring of a partition (scoreDocuments.ts). */
 
 import { lowerBound } from "../../bytes/search.js";
-import type { PostingArrays } from "./postingBlocks.js";
-import {
-  type BlockView,
-  type DocumentLengths,
-  documentAt,
-  hasDocument,
-  type PostingList,
-} from "./postingList.js";
-import { type Corpus, K1, lengthTerms, lowImpact, wordWeight } from "./score.js";
+import type { BlockView, PostingArrays } from "./postingBlocks.js";
+import { documentAt, hasDocument, type PostingList } from "./postingList.js";
+import { type Corpus, type DocumentLengths, K1, lengthTerms, lowImpact, wordWeight } from "./score.js";
 
 /** A token of a query word. */
 export interface ScoredTerm {

@@ -124,10 +124,11 @@ export async function searchLeaf(
   const boosted = query.kind === "match" && query.boost !== 1 ? new BoostedSink(sink, query.boost) : sink;
   const indexed = await searchIndexed(leaf, segments, scope, boosted);
   if (others.length === 0) return;
-  if (!isFuzzy) return searchFlat(leaf, analyzer, path, others, scope, indexed, boosted);
+  const flat = { leaf, analyzer, path, fragments: others };
+  if (!isFuzzy) return searchFlat(flat, scope, indexed, boosted);
   const plain = textLeaf({ ...query, fuzziness: 0 }, await queryWords(analyzer, query.terms, false));
-  const wordLists = await findTokens(plain, segments, scope.signal);
-  return searchFlat(plain, analyzer, path, others, scope, wordLists, boosted);
+  const plainIndexed = await findTokens(plain, segments, scope.signal);
+  return searchFlat({ ...flat, leaf: plain }, scope, plainIndexed, boosted);
 }
 
 class BoostedSink implements RowSink {
@@ -297,12 +298,17 @@ async function searchPart(
   await scoreDocuments(query, documentSink, signal);
 }
 
+/** Texts to search without an index. */
+interface FlatSearch {
+  readonly leaf: Leaf;
+  readonly analyzer: Analyzer;
+  readonly path: string;
+  readonly fragments: readonly DataFragment[];
+}
+
 /** Searches the texts of fragments. */
 async function searchFlat(
-  leaf: Leaf,
-  analyzer: Analyzer,
-  path: string,
-  fragments: readonly DataFragment[],
+  { leaf, analyzer, path, fragments }: FlatSearch,
   { fields, source, selection, signal }: TextScope,
   { corpus, having }: Indexed,
   sink: RowSink,

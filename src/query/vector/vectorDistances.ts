@@ -71,7 +71,7 @@ async function measureVectors(
     const count = Math.min(pieceRows, vectors.length - start);
     const distances = room.map((buffer) => (buffer.length === count ? buffer : buffer.subarray(0, count)));
     const values = items.values.subarray(start * rowBytes, (start + count) * rowBytes);
-    fillDistances(item, metric, queries, dimension, values, count, distances);
+    fillDistances(item, metric, queries, values, distances);
     for (const [query, queryDistances] of distances.entries()) {
       markMissing(queryDistances, start, vectors.validity, items.validity, dimension);
       take(query, start, queryDistances);

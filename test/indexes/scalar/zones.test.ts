@@ -94,9 +94,9 @@ describe.each(CASES)("$name", (kind, parameters) => {
     const files = filesIn(directory);
     const index = await kind.open(files, field);
     const query = { kind: "in", values: columnOf(field.type, [int32(3210)]) } as const;
-    const found = rowsOfAnswer((await index.search(query)).rows, inFragment);
-    expect(found).toContain(3210);
-    expect(found.length).toBeLessThanOrEqual(kind === ZONEMAP ? 16 : 1000);
+    const zoneRows = rowsOfAnswer((await index.search(query)).rows, inFragment);
+    expect(zoneRows).toContain(3210);
+    expect(zoneRows.length).toBeLessThanOrEqual(kind === ZONEMAP ? 16 : 1000);
     const moves = {
       move: () => ({ ids: new Uint32Array(0), kept: null }),
       keepsIds: () => false,
@@ -171,17 +171,17 @@ it("ZONEMAP finds NaN in zones of other writers, whether their bounds include it
   await writeIndexFile(targetOf(directory, field), "zonemap.lance", columns, batches());
   const files = filesIn(directory);
   const index = await ZONEMAP.open(files, field);
-  const found = async (query: Parameters<typeof index.search>[0]): Promise<number[]> => [
+  const searchRows = async (query: Parameters<typeof index.search>[0]): Promise<number[]> => [
     ...new Set((await index.search(query)).rows.highWords()),
   ];
   const points = (value: Uint8Array) => ({ kind: "in", values: columnOf(field.type, [value]) }) as const;
   const bound = (value: number) => ({ value: columnOf(field.type, [double(value)]), isInclusive: false });
-  expect(await found(points(double(Number.NaN)))).toEqual([0, 1, 2, 3, 4]);
-  expect(await found(points(signed))).toEqual([0, 1, 2, 3, 4]);
-  expect(await found(points(double(2)))).toEqual([0, 3, 4, 5]);
-  expect(await found({ kind: "range", lower: bound(7), upper: null })).toEqual([0, 1, 2, 3, 4]);
-  expect(await found({ kind: "range", lower: null, upper: bound(1) })).toEqual([0, 1, 2, 3, 4]);
-  expect(await found({ kind: "range", lower: bound(4), upper: bound(5) })).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(await searchRows(points(double(Number.NaN)))).toEqual([0, 1, 2, 3, 4]);
+  expect(await searchRows(points(signed))).toEqual([0, 1, 2, 3, 4]);
+  expect(await searchRows(points(double(2)))).toEqual([0, 3, 4, 5]);
+  expect(await searchRows({ kind: "range", lower: bound(7), upper: null })).toEqual([0, 1, 2, 3, 4]);
+  expect(await searchRows({ kind: "range", lower: null, upper: bound(1) })).toEqual([0, 1, 2, 3, 4]);
+  expect(await searchRows({ kind: "range", lower: bound(4), upper: bound(5) })).toEqual([0, 1, 2, 3, 4, 5]);
   await files.close();
 });
 
@@ -231,10 +231,10 @@ describe("NGRAM", () => {
         if (!index.answers(query)) continue;
         const { rows, isExact } = await index.search(query);
         expect(isExact).toBe(false);
-        const found = new Set(rowsOfAnswer(rows));
+        const answerRows = new Set(rowsOfAnswer(rows));
         const holding = [...texts.keys()].filter((row) => texts[row]?.includes(wanted));
         expect(
-          holding.filter((row) => !found.has(row)),
+          holding.filter((row) => !answerRows.has(row)),
           wanted,
         ).toEqual([]);
         expect(index.estimate(query).rows).toBeGreaterThanOrEqual(0);

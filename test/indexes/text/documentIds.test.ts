@@ -13,10 +13,10 @@ const WORD = 2 ** 32;
 function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
   const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
   const runs = runSync(findIdRuns(words));
-  const found = new DocumentIds(words, runs);
+  const documentIds = new DocumentIds(words, runs);
   for (const document of asked) {
-    found.find(document);
-    expect(found.high * WORD + found.low).toBe(ids[document]);
+    documentIds.find(document);
+    expect(documentIds.high * WORD + documentIds.low).toBe(ids[document]);
   }
   return runs !== null;
 }

@@ -40,12 +40,12 @@ describe("our full-text index", () => {
     });
     const scores = (table: string, query: unknown) =>
       withReference(root, table, async (opened) => {
-        const found = await opened
+        const ourRows = await opened
           .query()
           .fullTextSearch(query as never)
           .limit(2000)
           .toArray();
-        return found.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
+        return ourRows.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
       });
     const queries: unknown[] = [...WORDS, "apple fox", "running dogs 3"].map(
       (words) => new MatchQuery(words, "t"),
@@ -59,8 +59,8 @@ describe("our full-text index", () => {
 
 it("an index without covered rows still defines the tokenizer", async () => {
   const rows = ["running dogs", "the run", "cat", "Dogs of cats"].map((t, id) => ({ id, t }));
-  const scoresOf = (found: { id: number; _score: number }[]) =>
-    found.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
+  const scoresOf = (rows: { id: number; _score: number }[]) =>
+    rows.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
   for (const isEmpty of [false, true]) {
     const name = `covers${isEmpty}`;
     await namespace.createTable({ id: [name] }, isEmpty ? [{ id: 9, t: "run" }] : rows);
@@ -134,8 +134,8 @@ it("each list of texts is one document", async () => {
     [{ match: { terms: "running fox", column: "t" } }, new MatchQuery("running fox", "t")],
     [{ phrase: { terms: "apple fox", column: "t" } }, new PhraseQuery("apple fox", "t")],
   ] as const;
-  const scoresOf = (found: { id: number; _score: number }[]) =>
-    found.map(({ id, _score }) => `${id}:${_score.toFixed(3)}`).sort();
+  const scoresOf = (rows: { id: number; _score: number }[]) =>
+    rows.map(({ id, _score }) => `${id}:${_score.toFixed(3)}`).sort();
   for (const [ours, theirs] of pairs) {
     const there = await withReference(root, "lists", (table) =>
       table.query().fullTextSearch(theirs).limit(500).toArray(),

@@ -81,15 +81,15 @@ describe.each([128, 256])("posting lists with blocks of %i", (blockSize) => {
           });
           const { documents, frequencies } = decoded.all();
           expect([...documents]).toEqual(expected.map(({ document }) => document));
-          expect([...frequencies]).toEqual(expected.map(({ positions: at }) => at.length));
+          expect([...frequencies]).toEqual(expected.map(({ positions }) => positions.length));
           if (withPosition) {
             expect([...decoded.allPositions(frequencies)]).toEqual(
-              expected.flatMap(({ positions: at }) => at),
+              expected.flatMap(({ positions }) => positions),
             );
           }
           const weight = wordWeight(documentCount, expected.length);
-          for (const [index, { document, positions: own }] of expected.entries()) {
-            const score = wordScore(weight, own.length, lengthNorm(corpus, lengthOf(document)));
+          for (const [index, { document, positions: expectedPositions }] of expected.entries()) {
+            const score = wordScore(weight, expectedPositions.length, lengthNorm(corpus, lengthOf(document)));
             expect(decoded.scores[Math.floor(index / blockSize)]).toBeGreaterThanOrEqual(score);
             expect(encoded.scores[token] * (1 + 2 ** -20)).toBeGreaterThanOrEqual(score);
           }

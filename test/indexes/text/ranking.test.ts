@@ -93,16 +93,16 @@ describe("tables", () => {
               match: { terms: terms.join(" "), column: "t", operator: isAll ? "And" : "Or" },
             } as const;
             const asked = namespace.table(id).query().matching(query).select(["id"]);
-            for (const [best, found] of [
+            for (const [best, ranked] of [
               [expected, await asked.toArray()],
               [expected.slice(0, limit), await asked.limit(limit).toArray()],
             ] as const) {
-              const scores = found.map((row) => (row as unknown as { _score: number })._score);
+              const scores = ranked.map((row) => (row as unknown as { _score: number })._score);
               expect(scores.length).toBe(best.length);
               for (const [index, [, score]] of best.entries()) expect(scores[index]).toBeCloseTo(score, 4);
-              const known = new Map(expected);
-              for (const [slot, row] of found.entries()) {
-                expect(known.get(Number(row.id))).toBeCloseTo(scores[slot], 4);
+              const expectedScores = new Map(expected);
+              for (const [slot, row] of ranked.entries()) {
+                expect(expectedScores.get(Number(row.id))).toBeCloseTo(scores[slot], 4);
               }
             }
           }

@@ -28,15 +28,15 @@ function encodeFst(keys: Keys): Uint8Array {
       return { input, output, target: node(next, taken + output) };
     });
     const start = bytes.length;
-    const own = keys.get(prefix);
-    if (own !== undefined) bytes.push(...little(own - taken, BYTES));
+    const value = keys.get(prefix);
+    if (value !== undefined) bytes.push(...little(value - taken, BYTES));
     for (const { output } of ways.toReversed()) bytes.push(...little(output, BYTES));
     for (const { target } of ways.toReversed()) bytes.push(...little(start - target, BYTES));
     for (const { input } of ways.toReversed()) bytes.push(input);
     if (ways.length > 32) bytes.push(...new Array(256).fill(0));
     bytes.push((BYTES << 4) | BYTES);
     if (ways.length === 0 || ways.length > 63) bytes.push(ways.length === 256 ? 1 : ways.length);
-    bytes.push((own === undefined ? 0 : 0x40) | (ways.length > 63 ? 0 : ways.length));
+    bytes.push((value === undefined ? 0 : 0x40) | (ways.length > 63 ? 0 : ways.length));
     return bytes.length - 1;
   };
   const root = node("", 0);
@@ -60,7 +60,11 @@ it("a look-up finds the keys of a walk, and no others", () => {
     const bytes = encodeFst(keys);
     const walked = new Map<string, number>();
     runSync(
-      walkTokenFst(bytes, "x", (found, value) => void walked.set(String.fromCharCode(...found), value)),
+      walkTokenFst(
+        bytes,
+        "x",
+        (bytesOfKey, value) => void walked.set(String.fromCharCode(...bytesOfKey), value),
+      ),
     );
     expect([...walked]).toEqual([...keys].sort(([a], [b]) => (a < b ? -1 : 1)));
     const fst = new TokenFst(bytes, "x");
@@ -104,10 +108,12 @@ const token = new TextEncoder().encode("a");
 const PATH = "/t.lance";
 
 function walked(bytes: Uint8Array): [string, number][] {
-  const found: [string, number][] = [];
-  const steps = walkTokenFst(bytes, PATH, (key, value) => found.push([new TextDecoder().decode(key), value]));
+  const entries: [string, number][] = [];
+  const steps = walkTokenFst(bytes, PATH, (key, value) =>
+    entries.push([new TextDecoder().decode(key), value]),
+  );
   while (steps.next().done !== true);
-  return found;
+  return entries;
 }
 
 describe("a token transducer", () => {

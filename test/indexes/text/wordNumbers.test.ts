@@ -12,29 +12,29 @@ const encoder = new TextEncoder();
 /** Assigns token numbers in order of first use. */
 function numbering(analyzer: Analyzer, kernel: ReturnType<typeof wordKernel>) {
   const tokens: string[] = [];
-  const known = new Map<string, number>();
+  const tokenNumbers = new Map<string, number>();
   const numberOf = (token: string): number => {
-    const number = known.get(token) ?? tokens.push(token) - 1;
-    known.set(token, number);
+    const number = tokenNumbers.get(token) ?? tokens.push(token) - 1;
+    tokenNumbers.set(token, number);
     return number;
   };
   const numbers = wordNumbers(analyzer, numberOf, kernel);
   const tokensOf = (text: string): [string, number][] | null => {
     const bytes = encoder.encode(`?${text}x`);
-    const found: [string, number][] = [];
+    const tokenList: [string, number][] = [];
     numbers.beginTexts();
     const isDone = numbers.each(bytes, 1, bytes.length - 1, (number, position) =>
-      found.push([tokens[number], position]),
+      tokenList.push([tokens[number], position]),
     );
-    return isDone ? found : null;
+    return isDone ? tokenList : null;
   };
   return { numbers, tokensOf };
 }
 
 function tokensOf(analyzer: Analyzer, text: string): [string, number][] {
-  const found: [string, number][] = [];
-  analyzer.tokens(text, (token, position) => found.push([token, position]));
-  return found;
+  const tokenList: [string, number][] = [];
+  analyzer.tokens(text, (token, position) => tokenList.push([token, position]));
+  return tokenList;
 }
 
 describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {

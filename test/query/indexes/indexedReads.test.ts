@@ -50,12 +50,12 @@ it("a point look-up reads few pages, and only row pages the second time", async 
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   const find = async (mixed: number) => {
-    const found = await namespace
+    const rows = await namespace
       .table("t")
       .scan({ filter: `mixed = ${mixed}`, columns: ["id", "text"] })
       .toArrow();
-    expect(found.numRows).toBe(1);
-    return found;
+    expect(rows.numRows).toBe(1);
+    return rows;
   };
   await find(1000);
   expect(disk.bytesRead).toBeLessThan(800_000);
@@ -80,11 +80,11 @@ it("a filter by row address reads only those rows", async () => {
   ] as const) {
     await namespace.table("t").scan({ filter: "_rowid = 0" }).toArrow();
     disk.reset();
-    const found = await namespace
+    const rows = await namespace
       .table("t")
       .scan({ filter, columns: ["id"] })
       .toArrow();
-    expect(Array.from(found.getChild("id") ?? [])).toEqual(ids);
+    expect(Array.from(rows.getChild("id") ?? [])).toEqual(ids);
     expect(disk.bytesRead).toBeLessThan(300_000);
   }
 });
@@ -112,8 +112,8 @@ it("a filter by stable row id reads only those rows, even after moves", async ()
     const scan = { filter, columns: ["id"] };
     await namespace.table(id).scan(scan).toArrow();
     disk.reset();
-    const found = await namespace.table(id).scan(scan).toArrow();
-    expect(Array.from(found.getChild("id") ?? []), filter).toEqual(ids);
+    const rows = await namespace.table(id).scan(scan).toArrow();
+    expect(Array.from(rows.getChild("id") ?? []), filter).toEqual(ids);
     expect(disk.bytesRead, filter).toBeLessThan(300_000);
     const location = /_row(id|addr|offset)/.exec(filter)?.[0];
     expect(await namespace.explainTableQueryPlan({ id, query: scan }), filter).toMatch(
@@ -183,8 +183,8 @@ it("flipped bytes in index files give an error or correct rows", async () => {
         1 << (flip % 8);
       await writeFile(file, copy);
       try {
-        const found = await table(damaged, { filter: "mixed in (5, 70000, 299999)" });
-        expect(found).toEqual(expected);
+        const rows = await table(damaged, { filter: "mixed in (5, 70000, 299999)" });
+        expect(rows).toEqual(expected);
       } catch (error) {
         expect(error).toBeInstanceOf(CorruptFileError);
         failed++;

@@ -65,12 +65,12 @@ const TEXTS = ["", "a", "ab", "abc", "b", "ba", "é", "éa", "zz", "\u{1f600}", 
 
 /** Rows with repeated values and nulls. */
 function rowsFrom(first: number, count: number): Table {
-  const at = Array.from({ length: count }, (_, row) => (first + row) * 7919);
+  const seeds = Array.from({ length: count }, (_, row) => (first + row) * 7919);
   const or = <Value>(value: (n: number) => Value, nulls: number) =>
-    at.map((n) => (n % nulls === 0 ? null : value(n)));
+    seeds.map((n) => (n % nulls === 0 ? null : value(n)));
   return new Table(SCHEMA, {
     id: vectorFromArray(
-      at.map((_, row) => first + row),
+      seeds.map((_, row) => first + row),
       new Int32(),
     ),
     i: vectorFromArray(
@@ -304,11 +304,11 @@ it("branches use inherited indexes", async () => {
   await branch.insert(rowsFrom(FRAGMENTS * FRAGMENT_ROWS, 50));
   await branch.delete("id % 19 = 7");
   for (const filter of FILTERS) {
-    const found = async (useScalarIndex: boolean) => {
+    const idsOf = async (useScalarIndex: boolean) => {
       const scan = branch.scan({ filter, columns: ["id"], useScalarIndex });
       return Array.from((await scan.toArrow()).getChild("id") ?? []);
     };
-    expect(await found(true)).toEqual(await found(false));
+    expect(await idsOf(true)).toEqual(await idsOf(false));
   }
 });
 
@@ -345,12 +345,12 @@ it("queries skip untrusted indexes", async () => {
   const explain = () =>
     namespace.explainTableQueryPlan({ id: ["foreign"], query: { filter: "i = 3", useScalarIndex: true } });
   expect(await explain()).toMatch(/IndexSearch/);
-  const own: IndexMetadata[] = [];
+  const changedEntries: IndexMetadata[] = [];
   await changeIndexes(tableRoot, (indices) => {
-    own.push(...indices);
+    changedEntries.push(...indices);
     return indices;
   });
-  const [first] = own;
+  const [first] = changedEntries;
   const changes: ((index: IndexMetadata) => IndexMetadata)[] = [
     (index) => ({ ...index, indexVersion: 9 }),
     (index) => ({ ...index, indexDetails: undefined }),
@@ -364,13 +364,13 @@ it("queries skip untrusted indexes", async () => {
     (index) => ({ ...index, coveringFields: [0] }),
   ];
   for (const change of changes) {
-    await changeIndexes(tableRoot, () => own.map(change));
+    await changeIndexes(tableRoot, () => changedEntries.map(change));
     expect(await explain(), String(change)).not.toMatch(/IndexSearch/);
     await expectAlike("foreign", { filter: "i = 3" });
   }
-  await changeIndexes(tableRoot, () => [...own, { ...first, name: "__lance_frag_reuse" }]);
+  await changeIndexes(tableRoot, () => [...changedEntries, { ...first, name: "__lance_frag_reuse" }]);
   expect(await explain()).not.toMatch(/IndexSearch/);
-  await changeIndexes(tableRoot, () => own);
+  await changeIndexes(tableRoot, () => changedEntries);
   expect(await explain()).toMatch(/IndexSearch/);
 });
 

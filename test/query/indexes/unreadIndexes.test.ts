@@ -175,7 +175,7 @@ const UNREADABLE: Readonly<
 };
 
 const idsOf = (rows: readonly object[]): number[] => rows.map((row) => Number((row as { id: number }).id));
-const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, other) => one - other);
+const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, second) => one - second);
 
 /** Runs queries on a column that its index could answer. */
 const QUESTIONS: Readonly<Record<Column, object>> = {

@@ -102,20 +102,20 @@ it("text searches return the rows and scores of a scan", async () => {
       fc.constantFrom(128, 256),
       async (texts, more, questions, rest, blockSize) => {
         const id = [`t${tables++}`];
-        const rowOf = (own: readonly string[], index: number) => ({ id: index, t: own.join(" ") });
+        const rowOf = (words: readonly string[], index: number) => ({ id: index, t: words.join(" ") });
         const half = Math.ceil(texts.length / 2);
         const rows = texts.map(rowOf);
         await namespace.createTable({ id }, rows.slice(0, half));
         if (half < rows.length) await namespace.insertIntoTable({ id }, rows.slice(half));
         const cut = { stem: false, removeStopWords: false, withPosition: true } as const;
         await buildIndex(namespace, { id, column: "t", indexType: "FTS", blockSize, ...cut });
-        const others = more.map((own, index) => rowOf(own, texts.length + index));
+        const others = more.map((words, index) => rowOf(words, texts.length + index));
         if (others.length > 0) await namespace.insertIntoTable({ id }, others);
         await namespace.deleteFromTable({ id, predicate: `id % ${rest} = 1` });
         const all = [...texts, ...more].map(
-          (own, index): ModelRow => ({
+          (words, index): ModelRow => ({
             id: index,
-            words: own,
+            words,
             isIndexed: index < texts.length,
             isAlive: index % rest !== 1,
           }),
@@ -135,17 +135,17 @@ it("text searches return the rows and scores of a scan", async () => {
             .select(["id"]);
           if (every > 1) search = search.where(`id % ${every} = 0`);
           if (limit !== null) search = search.limit(limit).offset(offset);
-          const found = (await search.toArray()) as unknown as { id: number; _score: number }[];
+          const rows = (await search.toArray()) as unknown as { id: number; _score: number }[];
           const page = limit === null ? expected : expected.slice(offset, offset + limit);
           const label = JSON.stringify({ drawn, every, comesFirst, fastSearch, limit, offset });
-          expect(found.length, label).toBe(page.length);
+          expect(rows.length, label).toBe(page.length);
           const scores = new Map(expected);
-          for (const [rank, row] of found.entries()) {
-            const own = scores.get(Number(row.id));
-            expect(own !== undefined && isNear(own, row._score), `${label}: row ${row.id}`).toBe(true);
+          for (const [rank, row] of rows.entries()) {
+            const score = scores.get(Number(row.id));
+            expect(score !== undefined && isNear(score, row._score), `${label}: row ${row.id}`).toBe(true);
             expect(isNear(page[rank][1], row._score), `${label}: rank ${rank}`).toBe(true);
           }
-          expect(new Set(found.map((row) => Number(row.id))).size, label).toBe(found.length);
+          expect(new Set(rows.map((row) => Number(row.id))).size, label).toBe(rows.length);
           compared++;
         }
       },

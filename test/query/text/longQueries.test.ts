@@ -61,9 +61,9 @@ describe("a query", () => {
         ([idA, a], [idB, b]) => b - a || idA - idB,
       );
       for (const limit of [3, ROWS]) {
-        const found = await table().matching({ match }).limit(limit).toArray();
-        expect(found).toHaveLength(Math.min(limit, expected.length));
-        for (const [rank, { _score }] of found.entries()) {
+        const rows = await table().matching({ match }).limit(limit).toArray();
+        expect(rows).toHaveLength(Math.min(limit, expected.length));
+        for (const [rank, { _score }] of rows.entries()) {
           expect(Math.abs(_score - expected[rank][1])).toBeLessThan(1e-5 * Math.max(1, _score));
         }
       }
@@ -125,9 +125,9 @@ describe("a long text", () => {
     for (const whole of ["", "one two", text, long]) {
       const expected: unknown[] = [];
       analyzer.tokens(whole, (...token) => expected.push(token));
-      const found: unknown[] = [];
-      runSync(analyzer.steps(whole, (...token) => found.push(token)));
-      expect(found).toEqual(expected);
+      const results: unknown[] = [];
+      runSync(analyzer.steps(whole, (...token) => results.push(token)));
+      expect(results).toEqual(expected);
     }
   });
 });

@@ -26,10 +26,10 @@ async function partsFound(
   rows: readonly Row[],
   query: string | StructuredTextQuery,
 ): Promise<Record<number, string[]>> {
-  const found = await namespace.table(table).query().matching(query, { highlight: true }).toArray();
-  const entries = found.map((each): [number, string[]] => {
+  const matches = await namespace.table(table).query().matching(query, { highlight: true }).toArray();
+  const entries = matches.map((each): [number, string[]] => {
     const id = Number(each.id);
-    const row = rows.find((own) => own.id === id);
+    const row = rows.find((candidate) => candidate.id === id);
     return [id, partsOf(row ?? {}, (each._highlights ?? []) as readonly Highlight[])];
   });
   return Object.fromEntries(entries);
@@ -149,7 +149,7 @@ it("highlights work over HTTP and in hybrid searches", async () => {
   const rows = ROWS.map((row) => ({ ...row, vector: [row.id, 1] }));
   await namespace.createTable({ id: ["both"] }, rows);
   await buildIndex(namespace, { id: ["both"], column: "t", indexType: "FTS" });
-  const found = await namespace
+  const matches = await namespace
     .table("both")
     .query()
     .nearestTo([3, 1])
@@ -157,7 +157,7 @@ it("highlights work over HTTP and in hybrid searches", async () => {
     .limit(2)
     .toArray();
   expect(
-    found.map(({ id, _highlights }) => [Number(id), partsOf(ROWS[Number(id)], _highlights ?? [])]),
+    matches.map(({ id, _highlights }) => [Number(id), partsOf(ROWS[Number(id)], _highlights ?? [])]),
   ).toEqual(expect.arrayContaining([[1, ["fox", "foxes"]]]));
   await using server = await startRestServer(namespace);
   const answer = await fetch(`${server.url}/v1/table/both/query`, {

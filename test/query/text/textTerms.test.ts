@@ -30,8 +30,8 @@ function distance(a: readonly string[], b: readonly string[]): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const letter of a) {
     const next = [row[0] + 1];
-    for (const [index, other] of b.entries()) {
-      next.push(Math.min(row[index] + (letter === other ? 0 : 1), row[index + 1] + 1, next[index] + 1));
+    for (const [index, otherLetter] of b.entries()) {
+      next.push(Math.min(row[index] + (letter === otherLetter ? 0 : 1), row[index + 1] + 1, next[index] + 1));
     }
     row = next;
   }

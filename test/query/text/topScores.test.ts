@@ -35,11 +35,11 @@ it("TopScores orders by score, then by address", async () => {
         expect(rowCount).toBe(expected.length);
         const words = new Uint32Array(addresses.values.slice().buffer);
         const floats = new Float32Array(scores.values.slice().buffer);
-        const found = Array.from({ length: rowCount }, (_, index) => ({
+        const kept = Array.from({ length: rowCount }, (_, index) => ({
           address: words[2 * index + 1] * 2 ** 32 + words[2 * index],
           score: floats[index] + 0,
         }));
-        expect(found).toEqual(expected);
+        expect(kept).toEqual(expected);
       },
     ),
     { numRuns: 300 },

@@ -42,14 +42,16 @@ it.each([
           columns: ["id"],
           ...(filter && { filter, prefilter: true }),
         };
-        const found = (await (await namespace.queryTable(request)).toArray()) as unknown as { id: number }[];
-        answers.push(found.map((row) => row.id));
-        expect(found).toHaveLength(10);
-        expect(found.every((row) => kept.has(row.id))).toBe(true);
+        const rowsFound = (await (await namespace.queryTable(request)).toArray()) as unknown as {
+          id: number;
+        }[];
+        answers.push(rowsFound.map((row) => row.id));
+        expect(rowsFound).toHaveLength(10);
+        expect(rowsFound.every((row) => kept.has(row.id))).toBe(true);
       }
       for (const answer of answers.slice(1)) {
         expect(new Set(answer).size).toBe(10);
-        hits += answer.filter((own) => wanted.some((row) => row.id === own)).length;
+        hits += answer.filter((answerId) => wanted.some((row) => row.id === answerId)).length;
       }
       // Both kinds of walks agree if all rows are live.
       if (live.length === 2400 && filter === undefined) {

@@ -27,14 +27,14 @@ it.each([
   let aborted = 0;
   for (let round = 0; round < 40; round++) {
     const namespace = new DirectoryNamespace({ root, durability: "none" });
-    const given = new AbortController();
+    const abortedSearch = new AbortController();
     const ask = async (signal?: AbortSignal) => {
       const request = { id, columns: ["id"], vector: rows[round].vector, k: 3, signal };
       return (await (await namespace.queryTable(request)).toArray()).length;
     };
-    const both = Promise.allSettled([ask(given.signal), ask()]);
+    const both = Promise.allSettled([ask(abortedSearch.signal), ask()]);
     for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
-    given.abort();
+    abortedSearch.abort();
     const [first, second] = await both;
     if (first.status === "rejected") aborted++;
     expect(second).toEqual({ status: "fulfilled", value: 3 });

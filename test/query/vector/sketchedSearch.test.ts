@@ -73,21 +73,21 @@ beforeAll(async () => {
   for (const item of ITEMS) {
     for (const [index, kind] of KINDS.entries()) {
       const id = [tableOf(item, kind)];
-      const known = new Map<number, TestRow[]>();
-      versions.set(id[0], known);
+      const versionRows = new Map<number, TestRow[]>();
+      versions.set(id[0], versionRows);
       let rows = rowsOf(kind, item, 0, index + 1);
-      const bytes = (own: TestRow[]) => tableToIPC(vectorTable(item, DIMENSION, own), "stream");
+      const bytes = (tableRows: TestRow[]) => tableToIPC(vectorTable(item, DIMENSION, tableRows), "stream");
       const { version } = await plain.createTable({ id, stableRowIds: index % 2 === 0 }, bytes(rows));
-      known.set(version, rows);
+      versionRows.set(version, rows);
       const more = rowsOf(kind, item, ROWS, index + 1);
       rows = [...rows, ...more];
-      known.set((await plain.insertIntoTable({ id }, bytes(more))).version, rows);
+      versionRows.set((await plain.insertIntoTable({ id }, bytes(more))).version, rows);
       // Too few for a sketch.
       const few = more.slice(0, 9).map((row) => ({ ...row, id: row.id + 10_000 }));
       rows = [...rows, ...few];
-      known.set((await plain.insertIntoTable({ id }, bytes(few))).version, rows);
+      versionRows.set((await plain.insertIntoTable({ id }, bytes(few))).version, rows);
       const { version: deleted } = await plain.deleteFromTable({ id, predicate: "id % 7 = 3" });
-      known.set(
+      versionRows.set(
         deleted,
         rows.filter((row) => row.id % 7 !== 3),
       );
@@ -122,41 +122,43 @@ const question = fc.record({
 describe.each(ITEMS)("a sketched search of %s", (item) => {
   it.each(KINDS)("returns the nearest %s", async (kind) => {
     const id = [tableOf(item, kind)];
-    const known = [...(versions.get(id[0]) ?? [])];
+    const tableVersions = [...(versions.get(id[0]) ?? [])];
     const property = fc.asyncProperty(question, async (asked) => {
       const { seed, versionPlace, metric, k, offset, filter, prefilter, bounds, queryCount } = asked;
-      const [version, rows] = known[versionPlace];
+      const [version, rows] = tableVersions[versionPlace];
       const next = randomNumbers(seed);
-      const own = (): readonly number[] => {
+      const vector = (): readonly number[] => {
         const { vector } = rows[Math.floor(next() * rows.length)];
         const values = asked.isOfTable && vector?.every(Number.isFinite) ? vector : null;
         return values ?? Array.from({ length: DIMENSION }, () => roundedTo(item)(next() * 4 - 2));
       };
-      const vectors = Array.from({ length: queryCount }, own);
+      const vectors = Array.from({ length: queryCount }, vector);
       const all = nearestOf(metric, rows, vectors[0]);
-      const at = (part: number) => all[Math.floor(all.length * part)]?.distance;
+      const quantile = (part: number) => all[Math.floor(all.length * part)]?.distance;
       const request = {
         ...{ id, version, vector: queryCount === 1 ? vectors[0] : vectors, k, offset, distanceType: metric },
-        ...(bounds !== null && { lowerBound: at(bounds / 2), upperBound: at(bounds) }),
+        ...(bounds !== null && { lowerBound: quantile(bounds / 2), upperBound: quantile(bounds) }),
         ...(filter !== null && { filter: filter.text, prefilter }),
       };
-      const [found, wanted] = await Promise.all(
+      const [sketchedResult, wanted] = await Promise.all(
         [sketched, plain].map(async (namespace) => (await namespace.queryTable(request)).toArrow()),
       );
       const told = (table: Table) =>
         ["query_index", "id", "_distance"].map((name) => [...(table.getChild(name)?.toArray() ?? [])]);
-      expect(told(found)).toEqual(told(wanted));
+      expect(told(sketchedResult)).toEqual(told(wanted));
       if (bounds !== null || queryCount > 1 || kind === "huge ranges" || !prefilter) return;
       // Compares the number of rows and their distances with the definition.
       const kept = all.filter(
         ({ id: of }) => filter?.keeps(rows.find((row) => row.id === of) as TestRow) ?? true,
       );
       const nearest = kept.filter(({ distance }) => distance < Infinity).slice(offset, offset + k);
-      expect(found.numRows).toBe(nearest.length);
+      expect(sketchedResult.numRows).toBe(nearest.length);
       for (const [row, { distance }] of nearest.entries()) {
-        const own = found.getChild("_distance")?.get(row) as number;
-        if (own === distance) continue;
-        expect(Math.abs(own - distance)).toBeLessThanOrEqual(1e-4 * Math.max(1, Math.abs(distance)));
+        const sketchedDistance = sketchedResult.getChild("_distance")?.get(row) as number;
+        if (sketchedDistance === distance) continue;
+        expect(Math.abs(sketchedDistance - distance)).toBeLessThanOrEqual(
+          1e-4 * Math.max(1, Math.abs(distance)),
+        );
       }
     });
     await fc.assert(property, { numRuns: runsOf("SKETCH_RUNS", 60) });
@@ -204,8 +206,8 @@ describe("sketches", () => {
     const vectors = Array.from({ length: 8 }, () => Array.from({ length: DIMENSION }, () => next() * 4 - 2));
     const ask = async (namespace: DirectoryNamespace, vector: number[], signal?: AbortSignal) => {
       const request = { id, vector, k: 5, columns: ["id"], signal };
-      const found = await (await namespace.queryTable(request)).toArray();
-      return found.map((row) => [row.id, row._distance]);
+      const result = await (await namespace.queryTable(request)).toArray();
+      return result.map((row) => [row.id, row._distance]);
     };
     const wanted = await Promise.all(vectors.map((vector) => ask(exact, vector)));
     for (let round = 0; round < 3; round++) {
@@ -216,15 +218,16 @@ describe("sketches", () => {
     expect(compared).toBeGreaterThan(0);
     expect(compared).toBeLessThan(6 * ROWS);
     // Aborted searches leave no unfinished sketch.
-    const other = new DirectoryNamespace({ root, durability: "none" });
-    await ask(other, vectors[0]);
+    const otherNamespace = new DirectoryNamespace({ root, durability: "none" });
+    await ask(otherNamespace, vectors[0]);
     const controller = new AbortController();
     setImmediate(() => controller.abort(new Error("enough")));
     const { signal } = controller;
-    const aborted = ask(other, vectors[0], signal).catch((error: Error) => error.message);
+    const aborted = ask(otherNamespace, vectors[0], signal).catch((error: Error) => error.message);
     expect(["queryTable was aborted", wanted[0]]).toContainEqual(await aborted);
-    for (const [index, vector] of vectors.entries()) expect(await ask(other, vector)).toEqual(wanted[index]);
-    for (const namespace of [tight, exact, other]) await namespace.close();
+    for (const [index, vector] of vectors.entries())
+      expect(await ask(otherNamespace, vector)).toEqual(wanted[index]);
+    for (const namespace of [tight, exact, otherNamespace]) await namespace.close();
   });
 
   it("need memory", () => {

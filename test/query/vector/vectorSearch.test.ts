@@ -31,23 +31,23 @@ beforeAll(async () => {
   namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   for (const [index, item] of ITEMS.entries()) {
     const id = [item];
-    const known = new Map<number, TestRow[]>();
-    versions.set(item, known);
+    const versionRows = new Map<number, TestRow[]>();
+    versions.set(item, versionRows);
     let rows = testRows(item, DIMENSION, 300, index + 1);
     const stableRowIds = index % 2 === 1;
     const data = tableToIPC(vectorTable(item, DIMENSION, rows), "stream");
     const { version } = await namespace.createTable({ id, stableRowIds }, data);
-    known.set(version, rows);
+    versionRows.set(version, rows);
     const more = testRows(item, DIMENSION, 120, index + 50, 300);
     const appended = await namespace.insertIntoTable(
       { id },
       tableToIPC(vectorTable(item, DIMENSION, more), "stream"),
     );
     rows = [...rows, ...more];
-    known.set(appended.version, rows);
+    versionRows.set(appended.version, rows);
     const { version: deleted } = await namespace.deleteFromTable({ id, predicate: "id % 7 = 3" });
-    rows = rows.filter(({ id: own }) => own % 7 !== 3);
-    known.set(deleted, rows);
+    rows = rows.filter(({ id: rowId }) => rowId % 7 !== 3);
+    versionRows.set(deleted, rows);
   }
 });
 afterAll(() => namespace.close());
@@ -61,15 +61,15 @@ interface Found {
 }
 
 /** Compares distances approximately, and rows up to ties. */
-function expectNearest(found: readonly Found[], wanted: readonly NearRow[], all: readonly NearRow[]): void {
+function expectNearest(rows: readonly Found[], wanted: readonly NearRow[], all: readonly NearRow[]): void {
   const byId = new Map(all.map(({ id, distance }) => [id, distance]));
-  expect(found).toHaveLength(wanted.length);
-  expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
-  for (const [row, { id, _distance }] of found.entries()) {
+  expect(rows).toHaveLength(wanted.length);
+  expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+  for (const [row, { id, _distance }] of rows.entries()) {
     const tolerance = 1e-5 * Math.max(1, Math.abs(wanted[row].distance));
     expect(Math.abs(_distance - wanted[row].distance)).toBeLessThanOrEqual(tolerance);
     expect(Math.abs(_distance - (byId.get(id) ?? Number.NaN))).toBeLessThanOrEqual(tolerance);
-    if (row > 0) expect(_distance).toBeGreaterThanOrEqual(found[row - 1]._distance);
+    if (row > 0) expect(_distance).toBeGreaterThanOrEqual(rows[row - 1]._distance);
   }
 }
 
@@ -126,8 +126,8 @@ describe.each(ITEMS)("vectors of %s", (item) => {
           },
           ...(filter !== null && { filter: filter.text }),
         });
-        const found = (await result.toArray()) as unknown as Found[];
-        expectNearest(found, wanted.slice(offset, offset + k), all);
+        const foundRows = (await result.toArray()) as unknown as Found[];
+        expectNearest(foundRows, wanted.slice(offset, offset + k), all);
       }),
       { numRuns: 25 },
     );
@@ -167,13 +167,13 @@ describe("a vector search", () => {
     const rows = versions.get("float32");
     const latest = rows?.get(Math.max(...rows.keys())) ?? [];
     const request = { id, vector: vectors, k: 4, offset: 1, columns: ["id"] };
-    const found = await (await namespace.queryTable(request)).toArray();
-    for (const [query, own] of vectors.entries()) {
-      const all = nearestOf("l2", latest, own);
-      const part = found.filter((row) => row.query_index === query) as unknown as Found[];
+    const result = await (await namespace.queryTable(request)).toArray();
+    for (const [query, queryVector] of vectors.entries()) {
+      const all = nearestOf("l2", latest, queryVector);
+      const part = result.filter((row) => row.query_index === query) as unknown as Found[];
       expectNearest(part, all.slice(1, 5), all);
     }
-    expect(found).toHaveLength(12);
+    expect(result).toHaveLength(12);
   });
 
   it("sorts on disk if the rows of several vectors exceed memory", async () => {
@@ -198,9 +198,15 @@ describe("a vector search", () => {
 
   it("accepts typed arrays and the members of the specification", async () => {
     const wanted = await (await namespace.queryTable({ id, vector, columns: ["id"] })).toArray();
-    for (const other of [Float32Array.from(vector), Float64Array.from(vector), { singleVector: vector }]) {
-      const found = await (await namespace.queryTable({ id, vector: other, columns: ["id"] })).toArray();
-      expect(found.map((row) => row.id)).toEqual(wanted.map((row) => row.id));
+    for (const vectorForm of [
+      Float32Array.from(vector),
+      Float64Array.from(vector),
+      { singleVector: vector },
+    ]) {
+      const result = await (
+        await namespace.queryTable({ id, vector: vectorForm, columns: ["id"] })
+      ).toArray();
+      expect(result.map((row) => row.id)).toEqual(wanted.map((row) => row.id));
     }
   });
 
@@ -271,15 +277,17 @@ describe("rows of several vectors", () => {
           : {
               id: row,
               distance: queries
-                .map((query) => Math.min(...list.map((own) => distanceOf(distanceType, own, query))))
+                .map((query) =>
+                  Math.min(...list.map((rowVector) => distanceOf(distanceType, rowVector, query))),
+                )
                 .reduce((all, value) => all + value, 0),
             },
       )
       .sort((a, b) => a.distance - b.distance);
-    const found = await (await namespace.queryTable({ id, vector: queries, distanceType })).toArray();
-    expectNearest(found as unknown as Found[], wanted, wanted);
+    const result = await (await namespace.queryTable({ id, vector: queries, distanceType })).toArray();
+    expectNearest(result as unknown as Found[], wanted, wanted);
     const flat = await (await namespace.queryTable({ id, vector: queries.flat(), distanceType })).toArray();
-    expect(flat.map((row) => row.id)).toEqual(found.map((row) => row.id));
+    expect(flat.map((row) => row.id)).toEqual(result.map((row) => row.id));
   });
 });
 

@@ -2,10 +2,10 @@
  * Encodings of vectors in an index, and distances computed from codes:
  *
  *     flat   the vectors themselves
- *     PQ     number of the nearest codeword of each of M equal subvectors, one of 16 or 256. It encodes the vector
- *            minus its centroid, but by dot product the vector itself. Byte b of row r of a partition is at
- *            b · rows + r if transposed, else at r · bytes + b. Two 4-bit codes share a byte, the first one in the
- *            low half
+ *     PQ     number of the nearest codeword of each of M equal subvectors, one of 16 or 256. It encodes the
+ *            vector minus its centroid, but by dot product the vector itself. Byte b of row r of a partition
+ *            is at b · rows + r if transposed, else at r · bytes + b. Two 4-bit codes share a byte, the first
+ *            one in the low half
  *     SQ     each value as one of 256 equal steps between two bounds
  *
  * By cosine, PQ and SQ return the squared distance of unit vectors, which is twice the cosine distance.
@@ -118,8 +118,7 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
     from(query) {
       const vector = queryVector(item, query);
       return {
-        all: (_, codes, distances) =>
-          fillDistances(item, metric, [vector], dimension, codes, distances.length, [distances]),
+        all: (_, codes, distances) => fillDistances(item, metric, [vector], codes, [distances]),
         some: (_, codes) => oneByOne(distanceToRow(item, metric, vector, codes)),
       };
     },

@@ -186,9 +186,11 @@ export async function trainCodebook(
   parameters: { readonly numSubVectors?: number; readonly numBits?: number; readonly maxIterations?: number },
   sample: Float32Array,
   centroids: Float32Array,
-  seed: number,
-  work: VectorWork,
-  signal: AbortSignal | undefined,
+  {
+    seed,
+    work,
+    signal,
+  }: { readonly seed: number; readonly work: VectorWork; readonly signal?: AbortSignal | undefined },
 ): Promise<Extract<CodeModel, { kind: "PQ" }>> {
   const { numSubVectors: parts = defaultParts(dimension), numBits = 8 } = parameters;
   const bits = numBits === 4 ? 4 : 8;

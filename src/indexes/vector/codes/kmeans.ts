@@ -201,9 +201,10 @@ async function meansOf(
 ): Promise<{ readonly means: Float32Array; readonly counts: Uint32Array }> {
   const sums = new Float64Array(count * dimension);
   const counts = new Uint32Array(count);
+  const totals = { sums, counts };
   const stepRows = Math.ceil(STEP_PRODUCTS / dimension);
   for (let start = 0; start < nearest.length; start += stepRows) {
-    addVectors(vectors, nearest, start, Math.min(nearest.length, start + stepRows), dimension, sums, counts);
+    addVectors(vectors, nearest, start, Math.min(nearest.length, start + stepRows), dimension, totals);
     await yieldToEventLoop();
   }
   const means = Float32Array.from(sums);
@@ -221,8 +222,7 @@ function addVectors(
   start: number,
   end: number,
   dimension: number,
-  sums: Float64Array,
-  counts: Uint32Array,
+  { sums, counts }: { readonly sums: Float64Array; readonly counts: Uint32Array },
 ): void {
   for (let row = start, from = start * dimension; row < end; row++) {
     const cluster = nearest[row];
@@ -255,7 +255,7 @@ async function firstCentroids(
     const numbers = some.slice(row * dimension, (row + 1) * dimension);
     centroids.set(numbers, cluster * dimension);
     const query = { numbers, bytes: new Uint8Array(numbers.buffer), norm: 1 };
-    fillDistances("float32", "l2", [query], dimension, bytes, rowCount, [fromChosen]);
+    fillDistances("float32", "l2", [query], bytes, [fromChosen]);
     let sum = 0;
     for (let index = 0; index < rowCount; index++) {
       if (fromChosen[index] < distances[index]) distances[index] = fromChosen[index];

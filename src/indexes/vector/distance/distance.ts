@@ -41,28 +41,22 @@ export function queryVector(item: VectorItem, values: Float64Array): QueryVector
 
 /**
  * Fills the distances of rows to each query.
+ * @param queries at least one, all of one dimension
  * @param values row-major vectors
  */
 export function fillDistances(
   item: VectorItem,
   metric: Metric,
   queries: readonly QueryVector[],
-  dimension: number,
   values: Uint8Array,
-  rowCount: number,
   distances: readonly Float32Array[],
 ): void {
-  const isDone = sumsInKernel(
-    item,
-    metric,
-    queries.map(({ bytes }) => bytes),
-    dimension,
-    values,
-    rowCount,
-    (query, firstRow, count, sums) =>
-      finish(metric, queries[query].norm, sums, count, distances[query], firstRow),
+  const queryBytes = queries.map(({ bytes }) => bytes);
+  const isDone = sumsInKernel(item, metric, queryBytes, values, (query, firstRow, count, sums) =>
+    finish(metric, queries[query].norm, sums, count, distances[query], firstRow),
   );
   if (isDone) return;
+  const rowCount = values.length / (queries[0].numbers.length * ITEM_BYTES[item]);
   const numbers = numbersIn(item, alignedBytes(values, ITEM_BYTES[item]));
   const sums = new Float64Array(2 * rowCount);
   for (const [index, query] of queries.entries()) {

@@ -144,15 +144,11 @@ class DistanceKernel {
   }
 
   /** @returns false, with nothing done, for vectors that are too long */
-  sums(
-    queries: readonly Uint8Array[],
-    dimension: number,
-    values: Uint8Array,
-    rowCount: number,
-    take: TakeSums,
-  ): boolean {
+  sums(queries: readonly Uint8Array[], values: Uint8Array, take: TakeSums): boolean {
     const { items, queryItemBytes } = LOADINGS[this.#item];
+    const dimension = queries[0].length / queryItemBytes;
     const rowBytes = dimension * ITEM_BYTES[this.#item];
+    const rowCount = values.length / rowBytes;
     if (rowBytes > PIECE_BYTES || (dimension + items) * queryItemBytes > QUERY_BYTES) return false;
     const steps = Math.floor(dimension / items);
     const rest = dimension % items;
@@ -197,7 +193,7 @@ export const distanceKernels: Kernels = {
 
 /**
  * Adds up rows and queries in a kernel.
- * @param queries their values; floats of 32 bits also for vectors of 16-bit floats
+ * @param queries values of at least one query, all of one dimension; float32 also for float16 vectors
  * @param values of the rows, one after another
  * @param take receives the sums of some rows and one query: pairs, which are valid during the call only
  * @returns false, with nothing done, without a kernel for such vectors
@@ -206,8 +202,6 @@ export const sumsInKernel = (
   item: VectorItem,
   metric: Metric,
   queries: readonly Uint8Array[],
-  dimension: number,
   values: Uint8Array,
-  rowCount: number,
   take: TakeSums,
-): boolean => distanceKernels[item][metric]?.get()?.sums(queries, dimension, values, rowCount, take) ?? false;
+): boolean => distanceKernels[item][metric]?.get()?.sums(queries, values, take) ?? false;

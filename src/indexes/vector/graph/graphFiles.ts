@@ -1,7 +1,8 @@
 /**
  * Reads the graphs of an HNSW index, which link every row of a partition to rows near it:
  *
- *     index.idx        metadata: lance:hnsw   a list with a JSON text per partition: {"entry_point", "level_offsets"}
+ *     index.idx        metadata: lance:hnsw   a list with a JSON text per partition:
+ *                                             {"entry_point", "level_offsets"}
  *                                lance:ivf    the model, with the number of rows of this file per partition
  *                      columns:  __vector_id  u32: offset of the row in its partition
  *                                __neighbors  list<u32>: linked rows on the same level

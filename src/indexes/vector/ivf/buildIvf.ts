@@ -55,16 +55,14 @@ export async function buildIvf(
   const count = Math.min(wanted, sample.length / dimension);
   if (count === 0)
     throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
-  const { signal } = target;
-  const work = new VectorWork(target.workers, signal);
-  const options = {
-    ...({ metric: centroidMetric(indexed.metric), count, dimension, maxRounds: maxIterations } as const),
-    seed: SEED,
-  };
-  const trained = await trainCentroids(sample, { ...options, work, signal });
+  const { workers, signal } = target;
+  const training = { seed: SEED, work: new VectorWork(workers, signal), signal };
+  const metric = centroidMetric(indexed.metric);
+  const options = { ...training, metric, count, dimension, maxRounds: maxIterations };
+  const trained = await trainCentroids(sample, options);
   // Each bit of a binary centroid is the majority of its vectors.
   const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;
-  const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
+  const model = await modelOf(kind, indexed, parameters, sample, centroids, training);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
   return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
 }
@@ -98,8 +96,7 @@ async function modelOf(
   parameters: VectorParameters,
   sample: Float32Array,
   centroids: Float32Array,
-  work: VectorWork,
-  signal: AbortSignal | undefined,
+  training: Parameters<typeof trainCodebook>[4],
 ): Promise<CodeModel> {
   switch (codeKindOf(kind)) {
     case "FLAT":
@@ -107,6 +104,6 @@ async function modelOf(
     case "SQ":
       return trainBounds(sample);
     case "PQ":
-      return trainCodebook(indexed, parameters, sample, centroids, SEED, work, signal);
+      return trainCodebook(indexed, parameters, sample, centroids, training);
   }
 }

@@ -1,12 +1,12 @@
 /**
  * Reads the files of a vector index. Each row is in the partition of its nearest centroid:
  *
- *     index.idx        metadata: lance:index  {"type", "distance_type"}
- *                                lance:ivf    number of a global buffer: the model with the centroids
- *     auxiliary.idx    metadata: lance:ivf         number of a global buffer: the model with the partition lengths
- *                                storage_metadata  a list with a JSON text: how vectors are encoded
- *                      columns:  _rowid            u64
- *                                flat | __pq_code | __sq_code    fixed-size lists: the vectors, or their codes
+ *     index.idx       metadata: lance:index  {"type", "distance_type"}
+ *                               lance:ivf    number of a global buffer: the model with the centroids
+ *     auxiliary.idx   metadata: lance:ivf         number of a global buffer: the model with partition lengths
+ *                               storage_metadata  a list with a JSON text: how vectors are encoded
+ *                     columns:  _rowid            u64
+ *                               flat | __pq_code | __sq_code   fixed-size lists: the vectors, or their codes
  *
  * The rows are contiguous by partition. Cosine indexes store vectors of length 1. In HNSW kinds, index.idx
  * also holds the graphs (graphFiles.ts).

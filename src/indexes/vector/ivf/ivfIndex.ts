@@ -201,7 +201,7 @@ export class IvfIndex {
   }
 
   async #centroidDistances(queries: readonly Float64Array[]): Promise<Float32Array[]> {
-    const { dimension, metric } = this.#ivf;
+    const { metric } = this.#ivf;
     const count = this.partitionCount;
     const queryVectors = queries.map((query) => queryVector(this.#centroidItem, query));
     const by = metric === "cosine" ? "l2" : metric;
@@ -212,7 +212,7 @@ export class IvfIndex {
       const end = Math.min(count, start + most);
       const bytes = this.#centroidBytes.subarray(start * rowBytes, end * rowBytes);
       const into = distances.map((each) => each.subarray(start, end));
-      fillDistances(this.#centroidItem, by, queryVectors, dimension, bytes, end - start, into);
+      fillDistances(this.#centroidItem, by, queryVectors, bytes, into);
       await yieldToEventLoop();
     }
     // NaNs of either sign would break the order.

@@ -2,9 +2,9 @@
  * Bounds of distances from sketches. A vector x is its sketch y plus a rest of length at most `error`. A
  * query q is words b times a step t, plus a rest of length at most `miss`. Then
  *
- *     | |q - x| - |t b - y| |  ≤  error + miss               l2; cosine: the same for q and x of length 1,
- *                                                            whose squared distance is twice the cosine distance
- *     | q·x - t b·y |  ≤  |t b| error + miss |x|             dot
+ *     | |q - x| - |t b - y| |  ≤  error + miss          l2; cosine: the same for q and x of length 1, whose
+ *                                                       squared distance is twice the cosine distance
+ *     | q·x - t b·y |  ≤  |t b| error + miss |x|        dot
  *
  * The bounds hold for distances as computed in float32: its rounding errors are added to the error. A row
  * whose lower bound exceeds the distances of enough other rows is therefore never among the nearest.

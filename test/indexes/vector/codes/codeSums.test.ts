@@ -22,9 +22,9 @@ it.each([
   const wanted = new Float32Array(rowCount);
   for (let row = 0; row < rowCount; row++) {
     for (let code = 0; code < codeCount; code++) {
-      const own = codes[row * codeCount + code];
-      transposed[code * rowCount + row] = own;
-      wanted[row] += table[code * 256 + own];
+      const entry = codes[row * codeCount + code];
+      transposed[code * rowCount + row] = entry;
+      wanted[row] += table[code * 256 + entry];
     }
   }
   const sums = new Float32Array(rowCount);

@@ -30,11 +30,11 @@ const training = (count: number, metric: "l2" | "dot", work: VectorWork) =>
 function nearestTo(vectors: Float32Array, row: number, centroids: Float32Array, dimension: number) {
   let nearest = 0;
   let least = Number.POSITIVE_INFINITY;
-  for (let own = 0; own * dimension < centroids.length; own++) {
+  for (let centroid = 0; centroid * dimension < centroids.length; centroid++) {
     let sum = 0;
     for (let index = 0; index < dimension; index++)
-      sum += (vectors[row * dimension + index] - centroids[own * dimension + index]) ** 2;
-    if (sum < least) [least, nearest] = [sum, own];
+      sum += (vectors[row * dimension + index] - centroids[centroid * dimension + index]) ** 2;
+    if (sum < least) [least, nearest] = [sum, centroid];
   }
   return { nearest, least };
 }
@@ -129,7 +129,8 @@ it("threads do not change codes of any kind", async () => {
   const centroids = await trainCentroids(vectors, training(8, "l2", work));
   const indexed = { item: "float32", dimension: DIMENSION, metric: "l2" } as const;
   const parameters = { numSubVectors: 6, maxIterations: 2 };
-  const book = (by: VectorWork) => trainCodebook(indexed, parameters, vectors, centroids, 1, by, undefined);
+  const book = (by: VectorWork) =>
+    trainCodebook(indexed, parameters, vectors, centroids, { seed: 1, work: by });
   const pq = await book(work);
   const threads = new VectorWork(slowPool(2, []));
   expect(await book(threads)).toEqual(pq);

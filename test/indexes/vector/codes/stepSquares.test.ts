@@ -27,18 +27,21 @@ it.each([
   // The largest possible sums.
   codes.fill(255, 0, dimension);
   const some = Uint32Array.from({ length: Math.min(90, 3 * rowCount) }, () => Math.floor(next() * rowCount));
-  for (const own of [new Uint8Array(dimension), Uint8Array.from({ length: dimension }, () => next() * 256)]) {
+  for (const query of [
+    new Uint8Array(dimension),
+    Uint8Array.from({ length: dimension }, () => next() * 256),
+  ]) {
     const wanted = Array.from({ length: rowCount }, (_, row) => {
       let sum = 0;
       for (let offset = 0; offset < dimension; offset++)
-        sum += (own[offset] - codes[row * dimension + offset]) ** 2;
+        sum += (query[offset] - codes[row * dimension + offset]) ** 2;
       return sum;
     });
     const sums = new Float64Array(rowCount);
-    expect(stepSquaresInKernel(own, codes, null, rowCount, sums)).toBe(true);
+    expect(stepSquaresInKernel(query, codes, null, rowCount, sums)).toBe(true);
     expect([...sums]).toEqual(wanted);
     const ofSome = new Float64Array(some.length);
-    expect(stepSquaresInKernel(own, codes, some, some.length, ofSome)).toBe(true);
+    expect(stepSquaresInKernel(query, codes, some, some.length, ofSome)).toBe(true);
     expect([...ofSome]).toEqual(Array.from(some, (row) => wanted[row]));
   }
 });

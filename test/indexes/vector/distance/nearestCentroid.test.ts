@@ -31,31 +31,31 @@ it.each(
   // Of two equal centroids, the first counts.
   if (count > 2) centroids.copyWithin((count - 1) * dimension, 0, dimension);
   for (const metric of ["l2", "dot"] as const) {
-    const distanceOf = (row: number, own: number): number => {
+    const distanceOf = (row: number, centroid: number): number => {
       let sum = 0;
       for (let index = 0; index < dimension; index++) {
-        const [a, b] = [vectors[row * dimension + index], centroids[own * dimension + index]];
+        const [a, b] = [vectors[row * dimension + index], centroids[centroid * dimension + index]];
         sum += metric === "l2" ? (a - b) ** 2 : a * b;
       }
       return metric === "l2" ? sum : 1 - sum;
     };
     const distanceIn = (by: "l2" | "dot", row: number, score: number): number => {
       if (by === "dot") return 1 - score;
-      const own = vectors.subarray(row * dimension, (row + 1) * dimension);
-      return own.reduce((sum, value) => sum + value * value, -2 * score);
+      const vector = vectors.subarray(row * dimension, (row + 1) * dimension);
+      return vector.reduce((sum, value) => sum + value * value, -2 * score);
     };
     for (const isOn of [true, false]) {
       nearestKernelUse.isOn = isOn;
       const made = centroidsOf(centroids, { metric, dimension });
       const { nearest, scores } = await assignVectors(vectors, made, new VectorWork());
-      for (const [row, own] of nearest.entries()) {
+      for (const [row, centroid] of nearest.entries()) {
         const all = Array.from({ length: count }, (_, each) => distanceOf(row, each));
         const least = Math.min(...all);
         // The kernel multiplies integers, whose error grows with both lengths.
         const tolerance = (isOn ? 1e-4 : 1e-5) * (dimension + Math.abs(least));
         expect(Math.abs(distanceIn(metric, row, scores[row]) - least)).toBeLessThan(tolerance);
-        expect(all[own] - least).toBeLessThan(tolerance);
-        if (count > 2) expect(own).toBeLessThan(count - 1);
+        expect(all[centroid] - least).toBeLessThan(tolerance);
+        if (count > 2) expect(centroid).toBeLessThan(count - 1);
       }
     }
   }
@@ -76,12 +76,12 @@ it("findNearest handles short vectors with a large common offset, and mixed leng
     const [vectors, centroids] = [around(middle, rowCount, lengthOf), around(middle, count, lengthOf)];
     const made = centroidsOf(centroids, { metric: "l2", dimension });
     const { nearest } = await assignVectors(vectors, made, new VectorWork());
-    for (const [row, own] of nearest.entries()) {
+    for (const [row, centroid] of nearest.entries()) {
       const vector = vectors.subarray(row * dimension, (row + 1) * dimension);
       const all = Array.from({ length: count }, (_, each) =>
         vector.reduce((sum, value, index) => sum + (value - centroids[each * dimension + index]) ** 2, 0),
       );
-      expect(all[own]).toBeLessThanOrEqual(Math.min(...all) * 1.001);
+      expect(all[centroid]).toBeLessThanOrEqual(Math.min(...all) * 1.001);
     }
   }
 });

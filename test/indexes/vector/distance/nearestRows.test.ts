@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { NearestRows } from "../../../../src/indexes/vector/distance/nearestRows.js";
 import { Random } from "../../../support/generators.js";
 
-const found = (nearest: NearestRows): number[][] => {
+const rowsOf = (nearest: NearestRows): number[][] => {
   const { distances, addresses } = nearest.finish();
   return Array.from(distances, (distance, row) => [distance, addresses[2 * row], addresses[2 * row + 1]]);
 };
@@ -20,7 +20,7 @@ describe("NearestRows", () => {
     ]) {
       nearest.add(distance, row, fragment);
     }
-    expect(found(nearest)).toEqual([
+    expect(rowsOf(nearest)).toEqual([
       [1, 5, 1],
       [2, 7, 0],
       [2, 7, 1],
@@ -41,7 +41,7 @@ describe("NearestRows", () => {
       const sorted = [...rows.values()].sort(
         (one, two) => one[0] - two[0] || one[2] - two[2] || one[1] - two[1],
       );
-      expect(found(nearest)).toEqual(sorted.slice(0, count));
+      expect(rowsOf(nearest)).toEqual(sorted.slice(0, count));
     }
   });
 });

@@ -38,20 +38,20 @@ it.each([
     space.put(20, values.subarray(20 * dimension));
   }
   const others = Uint32Array.from({ length: 49 }, (_, row) => row + 1);
-  const [own, other] = [new Float64Array(49), new Float64Array(49)];
+  const [distances, plainDistances] = [new Float64Array(49), new Float64Array(49)];
   for (const row of [0, 13, 49]) {
-    fast.measure(row, others, 49, own);
-    plain.measure(row, others, 49, other);
+    fast.measure(row, others, 49, distances);
+    plain.measure(row, others, 49, plainDistances);
     for (let offset = 0; offset < 49; offset++) {
-      expect(Math.abs(own[offset] - other[offset])).toBeLessThanOrEqual(
-        1e-4 * Math.max(1, Math.abs(other[offset])),
+      expect(Math.abs(distances[offset] - plainDistances[offset])).toBeLessThanOrEqual(
+        1e-4 * Math.max(1, Math.abs(plainDistances[offset])),
       );
       let sum = 0;
       for (let index = 0; index < dimension; index++) {
         const [a, b] = [values[row * dimension + index], values[(offset + 1) * dimension + index]];
         sum += metric === "dot" ? a * b : (a - b) ** 2;
       }
-      expect(other[offset]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
+      expect(plainDistances[offset]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
     }
   }
 });
@@ -78,12 +78,12 @@ it.each([
     [299, 6],
     [299, 299],
   ]) {
-    const [own, other] = [new Uint32Array(most), new Uint32Array(most)];
-    const chosen = plain.choose(rows, distances, count, most, other);
-    expect(fast.choose(rows, distances, count, most, own)).toBe(chosen);
-    expect(own).toEqual(other);
+    const [kernelChoice, plainChoice] = [new Uint32Array(most), new Uint32Array(most)];
+    const chosen = plain.choose(rows, distances, count, most, plainChoice);
+    expect(fast.choose(rows, distances, count, most, kernelChoice)).toBe(chosen);
+    expect(kernelChoice).toEqual(plainChoice);
     expect(chosen).toBeGreaterThanOrEqual(Math.min(count, 1));
-    const isChosen = (position: number) => other.subarray(0, chosen).includes(position);
+    const isChosen = (position: number) => plainChoice.subarray(0, chosen).includes(position);
     const between = new Float64Array(1);
     for (let position = 0; position < count && chosen < most; position++) {
       const isApart = Array.from({ length: position }, (_, index) => index).every((index) => {
@@ -189,7 +189,7 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const found = await searchGraph({
+      const nearestRows = await searchGraph({
         graph,
         measure: measureBy(distanceOf),
         beam: 50,
@@ -198,7 +198,9 @@ describe("a graph", () => {
       });
       const wanted = new Set(nearest(distanceOf, () => true));
       hits +=
-        found === null ? 0 : Array.from(found.rows.subarray(0, 10)).filter((row) => wanted.has(row)).length;
+        nearestRows === null
+          ? 0
+          : Array.from(nearestRows.rows.subarray(0, 10)).filter((row) => wanted.has(row)).length;
     }
     expect(hits / 1000).toBeGreaterThan(0.97);
   });
@@ -210,12 +212,17 @@ describe("a graph", () => {
     // Few distinct values give many equal distances.
     ["uint8", "l2", 2, { m: 6, efConstruction: 50 }],
   ] as const)("of %s by %s is the same where walks are kernels (%i values)", async (item, metric, dimension, settings) => {
-    const own: SpaceOptions = { item, metric, dimension, rowCount: 600 };
+    const spaceOptions: SpaceOptions = { item, metric, dimension, rowCount: 600 };
     const [plain, fast] = await Promise.all(
-      [0, graphBytes(own.rowCount, settings, 1)].map(async (moreBytes) => {
-        const memory = spaceMemory(own, 1, moreBytes);
-        openSpace(memory).put(0, valuesOf(own, 8));
-        const built = await BuiltGraph.of(memory, own.rowCount, { ...settings, seed: 7 }, new VectorWork());
+      [0, graphBytes(spaceOptions.rowCount, settings, 1)].map(async (moreBytes) => {
+        const memory = spaceMemory(spaceOptions, 1, moreBytes);
+        openSpace(memory).put(0, valuesOf(spaceOptions, 8));
+        const built = await BuiltGraph.of(
+          memory,
+          spaceOptions.rowCount,
+          { ...settings, seed: 7 },
+          new VectorWork(),
+        );
         return [...built.levels(400)];
       }),
     );
@@ -260,16 +267,21 @@ describe("a graph", () => {
     ["uint8", true],
   ] as const)("of %s that are there many times leads on from them (kernels: %s)", async (item, withKernel) => {
     const [places, times, dimension] = [75, 40, 8];
-    const own: SpaceOptions = { item, metric: "l2", dimension, rowCount: places * times };
-    const each = valuesOf({ ...own, rowCount: places }, 41);
+    const spaceOptions: SpaceOptions = { item, metric: "l2", dimension, rowCount: places * times };
+    const each = valuesOf({ ...spaceOptions, rowCount: places }, 41);
     const all =
       item === "float32" ? new Float32Array(times * each.length) : new Uint8Array(times * each.length);
     for (let time = 0; time < times; time++) all.set(each, time * each.length);
     const settings = { m: 8, efConstruction: 100 };
-    const memory = spaceMemory(own, 1, graphBytes(own.rowCount, settings, 1), withKernel);
+    const memory = spaceMemory(spaceOptions, 1, graphBytes(spaceOptions.rowCount, settings, 1), withKernel);
     openSpace(memory).put(0, all);
-    const built = await BuiltGraph.of(memory, own.rowCount, { ...settings, seed: 5 }, new VectorWork());
-    const graph = graphOf(built, own.rowCount);
+    const built = await BuiltGraph.of(
+      memory,
+      spaceOptions.rowCount,
+      { ...settings, seed: 5 },
+      new VectorWork(),
+    );
+    const graph = graphOf(built, spaceOptions.rowCount);
     let hits = 0;
     for (let query = 0; query < places; query++) {
       const wanted = each.subarray(query * dimension, (query + 1) * dimension);
@@ -280,8 +292,8 @@ describe("a graph", () => {
         return sum;
       });
       // The beam holds at most two clusters.
-      const found = await searchGraph({ graph, measure, beam: 60, accepts: () => true, fail });
-      if (found?.distances[9] === 0) hits++;
+      const nearestRows = await searchGraph({ graph, measure, beam: 60, accepts: () => true, fail });
+      if (nearestRows?.distances[9] === 0) hits++;
     }
     expect(hits / places).toBeGreaterThan(0.9);
   });
@@ -292,7 +304,7 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const found = await searchGraph({
+      const nearestRows = await searchGraph({
         graph,
         measure: measureBy(distanceOf),
         beam: 1,
@@ -300,11 +312,11 @@ describe("a graph", () => {
         fail,
       });
       // With a beam of one, a search ends at a local minimum.
-      const row = found?.rows[0] ?? 0;
+      const row = nearestRows?.rows[0] ?? 0;
       const range = { start: 0, end: 0 };
       graph.range(0, row, range);
       const neighbours = graph.targets.subarray(range.start, range.end);
-      expect(neighbours.every((other) => distanceOf(other) >= distanceOf(row))).toBe(true);
+      expect(neighbours.every((neighbour) => distanceOf(neighbour) >= distanceOf(row))).toBe(true);
       if (nearest(distanceOf, () => true)[0] === row) hits++;
     }
     expect(hits).toBeGreaterThan(50);
@@ -312,10 +324,10 @@ describe("a graph", () => {
 
   describe("packed for a kernel", () => {
     const makeCodes = async (dimension: number, m = 10, rowCount = 3000) => {
-      const own: SpaceOptions = { item: "uint8", metric: "l2", dimension, rowCount };
-      const codes = valuesOf(own, 31) as Uint8Array;
+      const spaceOptions: SpaceOptions = { item: "uint8", metric: "l2", dimension, rowCount };
+      const codes = valuesOf(spaceOptions, 31) as Uint8Array;
       const work = new VectorWork();
-      const memory = spaceMemory(own, work.lanes);
+      const memory = spaceMemory(spaceOptions, work.lanes);
       openSpace(memory).put(0, codes);
       const built = await BuiltGraph.of(memory, rowCount, { m, efConstruction: 60, seed: 5 }, work);
       return { codes, graph: graphOf(built, rowCount) };
@@ -342,11 +354,13 @@ describe("a graph", () => {
         const beam = 1 + (query % 60);
         const code = Uint8Array.from({ length: dimension }, () => next() * 256);
         const measure = measureBy(squaresOf(codes, code));
-        const found = await searchGraph({ graph, measure, beam, accepts: () => true, fail });
-        const own = await packed?.nearest(code, beam, undefined);
-        expect([...(own?.distances ?? [])]).toEqual([...(found?.distances ?? [])]);
-        expect(Array.from(own?.rows ?? [], squaresOf(codes, code))).toEqual([...(own?.distances ?? [])]);
-        expect(new Set(own?.rows).size).toBe(beam);
+        const plainNearest = await searchGraph({ graph, measure, beam, accepts: () => true, fail });
+        const packedNearest = await packed?.nearest(code, beam, undefined);
+        expect([...(packedNearest?.distances ?? [])]).toEqual([...(plainNearest?.distances ?? [])]);
+        expect(Array.from(packedNearest?.rows ?? [], squaresOf(codes, code))).toEqual([
+          ...(packedNearest?.distances ?? []),
+        ]);
+        expect(new Set(packedNearest?.rows).size).toBe(beam);
       }
     });
 
@@ -358,7 +372,7 @@ describe("a graph", () => {
         packed?.nearest(code, 250, undefined),
         packed?.nearest(code, 5, undefined),
       ]);
-      expect(both.map((found) => found?.rows[0])).toEqual([0, undefined]);
+      expect(both.map((nearestRows) => nearestRows?.rows[0])).toEqual([0, undefined]);
       expect((await packed?.nearest(code, 5, undefined))?.rows[0]).toBe(0);
       expect(await packed?.nearest(code, 5000, undefined)).toBeNull();
       const ended = AbortSignal.abort(new Error("enough"));
@@ -379,8 +393,8 @@ describe("a graph", () => {
     const graph = graphOf(await made(), options.rowCount);
     const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
     const accepts = (row: number) => row % 3 === 1;
-    const found = await searchGraph({ graph, measure: measureBy(distanceOf), beam: 40, accepts, fail });
-    const rows = [...(found?.rows ?? [])];
+    const nearestRows = await searchGraph({ graph, measure: measureBy(distanceOf), beam: 40, accepts, fail });
+    const rows = [...(nearestRows?.rows ?? [])];
     expect(rows).toHaveLength(40);
     expect(rows.every(accepts)).toBe(true);
     expect(rows.filter((row) => nearest(distanceOf, accepts).includes(row)).length).toBeGreaterThan(8);

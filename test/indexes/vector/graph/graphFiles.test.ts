@@ -34,22 +34,22 @@ it.each([
   );
   // Each level above 0 holds the entry point besides the counted rows.
   const starts = new Float64Array(offsets.length + 1);
-  for (const [partition, own] of offsets.entries()) {
-    starts[partition + 1] = starts[partition] + (own.at(-1) ?? 0) + own.length - 2;
+  for (const [partition, partitionOffsets] of offsets.entries()) {
+    starts[partition + 1] = starts[partition] + (partitionOffsets.at(-1) ?? 0) + partitionOffsets.length - 2;
   }
   const graphs = await GraphFiles.open(files, "index.idx", starts, (partition) => offsets[partition][1]);
   let shifted = 0;
-  for (const [partition, own] of offsets.entries()) {
-    const rowCount = own[1];
+  for (const [partition, partitionOffsets] of offsets.entries()) {
+    const rowCount = partitionOffsets[1];
     const graph = await graphs.graph(partition, rowCount, undefined);
     const whole = [graph, graph.upperLevels()];
-    expect(graph.levelCount).toBe(own.length - 1);
+    expect(graph.levelCount).toBe(partitionOffsets.length - 1);
     const range = { start: 0, end: 0 };
     for (let level = 0; level < graph.levelCount; level++) {
       const expected = new Map<number, number[]>();
-      for (let row = own[level]; row < own[level + 1]; row++) {
+      for (let row = partitionOffsets[level]; row < partitionOffsets[level + 1]; row++) {
         const fileRow = starts[partition] + row;
-        if (row > own[level] && ids[fileRow] < ids[fileRow - 1]) shifted++;
+        if (row > partitionOffsets[level] && ids[fileRow] < ids[fileRow - 1]) shifted++;
         expected.set(ids[fileRow], listOf(lists, fileRow));
       }
       for (const each of level === 0 ? [graph] : whole) {

@@ -14,8 +14,8 @@ const flat = {
   model: { kind: "FLAT" },
   from: (query: Float64Array) => ({
     all(_: unknown, bytes: Uint8Array, distances: Float32Array) {
-      const own = queryVector("float32", query);
-      fillDistances("float32", "l2", [own], DIMENSION, bytes, distances.length, [distances]);
+      const vector = queryVector("float32", query);
+      fillDistances("float32", "l2", [vector], bytes, [distances]);
     },
   }),
 } as unknown as Codes;
@@ -41,10 +41,10 @@ it.each([1e-12, 1, 1e12])("radii exclude no near row at a scale of %d", async (s
     const rows = Array.from({ length: ROWS }, () => along(0.1 * next()));
     const vector = Float64Array.from(along(0.1 + 10 ** (-5 * next())));
     const bytes = new Uint8Array(Float32Array.from(rows.flatMap((row) => [...row])).buffer);
-    const own = queryVector("float32", vector);
+    const queryVectors = queryVector("float32", vector);
     const [distances, toCentroid] = [new Float32Array(ROWS), new Float32Array(1)];
-    fillDistances("float32", "l2", [own], DIMENSION, bytes, ROWS, [distances]);
-    fillDistances("float32", "l2", [own], DIMENSION, new Uint8Array(centroid.buffer), 1, [toCentroid]);
+    fillDistances("float32", "l2", [queryVectors], bytes, [distances]);
+    fillDistances("float32", "l2", [queryVectors], new Uint8Array(centroid.buffer), [toCentroid]);
     const radii = reachesOf("l2");
     if (radii === null) throw new Error("no reaches");
     expect(radii.isBeyond(0, toCentroid[0], 0)).toBe(false);

@@ -43,20 +43,23 @@ it("PartitionedRows sorts by partition and keeps the input order", async () => {
           });
         }
         const sorted = [...all].sort((a, b) => a.partition - b.partition || a.id - b.id);
-        const found: typeof all = [];
+        const actualRows: typeof all = [];
         for await (const { values, ids, codes, rowCount } of rows.inOrder()) {
           const partitions = new Uint32Array(bytesOf(values).buffer);
           const numbers = new BigUint64Array(bytesOf(ids).buffer);
           for (let row = 0; row < rowCount; row++) {
             const id = Number(numbers[row]);
-            found.push({ partition: partitions[row], id });
-            const own = bytesOf(codes).subarray(row * codeBytes, (row + 1) * codeBytes);
-            expect([...own]).toEqual(Array.from({ length: codeBytes }, (_, index) => (id + index) % 256));
+            actualRows.push({ partition: partitions[row], id });
+            const rowCode = bytesOf(codes).subarray(row * codeBytes, (row + 1) * codeBytes);
+            expect([...rowCode]).toEqual(Array.from({ length: codeBytes }, (_, index) => (id + index) % 256));
           }
         }
-        expect(found).toEqual(sorted);
+        expect(actualRows).toEqual(sorted);
         expect([...rows.lengths]).toEqual(
-          Array.from({ length: 10 }, (_, own) => all.filter(({ partition }) => partition === own).length),
+          Array.from(
+            { length: 10 },
+            (_, number) => all.filter(({ partition }) => partition === number).length,
+          ),
         );
         await rows.discard();
       },

@@ -8,15 +8,19 @@ it("each partition serves all its vectors at once, nearest first", () => {
   const probes = { leastProbes: 3, mostProbes: 3, wantedRows: 10 };
   const turns = [...probedPartitions([a, b, c], probes)];
   expect(turns.map(([partition]) => partition)).toEqual([0, 1, 1, 0, 3, 2]);
-  expect(turns.map(([, own]) => own)).toEqual([[a, c], [b], [a], [b], [c, b], [a, c]]);
+  expect(turns.map(([, probing]) => probing)).toEqual([[a, c], [b], [a], [b], [c, b], [a, c]]);
 });
 
 it("a vector probes further partitions while rows are missing", () => {
   const [a, b] = [vectorOf(0, 1, 2), vectorOf(0, 2, 1)];
   const turns: (readonly [number, number])[] = [];
-  for (const [partition, own] of probedPartitions([a, b], { leastProbes: 1, mostProbes: 3, wantedRows: 5 })) {
-    turns.push([partition, own.length]);
-    for (const vector of own) vector.offered += vector === a ? 5 : 3;
+  for (const [partition, probing] of probedPartitions([a, b], {
+    leastProbes: 1,
+    mostProbes: 3,
+    wantedRows: 5,
+  })) {
+    turns.push([partition, probing.length]);
+    for (const vector of probing) vector.offered += vector === a ? 5 : 3;
   }
   expect(turns).toEqual([
     [0, 2],

@@ -27,7 +27,7 @@ it.each([
   const asked = prepareSketches(metric, item, query);
   if (sketch === null || asked === null) throw new Error("no sketch");
   const distances = new Float32Array(rowCount);
-  fillDistances(item, metric, [query], DIMENSION, vectors, rowCount, [distances]);
+  fillDistances(item, metric, [query], vectors, [distances]);
   for (const rank of [0, 20, rowCount - 1]) {
     const most = distances.slice().sort()[rank];
     const selected = new Set<number>();

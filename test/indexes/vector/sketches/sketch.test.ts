@@ -62,30 +62,37 @@ describe.each(METRICS)("sketches by %s", (metric) => {
           const values = hardVectors(dimension, seed);
           const sketch = sketchOf(store, `${made++}`, values, dimension);
           const from = Math.floor(randomNumbers(seed + 7)() * ROWS) * dimension;
-          const own = Float64Array.from(values.subarray(from, from + dimension), (value, index) =>
+          const difference = Float64Array.from(values.subarray(from, from + dimension), (value, index) =>
             Number.isFinite(value) ? value * (seed % 2 === 0 ? 1 : 1 + index * 1e-3) : 1,
           );
-          const vector = queryVector("float32", own);
+          const vector = queryVector("float32", difference);
           const query = SketchQuery.of(metric, vector);
           const distances = new Float32Array(ROWS);
           const bytes = new Uint8Array(values.buffer);
-          fillDistances("float32", metric, [vector], dimension, bytes, ROWS, [distances]);
+          fillDistances("float32", metric, [vector], bytes, [distances]);
           store.release(sketch);
           if (query === null) return;
-          const known = [...distances].filter((distance) => distance < Infinity).sort((a, b) => a - b);
-          for (const limit of [Infinity, known[0], known[10], known[known.length >> 1]]) {
+          const finiteDistances = [...distances]
+            .filter((distance) => distance < Infinity)
+            .sort((a, b) => a - b);
+          for (const limit of [
+            Infinity,
+            finiteDistances[0],
+            finiteDistances[10],
+            finiteDistances[finiteDistances.length >> 1],
+          ]) {
             const selected = new Set<number>();
             const wrong: object[] = [];
             for (let position = 0; position < sketch.slotCount; position++) {
               const first = position * sketch.slotRows;
               const count = Math.min(sketch.slotRows, ROWS - first);
               const { memory } = sketch;
-              const found = memory.select(sketch, position, { metric, query }, limit, count, false);
+              const selection = memory.select(sketch, position, { metric, query }, limit, count, false);
               const numbers = memory.numbersOf(sketch, position);
               const bounds = new Float64Array(2);
-              for (const [index, row] of found.rows.entries()) {
+              for (const [index, row] of selection.rows.entries()) {
                 selected.add(first + row);
-                query.bounds(found.estimates[index], numbers[4 * row + 1], numbers[4 * row + 3], bounds);
+                query.bounds(selection.estimates[index], numbers[4 * row + 1], numbers[4 * row + 3], bounds);
                 const distance = distances[first + row];
                 if (Number.isNaN(distance)) continue;
                 expect(bounds[0]).toBeLessThanOrEqual(distance);
@@ -117,7 +124,7 @@ describe.each(METRICS)("sketches by %s", (metric) => {
     const query = SketchQuery.of(metric, vector);
     if (query === null) throw new Error("no query");
     const distances = new Float32Array(ROWS);
-    fillDistances("float32", metric, [vector], dimension, new Uint8Array(values.buffer), ROWS, [distances]);
+    fillDistances("float32", metric, [vector], new Uint8Array(values.buffer), [distances]);
     const tenth = [...distances].sort((a, b) => a - b)[9];
     const { rows } = sketch.memory.select(sketch, 0, { metric, query }, tenth, ROWS, false);
     expect(rows.length).toBeGreaterThanOrEqual(10);
