@@ -220,7 +220,8 @@ export class OpenIndexFile {
     const text = this.text(name);
     if (text === null) return fallback;
     const count = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-    if (count < 1 || count > max) this.fail(`${name} is ${text}`);
+    if (count < 1 || count > max)
+      this.fail(`the metadata ${name} is ${text}, not an integer from 1 to ${max}`);
     return count;
   }
 
@@ -312,8 +313,9 @@ export class OpenIndexFile {
  * CorruptFileError for nulls
  */
 export function integerWords(column: Column, path: string): Uint32Array {
-  if (column.kind !== "fixed") throw new CorruptFileError(path, 0, `integers in a column of ${column.kind}`);
-  if (column.validity !== null) throw new CorruptFileError(path, 0, "nulls among integers");
+  if (column.kind !== "fixed")
+    throw new CorruptFileError(path, 0, `a column of kind ${column.kind} holds integers`);
+  if (column.validity !== null) throw new CorruptFileError(path, 0, "a column of integers holds nulls");
   const { buffer, byteOffset } = alignedBytes(column.values, 4);
   return new Uint32Array(buffer, byteOffset, (column.length * column.byteWidth) / 4);
 }

@@ -311,7 +311,7 @@ class EntryReader {
   }
 
   bytesOf(length: number): [Uint8Array, BitmapOrigin] {
-    if (length > this.#bytes.length - this.#position) this.#fail("it ends too early");
+    if (length > this.#bytes.length - this.#position) this.#fail("the bytes end too early");
     const [rest, origin] = this.rest();
     this.#position += length;
     return [rest.subarray(0, length), origin];
@@ -328,13 +328,13 @@ class EntryReader {
   }
 
   ascending(high: number): number {
-    if (high <= this.#previous) this.#fail("its entries do not ascend");
+    if (high <= this.#previous) this.#fail("the entries do not ascend");
     this.#previous = high;
     return high;
   }
 
   end(): void {
-    if (this.#position !== this.#bytes.length) this.#fail("bytes are left over");
+    if (this.#position !== this.#bytes.length) this.#fail("bytes follow the last entry");
   }
 
   #fail(reason: string): never {

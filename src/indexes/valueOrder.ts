@@ -57,7 +57,7 @@ export function orderedValues(type: LogicalType, column: Column): OrderedValues 
       }
       return { length, validity, ...orderedNumbers(type, column.values, column.byteWidth, length) };
     default:
-      throw new InternalError(`values of type ${formatType(type)} in a column of kind ${column.kind}`);
+      throw new InternalError(`a column of kind ${column.kind} holds values of type ${formatType(type)}`);
   }
 }
 
@@ -102,7 +102,7 @@ function narrowNumbers(
         ? new Int32Array(buffer, byteOffset, length)
         : new Uint32Array(buffer, byteOffset, length);
     default:
-      throw new InternalError(`values of type ${formatType(type)} with ${byteWidth} bytes`);
+      throw new InternalError(`values of type ${formatType(type)} have ${byteWidth} bytes`);
   }
 }
 
@@ -150,7 +150,7 @@ export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: 
       if (b.kind !== "bytes") break;
       return compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
   }
-  throw new InternalError(`values of kind ${a.kind} compared with values of kind ${b.kind}`);
+  throw new InternalError(`values of kind ${a.kind} do not compare with values of kind ${b.kind}`);
 }
 
 const bitAt = (bits: Uint8Array, bit: number): number => (bits[bit >>> 3] >>> (bit & 7)) & 1;

@@ -153,7 +153,7 @@ export class BitmapFile {
    */
   static async open(files: IndexFiles, form: SetFileForm, type: LogicalType): Promise<BitmapFile> {
     const file: OpenIndexFile = await OpenIndexFile.open(files, form.fileName, columnsOf(form, type));
-    if (file.rowCount > MAX_KEYS) file.fail(`${file.rowCount} values`);
+    if (file.rowCount > MAX_KEYS) file.fail(`the file has ${file.rowCount} values, more than ${MAX_KEYS}`);
     const column = await file.column(form.keys);
     const present: number[] = [];
     const nullRows: number[] = [];
@@ -259,8 +259,7 @@ export class BitmapFile {
     const order = missing.sort((a, b) => rows[a] - rows[b]);
     const wanted = Uint32Array.from(order, (index) => rows[index]);
     const column = await this.file.take(this.#form.sets.name, wanted, signal);
-    if (column.kind !== "variable" || column.validity !== null)
-      this.file.fail("a value without a set of rows");
+    if (column.kind !== "variable" || column.validity !== null) this.file.fail("a value has no set of rows");
     const { offsets, bytes } = column;
     for (const [position, index] of order.entries()) {
       const encoded = bytes.subarray(Number(offsets[position]), Number(offsets[position + 1]));

@@ -123,8 +123,7 @@ export const BLOOMFILTER: IndexKind = {
     };
     const zones = await readZones(file);
     const nulls = await file.column("has_null");
-    if (nulls.kind !== "bits" || nulls.validity !== null)
-      file.fail("null where it is to say whether there are nulls");
+    if (nulls.kind !== "bits" || nulls.validity !== null) file.fail("has_null holds nulls");
     const { bits, bitOffset } = nulls;
     const hasNull = zones.map(
       (_, zone) => ((bits[(bitOffset + zone) >>> 3] >>> ((bitOffset + zone) & 7)) & 1) === 1,
@@ -180,7 +179,7 @@ function hashValues(column: Column, hash: XxHash64, use: (row: number) => void):
         break;
       }
       default:
-        throw new InternalError(`values to hash in a column of kind ${column.kind}`);
+        throw new InternalError(`values of a column of kind ${column.kind} have no hash`);
     }
     use(row);
   }
@@ -377,12 +376,12 @@ class BloomSearch implements OpenIndex {
       [column] = await this.#file.spans("bloom_filter_data", [{ start, end }], signal);
       parts.set(key, column, new HeldBlocks([column]).bytes);
     }
-    if (column.kind !== "variable" || column.validity !== null) this.#file.fail("a zone without a filter");
+    if (column.kind !== "variable" || column.validity !== null) this.#file.fail("a zone has no filter");
     const { offsets, bytes } = column;
     return Array.from({ length: end - start }, (_, index) => {
       const filter = bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
       if (filter.length === 0 || filter.length % BLOCK_BYTES !== 0) {
-        this.#file.fail(`zone ${start + index}: a filter of ${filter.length} bytes`);
+        this.#file.fail(`the filter of zone ${start + index} has ${filter.length} bytes`);
       }
       return filter;
     });

@@ -93,15 +93,15 @@ export const BTREE: IndexKind = {
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
   const lookup = await OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type));
   if ((lookup.text("range_partitioned") ?? "false") !== "false") {
-    throw new UnsupportedError(
-      `${lookup.path}: indexes in parts by ranges are not supported by this release`,
-    );
+    throw new UnsupportedError(`${lookup.path}: this release does not support range-partitioned indexes`);
   }
   const pageRows = lookup.count("batch_size", PAGE_ROWS, MAX_PAGE_ROWS);
   const data = await OpenIndexFile.open(files, PAGE_DATA, pageData(field.type));
   const pageCount = Math.ceil(data.rowCount / pageRows);
   if (lookup.rowCount !== pageCount || pageCount > MAX_PAGES) {
-    lookup.fail(`${lookup.rowCount} pages for ${data.rowCount} rows, ${pageRows} a page`);
+    lookup.fail(
+      `the file lists ${lookup.rowCount} pages for ${data.rowCount} rows, with ${pageRows} rows a page`,
+    );
   }
   const [min, max, nullCounts, pageNumbers] = await Promise.all(
     pageLookup(field.type).map(({ name }) => lookup.column(name)),

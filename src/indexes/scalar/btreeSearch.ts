@@ -91,7 +91,8 @@ export class BTreeSearch implements OpenIndex {
     const seen = new Uint8Array(pageCount);
     for (let entry = 0; entry < pageCount; entry++) {
       const page = this.#pages[entry];
-      if (page >= pageCount || seen[page] === 1) lookup.fail(`page ${page} of ${pageCount}, or twice`);
+      if (page >= pageCount || seen[page] === 1)
+        lookup.fail(`page ${page} of ${pageCount} does not exist, or is listed twice`);
       seen[page] = 1;
       this.#checkEntry(lookup, entry);
     }
@@ -119,7 +120,7 @@ export class BTreeSearch implements OpenIndex {
     ) {
       return;
     }
-    lookup.fail(`page ${this.#pages[entry]}: ${nullCount} nulls among ${rowCount} rows`);
+    lookup.fail(`page ${this.#pages[entry]} cannot have ${nullCount} nulls among ${rowCount} rows`);
   }
 
   #findFirstWithValues(): number | null {
@@ -313,13 +314,13 @@ export class BTreeSearch implements OpenIndex {
     let areFirst = (validity?.nullCount ?? 0) === nullCount;
     for (let row = 0; row < nullCount && areFirst && validity !== null; row++)
       areFirst = !isSet(validity, row);
-    if (!areFirst) this.#data.fail(`page ${page}: its nulls are not the first ${nullCount} rows`);
+    if (!areFirst) this.#data.fail(`the nulls of page ${page} are not its first ${nullCount} rows`);
     if (nullCount === length) return;
     const values = orderedValues(this.#type, column);
     const hasMin = isValid(this.#min.validity, entry);
     const isMin = !hasMin || compareValues(values, nullCount, this.#min, entry) === 0;
     if (!isMin || compareValues(values, length - 1, this.#max, entry) !== 0) {
-      this.#data.fail(`page ${page} does not begin and end with the values that its entry says`);
+      this.#data.fail(`the first or last value of page ${page} differs from its entry`);
     }
   }
 

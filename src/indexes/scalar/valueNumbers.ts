@@ -158,6 +158,6 @@ function valueBytes(column: Column, start: number, end: number): ValueBytes {
       return { bytes, view: viewOf(bytes), offsets: null, byteWidth: 1, firstRow: start };
     }
     default:
-      throw new InternalError(`values to number in a column of kind ${column.kind}`);
+      throw new InternalError(`values of a column of kind ${column.kind} have no numbers`);
   }
 }

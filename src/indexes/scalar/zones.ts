@@ -136,16 +136,16 @@ function wordsOf(numbers: readonly number[]): Uint32Array {
 
 /** Reads the zones of a file. @throws CorruptFileError for impossible offsets */
 export async function readZones(file: OpenIndexFile): Promise<Zone[]> {
-  if (file.rowCount > MAX_ZONES) file.fail(`${file.rowCount} zones`);
+  if (file.rowCount > MAX_ZONES) file.fail(`the file has ${file.rowCount} zones, more than ${MAX_ZONES}`);
   const [fragments, starts, lengths] = await Promise.all(
     ZONE_COLUMNS.map(async ({ name }) => integerWords(await file.column(name), file.path)),
   );
   return Array.from({ length: file.rowCount }, (_, zone) => {
     const [fragmentId, start, length] = [fragments, starts, lengths].map((words) => {
-      if (words[2 * zone + 1] !== 0) file.fail(`zone ${zone} lies where no row can be`);
+      if (words[2 * zone + 1] !== 0) file.fail(`zone ${zone} lies outside of any fragment`);
       return words[2 * zone];
     });
-    if (start + length > 2 ** 32) file.fail(`zone ${zone} lies where no row can be`);
+    if (start + length > 2 ** 32) file.fail(`zone ${zone} lies outside of any fragment`);
     return { fragmentId, start, length };
   });
 }

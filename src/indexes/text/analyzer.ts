@@ -116,7 +116,7 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
     case "ngram":
       return (text, use) => cutWindows(text, minNgramLength, maxNgramLength, prefixOnly, use);
     default:
-      throw new UnsupportedError(`baseTokenizer: ${baseTokenizer} is not supported by this release`);
+      throw new UnsupportedError(`baseTokenizer: this release does not support ${baseTokenizer}`);
   }
 }
 
@@ -210,6 +210,6 @@ function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
   const words = stopWordsOf(language);
   if (words !== null) return words;
   throw new UnsupportedError(
-    `removeStopWords: those of the language ${language.slice(0, 80)} are not known to this release; give removeStopWords: false, or customStopWords`,
+    `removeStopWords: this release has no stop words for the language ${language.slice(0, 80)}; set removeStopWords to false, or give customStopWords`,
   );
 }

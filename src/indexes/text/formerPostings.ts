@@ -91,7 +91,7 @@ export class FormerPostings implements PostingFile {
       { name: "_position", type: LIST_TYPE, isOptional: true },
     ]);
     if (file.metadataBytes("offsets") === null) {
-      throw new UnsupportedError(`${file.path} does not say where the list of each token begins`);
+      throw new UnsupportedError(`${file.path} lacks the offsets of the posting lists`);
     }
     return new FormerPostings(files, file, tokenCount, documents);
   }
@@ -156,7 +156,7 @@ export class FormerPostings implements PostingFile {
     for (let index = 0; index < count; index++) {
       sorted[index] = numbers[rows[index]];
       frequencies[index] = counts[rows[index]];
-      if (index > 0 && sorted[index - 1] === sorted[index]) this.#file.fail("a token has a document twice");
+      if (index > 0 && sorted[index - 1] === sorted[index]) this.#file.fail("a token lists a document twice");
       if (pace.isStep()) yield;
     }
     const encoder = new PostingEncoder(FORM, documents.corpus, documents.lengths);
@@ -228,7 +228,7 @@ export class FormerPostings implements PostingFile {
   }
 
   #failStarts(): never {
-    return this.#file.fail(`does not say where the lists of ${this.tokenCount} tokens begin`);
+    return this.#file.fail(`the offsets of the posting lists do not match ${this.tokenCount} tokens`);
   }
 
   async #numbered(): Promise<FormerDocuments> {

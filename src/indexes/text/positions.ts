@@ -42,7 +42,7 @@ export class PackedPositions implements BlockedPositions {
     const start = this.#offsets[block];
     const end = this.#offsets[block + 1] ?? this.#bytes.length;
     if (start > end || end > this.#bytes.length) {
-      throw new CorruptFileError(this.#path, 0, "postings: positions lie outside");
+      throw new CorruptFileError(this.#path, 0, "postings: the positions of a block exceed the file");
     }
     return decodePositions(this.#bytes.subarray(start, end), frequencies, this.#path);
   }

@@ -54,7 +54,7 @@ class ByteReader {
 
   need(length: number): number {
     const start = this.offset;
-    if (length > this.left) this.fail("they end too early");
+    if (length > this.left) this.fail("the bytes end too early");
     this.offset += length;
     return start;
   }
@@ -86,7 +86,7 @@ class ByteReader {
 
   /** Unpacks 32 numbers per lane. */
   packed(lanes: number, width: number, out: Uint32Array, start: number): void {
-    if (width > 32) this.fail(`numbers of ${width} bits`);
+    if (width > 32) this.fail(`packed numbers have ${width} bits`);
     const count = 32 * lanes;
     if (width === 0) {
       out.fill(0, start, start + count);
@@ -141,7 +141,7 @@ export function checkBlockCount(
   path: string,
 ): void {
   if (count <= documentCount && blockCount === Math.ceil(count / blockSize)) return;
-  throw new CorruptFileError(path, 0, `postings: ${count} documents in ${blockCount} blocks`);
+  throw new CorruptFileError(path, 0, `postings: a list has ${count} documents in ${blockCount} blocks`);
 }
 
 /** Returns the first document and the maximum score of a block without unpacking it. */
@@ -174,16 +174,16 @@ export function unpackBlock(
   if (blockSize === 128) reader.float();
   if (count === blockSize) readBlock(reader, blockSize, documents, frequencies);
   else readTail(reader, tail, count, documents, frequencies);
-  if (reader.left > 0) reader.fail("bytes are left over");
+  if (reader.left > 0) reader.fail("bytes follow the last number");
   for (let index = 0; index < count; index++) {
-    if (frequencies[index] === 0) reader.fail("a document does not have the token");
+    if (frequencies[index] === 0) reader.fail("a document has a frequency of 0");
     if (index > 0 && documents[index] <= documents[index - 1]) failOrder(path);
   }
   if (count > 0 && documents[count - 1] >= documentCount) failOrder(path);
 }
 
 function failOrder(path: string): never {
-  throw new CorruptFileError(path, 0, "postings: documents do not ascend, or are not there");
+  throw new CorruptFileError(path, 0, "postings: documents do not ascend, or do not exist");
 }
 
 function readBlock(
@@ -238,12 +238,12 @@ export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, pat
   let count = 0;
   for (const frequency of frequencies) count += frequency;
   // A packed group takes at least a byte.
-  if (count > (reader.left + 1) * GROUP) reader.fail(`${count} positions in ${reader.left} bytes`);
+  if (count > (reader.left + 1) * GROUP) reader.fail(`${reader.left} bytes cannot hold ${count} positions`);
   const positions = new Uint32Array(count);
   let slot = 0;
   for (; slot + GROUP <= count; slot += GROUP) reader.packed(GROUP_LANES, reader.byte(), positions, slot);
   for (; slot < count; slot++) positions[slot] = reader.varint();
-  if (reader.left > 0) reader.fail("bytes are left over");
+  if (reader.left > 0) reader.fail("bytes follow the last number");
   let next = 0;
   for (const frequency of frequencies) {
     for (let index = 1; index < frequency; index++) positions[next + index] += positions[next + index - 1];
@@ -280,7 +280,7 @@ export function decodeDocumentPositions(
     } else {
       for (let position = start; position < count; position++) positions[position] = block.word();
     }
-    if (block.left > 0) block.fail("bytes are left over");
+    if (block.left > 0) block.fail("bytes follow the last number");
   }
   return positions;
 }

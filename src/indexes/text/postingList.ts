@@ -118,7 +118,7 @@ export class PostingList implements KeptPostings {
       this.scores[index] = score;
     }
     if (positions !== null && (positions.blockCount ?? blocks.length) !== blocks.length) {
-      this.#fail("positions are of another number of blocks");
+      this.#fail("positions and documents have different numbers of blocks");
     }
     this.#isKept = new Uint8Array(blocks.length);
     const bytes = blocks.reduce((sum, block) => sum + block.length, positions?.byteLength ?? 0);
@@ -243,14 +243,14 @@ export class PostingList implements KeptPostings {
   /** Returns the list index of a document with a bit, which is also its index in views. */
   listIndexOf(document: number): number {
     const [bits, wordFirsts] = [this.#bits, this.#wordFirsts];
-    if (bits === null || wordFirsts === null) throw new InternalError("bits that were not asked for");
+    if (bits === null || wordFirsts === null) throw new InternalError("the list has no bits yet");
     const word = document >>> 5;
     return wordFirsts[word] + countSetBits(bits[word] & ((1 << (document & 31)) - 1));
   }
 
   /** Returns the frequency at a list index. */
   frequencyAt(listIndex: number): number {
-    if (this.#kept === null) throw new InternalError("documents that are not kept");
+    if (this.#kept === null) throw new InternalError("the list does not keep its documents");
     return this.#kept.frequencies[listIndex];
   }
 
@@ -326,7 +326,7 @@ export class PostingList implements KeptPostings {
 
   #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
     const { positions } = this.#source;
-    if (positions === null) throw new InternalError("positions that were not asked for");
+    if (positions === null) throw new InternalError("the list was read without positions");
     return positions.ofBlock(block, block * this.blockSize, frequencies);
   }
 

@@ -25,7 +25,7 @@ export async function stemmerOf(language: string): Promise<Stem> {
   const stem = await loadStemmer?.(language);
   if (stem != null) return cachedStems(stem);
   throw new UnsupportedError(
-    `stem: words of the language ${language.slice(0, 80)} are not stemmed ${loadStemmer === null ? "in this runtime" : "by this release"}; give stem: false, or English`,
+    `stem: this ${loadStemmer === null ? "runtime" : "release"} has no stemmer for the language ${language.slice(0, 80)}; set stem to false, or the language to English`,
   );
 }
 

@@ -62,11 +62,11 @@ export class TextIndex implements OpenIndex {
   }
 
   estimate(): never {
-    throw new InternalError("a filter asked of an index of words");
+    throw new InternalError("a full-text index answers no filter");
   }
 
   async search(): Promise<never> {
-    throw new InternalError("a filter asked of an index of words");
+    throw new InternalError("a full-text index answers no filter");
   }
 }
 
@@ -103,7 +103,7 @@ async function openFormerIndex(files: IndexFiles): Promise<TextIndex> {
 function parametersIn(file: OpenIndexFile, name: string, fallback = ""): TextParameters {
   const parameters = parseTextParameters(file.text(name) ?? fallback);
   if (parameters !== null) return parameters;
-  throw new UnsupportedError(`${file.path}: its tokenizer is not supported by this release`);
+  throw new UnsupportedError(`${file.path}: this release does not support the tokenizer`);
 }
 
 function formOf(file: OpenIndexFile, { withPosition }: TextParameters): PartitionForm {
@@ -124,19 +124,20 @@ function positionLayout(file: OpenIndexFile): PositionLayout {
   const codec = file.text("positions_codec");
   if (layout === null && codec === null) return "listed";
   if (layout === "shared_stream_v2" && codec === "packed_delta_v1") return "packed";
-  throw unknownForm(file, `positions laid out as ${layout}, ${codec}`);
+  throw unknownForm(file, `positions_layout ${layout} with positions_codec ${codec}`);
 }
 
 const unknownForm = ({ path }: OpenIndexFile, what: string): UnsupportedError =>
-  new UnsupportedError(`${path} has ${what.slice(0, 100)}, which is not supported by this release`);
+  new UnsupportedError(`${path} has ${what.slice(0, 100)}, which this release does not support`);
 
 /** Ids are 64-bit integers, so they stay text. */
 function partitionIds(file: OpenIndexFile): string[] {
   const text = file.text("partitions") ?? "";
   if (!/^\s*\[\s*(\d{1,20}\s*(,\s*\d{1,20}\s*)*)?\]\s*$/.test(text))
-    file.fail("does not name its partitions");
+    file.fail("the metadata do not list the partitions");
   const ids = text.match(/\d+/g) ?? [];
-  if (ids.length > MAX_PARTITIONS || new Set(ids).size < ids.length) file.fail("has partitions twice");
+  if (ids.length > MAX_PARTITIONS || new Set(ids).size < ids.length)
+    file.fail("the metadata list partitions twice");
   return ids;
 }
 

@@ -155,7 +155,8 @@ export class TextPartition {
     this.#checkTokenCount(fst.keyCount);
     const find = (token: Uint8Array): number => {
       const id = fst.find(token);
-      if (id >= this.#postings.tokenCount) this.#tokens.fail(`has a token with the id ${id}`);
+      if (id >= this.#postings.tokenCount)
+        this.#tokens.fail(`a token has the id ${id}, which does not exist`);
       return id;
     };
     return { find };
@@ -201,7 +202,7 @@ export class TextPartition {
       return { value, weight: 128 + weightOf(value) };
     });
     const [bytes] = byteValues(part as Column);
-    return bytes ?? this.#tokens.fail("holds no map of tokens");
+    return bytes ?? this.#tokens.fail("the file has no token transducer");
   }
 
   async #walkFst(signal: AbortSignal | undefined): Promise<Column[]> {
@@ -283,12 +284,13 @@ export class TextPartition {
 
   #checkTokenCount(count: number): void {
     if (count === this.#postings.tokenCount) return;
-    this.#tokens.fail(`has ${count} tokens, and postings for ${this.#postings.tokenCount}`);
+    this.#tokens.fail(`the file has ${count} tokens, but the postings have ${this.#postings.tokenCount}`);
   }
 
   #checkIds(ids: Uint32Array): void {
     for (const id of ids)
-      if (id >= this.#postings.tokenCount) this.#tokens.fail(`has a token with the id ${id}`);
+      if (id >= this.#postings.tokenCount)
+        this.#tokens.fail(`a token has the id ${id}, which does not exist`);
   }
 }
 
@@ -404,7 +406,7 @@ class SortedTokens implements TokenTable {
       while (offset < most && bytes[start + offset] === bytes[middle + offset]) offset++;
       const isBefore =
         offset < most ? bytes[start + offset] < bytes[middle + offset] : middle - start < end - middle;
-      if (!isBefore) file.fail("its tokens do not ascend");
+      if (!isBefore) file.fail("the tokens do not ascend");
       start = middle;
       middle = end;
       if (pace.isStep()) yield;

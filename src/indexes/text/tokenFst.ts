@@ -64,7 +64,7 @@ export function* walkTokenFst(
   const enter = (address: number, sum: number): void => {
     const node = reader.read(address);
     if (node.isFinal) {
-      if (++keysRead > keyCount) fail("it has more keys than it says");
+      if (++keysRead > keyCount) fail("it has more keys than its footer says");
       use(key.subarray(0, nodes.length), checkedNumber(sum + node.finalOutput));
     }
     if (nodes.length >= MAX_KEY_BYTES) fail("a key is too long");
@@ -84,7 +84,7 @@ export function* walkTokenFst(
     key[nodes.length - 1] = node.input(next);
     enter(node.target(next), sum + node.output(next));
   }
-  if (keysRead !== keyCount) fail(`it has ${keysRead} keys, and says ${keyCount}`);
+  if (keysRead !== keyCount) fail(`it has ${keysRead} keys, but its footer says ${keyCount}`);
 }
 
 interface OpenTokenFst {
@@ -99,15 +99,15 @@ interface OpenTokenFst {
 
 function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
   const fail = (reason: string): never => {
-    throw new CorruptFileError(path, 0, `map of tokens: ${reason}`);
+    throw new CorruptFileError(path, 0, `token transducer: ${reason}`);
   };
   if (bytes.length < HEADER_BYTES + FOOTER_BYTES) fail("it is too short");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (numberAt(view, 0) !== VERSION) fail("it is of another version");
+  if (numberAt(view, 0) !== VERSION) fail("its version is unknown");
   const end = bytes.length - FOOTER_BYTES;
   const keyCount = numberAt(view, end);
   const checkedNumber = (number: number): number =>
-    number < keyCount ? number : fail(`key ${number} of ${keyCount}`);
+    number < keyCount ? number : fail(`a key has the number ${number}, but there are ${keyCount} keys`);
   const reader = new NodeReader(bytes, end, fail);
   return { keyCount, root: numberAt(view, end + 8), reader, checkedNumber, fail };
 }
@@ -160,7 +160,7 @@ class NodeReader {
 
   read(address: number): Node {
     if (address === 0) return EMPTY_FINAL;
-    if (address < HEADER_BYTES || address >= this.#end) this.#fail("a node lies outside");
+    if (address < HEADER_BYTES || address >= this.#end) this.#fail("a node lies outside of the file");
     const state = this.#bytes[address];
     return state >= 0x80 ? this.#single(address, state) : this.#many(address, state);
   }
@@ -226,7 +226,7 @@ class NodeReader {
   }
 
   #checkTarget(target: number, address: number): void {
-    if (target < 0 || target >= address) this.#fail("a transition leads nowhere");
+    if (target < 0 || target >= address) this.#fail("a transition has no target");
   }
 
   #byte(offset: number): number {
@@ -237,7 +237,8 @@ class NodeReader {
   /** Returns the number with its highest byte at `offset`. */
   #number(offset: number, byteLength: number): number {
     if (byteLength === 0) return 0;
-    if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES) this.#fail("a number lies outside");
+    if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES)
+      this.#fail("a number lies outside of the file");
     let value = 0;
     for (let index = 0; index < byteLength; index++) value = value * 256 + this.#bytes[offset - index];
     return value;

@@ -192,7 +192,7 @@ async function askSegment(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly ids: RowIds; readonly isExact: boolean }> {
   const open = input.reopen === null ? opened : await input.reopen(index, segment);
-  if (open === null) throw new InternalError(`index ${index.name} can't be opened any more`);
+  if (open === null) throw new InternalError(`index ${index.name} can no longer be opened`);
   let ids = RowIds.none;
   let isExact = !isRough;
   for (const [position, query] of queries.entries()) {

@@ -108,6 +108,6 @@ function parseObject(text: string, path: string): Record<string, unknown> {
     const value: unknown = parseBoundedJson(text);
     return isJsonObject(value) ? value : {};
   } catch (cause) {
-    throw new CorruptFileError(path, 0, "its type is no JSON", { cause });
+    throw new CorruptFileError(path, 0, "the index type is not JSON", { cause });
   }
 }

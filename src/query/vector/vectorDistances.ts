@@ -82,7 +82,7 @@ async function measureVectors(
 
 export function itemsOf({ items }: FixedSizeListColumn): FixedColumn {
   if (items.kind === "fixed") return items;
-  throw new InternalError(`vectors whose values are a column of ${items.kind}`);
+  throw new InternalError(`the values of vectors are in a column of kind ${items.kind}`);
 }
 
 /** Marks rows without a vector, or with a null in it, by NaN. */

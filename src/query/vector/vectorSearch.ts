@@ -118,7 +118,7 @@ export async function planVectorSearch(
   const metric = wanted ?? index?.metric ?? indexes.metric ?? defaultMetric(item);
   if (isMulti && metric === "hamming") {
     throw new InvalidInputError(
-      `distanceType: hamming does not go with ${name}, whose rows have several vectors`,
+      `distanceType: hamming does not apply to ${name}, whose rows have several vectors`,
     );
   }
   const queries = requested.vectors.flatMap((vector, index) => {

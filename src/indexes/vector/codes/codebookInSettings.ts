@@ -31,12 +31,12 @@ export async function cutCodebook(
     for (let digit = digitAt(text, offset); digit >= 0 && byte <= 255; digit = digitAt(text, ++offset)) {
       byte = 10 * byte + digit;
     }
-    if (offset === first || byte > 255) return file.fail("its codebook is no list of bytes");
+    if (offset === first || byte > 255) return file.fail("the codebook is not a list of bytes");
     bytes[length++] = byte;
     if (text[offset] === "]") {
       return { tensor: bytes.slice(0, length), settings: text.slice(0, start) + text.slice(offset) };
     }
-    if (text[offset] !== ",") return file.fail("its codebook is no list of bytes");
+    if (text[offset] !== ",") return file.fail("the codebook is not a list of bytes");
     if (length % PIECE_BYTES === 0) await yieldToEventLoop();
   }
 }

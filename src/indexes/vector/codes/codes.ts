@@ -132,19 +132,20 @@ async function readCodebook(file: OpenIndexFile, dimension: number): Promise<Cod
   const { tensor: tensorInSettings, settings } = await cutCodebook(file, file.text(STORAGE_METADATA) ?? "");
   const members = storageMembers(file, settings);
   if (members.nbits === undefined && members.num_bits !== undefined) {
-    throw new UnsupportedError(`${file.path}: PQ codes of LanceDB before 0.19`);
+    throw new UnsupportedError(`${file.path}: this release does not read PQ codes of LanceDB before 0.19`);
   }
   const bits = count(members, "nbits", file, 8);
   const parts = count(members, "num_sub_vectors", file, dimension);
   if ((bits !== 4 && bits !== 8) || dimension % parts !== 0 || (parts * bits) % 8 !== 0) {
-    return file.fail(`${parts} codes of ${bits} bits for vectors of ${dimension}`);
+    return file.fail(`vectors of ${dimension} dimensions cannot have ${parts} codes of ${bits} bits`);
   }
   const isInSettings = members.codebook_position === 0 && tensorInSettings.length > 0;
   const { bytes, byteOffset } = isInSettings
     ? { bytes: tensorInSettings, byteOffset: 0 }
     : await file.globalBuffer(count(members, "codebook_position", file, 2 ** 16));
   const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
-  if (tensor.rowCount !== 2 ** bits) file.fail(`${tensor.rowCount} codewords for codes of ${bits} bits`);
+  if (tensor.rowCount !== 2 ** bits)
+    file.fail(`codes of ${bits} bits cannot have ${tensor.rowCount} codewords`);
   const isTransposed = members.transposed === true;
   return { bits, parts, dimension, words: tensor.numbers, isTransposed, isInSettings };
 }
@@ -279,7 +280,7 @@ function sqCodes(
 ): Codes {
   const { start, end } = (members.bounds ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof start !== "number" || typeof end !== "number" || !(end >= start)) {
-    return file.fail(`bounds are ${JSON.stringify(members.bounds)}`);
+    return file.fail(`the bounds are ${JSON.stringify(members.bounds)}`);
   }
   const width = (end - start) / 255;
   return {

@@ -26,7 +26,7 @@ export function tensorValues(
 ): TensorValues {
   const item = TENSOR_TYPES[dataType];
   if (item === undefined || item === "bfloat16") {
-    throw new UnsupportedError(`${file.path}: a tensor whose values are of type ${dataType}`);
+    throw new UnsupportedError(`${file.path}: this release does not read tensors of type ${dataType}`);
   }
   const [rowCount, width] = shape;
   if (shape.length !== 2 || width !== columns || rowCount * width * ITEM_BYTES[item] !== data.length) {
@@ -41,8 +41,8 @@ export function jsonMembers(file: OpenIndexFile, text: string | null): Readonly<
   try {
     value = parseBoundedJson(text ?? "");
   } catch (cause) {
-    throw new CorruptFileError(file.path, 0, "its metadata are no JSON", { cause });
+    throw new CorruptFileError(file.path, 0, "the metadata are not JSON", { cause });
   }
   if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
-  return file.fail("its metadata are no JSON object");
+  return file.fail("the metadata are not a JSON object");
 }

@@ -17,10 +17,6 @@ export class NearestFirst {
     return this.#distances[0];
   }
 
-  clear(): void {
-    this.#length = 0;
-  }
-
   add(distance: number, row: number): void {
     if (this.#length === this.#rows.length) {
       this.#distances = enlarged(this.#distances);

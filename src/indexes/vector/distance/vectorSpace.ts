@@ -94,7 +94,8 @@ export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   if (ArrayBuffer.isView(values)) return new PlainSpace(options, values);
   const measure = measureKernel(options, values);
   const choose = chooseKernel(options, values);
-  if (measure === null || choose === null) throw new InternalError("a memory for kernels without kernels");
+  if (measure === null || choose === null)
+    throw new InternalError("the kernels of a kernel memory do not compile");
   return new KernelSpace(options, measure, choose, lanes, lane);
 }
 

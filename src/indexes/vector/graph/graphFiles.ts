@@ -95,7 +95,8 @@ export class GraphFiles {
       { name: NEIGHBOURS_COLUMN, type: LIST_TYPE, item: UINT32 },
     ]);
     const texts = Object.values(jsonMembers(file, file.text("lance:hnsw")));
-    if (texts.length !== starts.length - 1) file.fail(`${texts.length} graphs of ${starts.length - 1}`);
+    if (texts.length !== starts.length - 1)
+      file.fail(`${texts.length} of ${starts.length - 1} partitions have graphs`);
     let parameters: GraphParameters = {};
     const locations = texts.map((text, partition): GraphLocation => {
       // LanceDB writes an empty text for a partition without rows.
@@ -173,7 +174,7 @@ function locationOf(
   if (!isWhole) file.fail(`levels of a graph of ${rowCount} rows begin at ${JSON.stringify(level_offsets)}`);
   const entryPoint = entry_point as number;
   if (!Number.isInteger(entryPoint) || entryPoint < 0 || entryPoint >= rowCount) {
-    file.fail(`a graph of ${rowCount} rows is entered at ${JSON.stringify(entry_point)}`);
+    file.fail(`a graph of ${rowCount} rows has the entry point ${JSON.stringify(entry_point)}`);
   }
   return { firstRow, entryPoint, levelStarts: levelStarts as number[] };
 }
@@ -185,7 +186,7 @@ function graphOf(
   lists: Column,
   rowCount: number,
 ): Graph {
-  if (lists.kind !== "list" || lists.validity !== null) return file.fail("a graph without lists");
+  if (lists.kind !== "list" || lists.validity !== null) return file.fail("a graph has no neighbour lists");
   // The column type is checked: its offsets have 32 bits.
   const offsets = lists.offsets as Int32Array;
   const targets = integerWords(lists.items, file.path);

@@ -56,7 +56,7 @@ export async function openIvfFiles(files: IndexFiles, { type }: TableField): Pro
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
   if (type.kind === "list") throw new UnsupportedError("its rows have several vectors each");
   if (type.kind !== "fixedSizeList" || item === null)
-    throw new UnsupportedError("an index on other values than vectors");
+    throw new UnsupportedError("its column holds no vectors");
   const dimension = type.size;
   const model = await OpenIndexFile.open(files, INDEX_FILE, []);
   const { kind, metric } = kindOf(model);
@@ -72,7 +72,7 @@ export async function openIvfFiles(files: IndexFiles, { type }: TableField): Pro
   const rows = await OpenIndexFile.open(files, AUXILIARY_FILE, columns);
   const starts = startsOf(await modelOf(rows), rows);
   if (starts.length - 1 !== centroids.length / dimension) {
-    rows.fail(`${starts.length - 1} partitions for ${centroids.length / dimension} centroids`);
+    rows.fail(`the file has ${starts.length - 1} partitions, but ${centroids.length / dimension} centroids`);
   }
   const rowCounts = (partition: number) => starts[partition + 1] - starts[partition];
   const graphs = hasGraphs(kind)
@@ -84,10 +84,12 @@ export async function openIvfFiles(files: IndexFiles, { type }: TableField): Pro
 function kindOf(file: OpenIndexFile): { kind: VectorKindName; metric: Metric } {
   const { type, distance_type } = jsonMembers(file, file.text("lance:index"));
   const metric = METRIC_NAMES.find((name) => name === distance_type);
-  if (metric === undefined) file.fail(`its distance is ${JSON.stringify(distance_type)}`);
+  if (metric === undefined) file.fail(`distance_type is ${JSON.stringify(distance_type)}`);
   const kind = VECTOR_KIND_NAMES.find((name) => name === type);
   if (kind === undefined) {
-    throw new UnsupportedError(`${file.path}: an index of type ${JSON.stringify(type)}`);
+    throw new UnsupportedError(
+      `${file.path}: this release does not read indexes of type ${JSON.stringify(type)}`,
+    );
   }
   return { kind, metric };
 }
@@ -103,17 +105,18 @@ function centroidsOf(
   item: VectorItem,
   dimension: number,
 ): TensorNumbers {
-  if (centroids === undefined) return file.fail("has no centroids");
+  if (centroids === undefined) return file.fail("the model has no centroids");
   const tensor = tensorValues(centroids, file, dimension);
   if ((tensor.item === "uint8") !== (item === "uint8")) {
-    file.fail(`centroids of ${tensor.item} for vectors of ${item}`);
+    file.fail(`vectors of ${item} cannot have centroids of ${tensor.item}`);
   }
-  if (tensor.rowCount < 1 || tensor.rowCount > MAX_PARTITIONS) file.fail(`${tensor.rowCount} centroids`);
+  if (tensor.rowCount < 1 || tensor.rowCount > MAX_PARTITIONS)
+    file.fail(`the model has ${tensor.rowCount} centroids`);
   return tensor.numbers;
 }
 
 function startsOf({ offsets, lengths }: IvfModel, file: OpenIndexFile): Float64Array {
-  if (lengths.length > MAX_PARTITIONS) file.fail(`${lengths.length} partitions`);
+  if (lengths.length > MAX_PARTITIONS) file.fail(`the model has ${lengths.length} partitions`);
   const starts = new Float64Array(lengths.length + 1);
   for (const [partition, length] of lengths.entries()) {
     // The offset of an empty partition has no meaning.
@@ -123,7 +126,7 @@ function startsOf({ offsets, lengths }: IvfModel, file: OpenIndexFile): Float64A
     starts[partition + 1] = starts[partition] + length;
   }
   if (starts[lengths.length] !== file.rowCount) {
-    file.fail(`partitions of ${starts[lengths.length]} rows in ${file.rowCount}`);
+    file.fail(`the partitions have ${starts[lengths.length]} rows, but the file has ${file.rowCount}`);
   }
   return starts;
 }

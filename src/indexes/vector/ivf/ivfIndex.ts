@@ -484,8 +484,8 @@ const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
 /** Returns the bytes of a code column, which has no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
   if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
-    return fail("codes that are no lists");
-  if (column.validity !== null || column.items.validity !== null) return fail("nulls among codes");
+    return fail("the codes are not lists");
+  if (column.validity !== null || column.items.validity !== null) return fail("the codes hold nulls");
   return alignedBytes(column.items.values, column.items.byteWidth);
 }
 

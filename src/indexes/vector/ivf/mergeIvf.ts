@@ -21,7 +21,7 @@ export async function mergeIvf(
   rows: AsyncIterable<IndexRows>,
   target: IndexTarget,
 ): Promise<readonly WrittenIndexFile[]> {
-  if (others.length > 0) throw new InternalError("segments of different centroids are not merged");
+  if (others.length > 0) throw new InternalError("segments with different centroids cannot be merged");
   const { parts } = old;
   return writeIvf(
     parts,
