@@ -1,8 +1,10 @@
-/** Columns whose values lie one behind the other in memory, such as those cut from one block. */
+/** Joins columns whose values are adjacent in memory, such as those cut from one block. */
 
 import type { Column, FixedColumn } from "./column.js";
 
-/** The rows of two columns as one, without a copy; null where they don't adjoin, or have nulls. */
+/**
+ * Returns the rows of two columns as one column, without a copy; null if they are not adjacent or have nulls.
+ */
 export function adjoined(first: Column, second: Column): Column | null {
   if (first.validity !== null || second.validity !== null) return null;
   const length = first.length + second.length;

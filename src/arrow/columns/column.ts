@@ -1,12 +1,12 @@
 /**
- * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes.
- * All members are views over memory that somebody else may own; a column that was passed in is never written
- * to. Conversions to and from apache-arrow `Data` are in `data.ts`.
+ * A column in physical form: as the file layer stores it and Arrow buffers hold it, without Arrow's classes.
+ * All members are views of memory that others may own. Nobody writes into a column that was passed in.
+ * `data.ts` converts columns to and from apache-arrow `Data`.
  */
 
 import type { LazyFixedValues, LazyTexts } from "./lazyValues.js";
 
-/** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
+/** Layout of the values of an Arrow type in memory and in a file. Every Arrow type maps to one layout. */
 export type Layout = LeafLayout | ListLayout | SizedListLayout | StructLayout;
 
 /** Layouts that a file keeps in one physical column. */
@@ -67,7 +67,7 @@ export interface ListLayout {
   readonly item: Layout;
   /** Items may be null. */
   readonly itemNullable: boolean;
-  /** What Arrow calls a map. */
+  /** True for a map of Arrow. */
   readonly isMap: boolean;
 }
 
@@ -126,7 +126,7 @@ export interface Validity {
 
 interface ColumnBase {
   readonly length: number;
-  /** Null where no value is null. */
+  /** Null if no value is null. */
   readonly validity: Validity | null;
 }
 
@@ -136,8 +136,8 @@ export interface FixedColumn extends ColumnBase {
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
   /**
-   * Form of values that are made when somebody reads `values`; absent if they are there. Not copied by a
-   * spread.
+   * Form of values that are made when somebody reads `values`; absent if they are there. A spread does not
+   * copy it.
    */
   readonly lazy?: LazyFixedValues;
 }
@@ -151,12 +151,14 @@ export interface BitsColumn extends ColumnBase {
 
 export interface VariableColumn extends ColumnBase {
   readonly kind: "variable";
-  /** `length + 1` ascending positions into `bytes`; need not start at 0. Slots of nulls may be non-empty. */
+  /**
+   * `length + 1` ascending offsets into `bytes`; the first may be positive. Slots of nulls may be non-empty.
+   */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
   /**
-   * Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. Not
-   * copied by a spread.
+   * Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. A
+   * spread does not copy it.
    */
   readonly lazy?: LazyTexts;
 }
@@ -170,9 +172,9 @@ export interface FixedSizeListColumn extends ColumnBase {
 
 export interface DictionaryColumn extends ColumnBase {
   readonly kind: "dictionary";
-  /** No validity of its own: nulls are those of the column. Slots of nulls hold a valid index or anything. */
+  /** Has no validity: nulls are those of the column. Slots of nulls hold a valid index or anything. */
   readonly indices: FixedColumn;
-  /** The dictionary's values; may hold nulls. */
+  /** Values of the dictionary; may hold nulls. */
   readonly dictionary: VariableColumn | FixedColumn;
 }
 
@@ -182,14 +184,14 @@ export interface NullColumn extends ColumnBase {
 
 export interface ListColumn extends ColumnBase {
   readonly kind: "list";
-  /** `length + 1` ascending positions into `items`; need not start at 0. Null lists may be non-empty. */
+  /** `length + 1` ascending offsets into `items`; the first may be positive. Null lists may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly items: Column;
 }
 
 export interface StructColumn extends ColumnBase {
   readonly kind: "struct";
-  /** As long as the struct; members of null structs hold anything. */
+  /** Columns of the struct's length; members of null structs hold anything. */
   readonly children: readonly Column[];
 }
 
@@ -202,7 +204,7 @@ export interface SizedListColumn extends ColumnBase {
 
 export interface PackedStructColumn extends ColumnBase {
   readonly kind: "packedStruct";
-  /** As long as the struct; members of null structs hold anything. */
+  /** Columns of the struct's length; members of null structs hold anything. */
   readonly children: readonly PackedMemberColumn[];
 }
 

@@ -1,10 +1,10 @@
 /**
- * Columns as bytes that this process writes to a temporary file and reads back: their buffers as they lie in
- * memory, so that reading makes views of them. Nobody else reads such bytes, and they have no version.
+ * Columns as bytes that this process writes to a temporary file and reads back. The buffers are as in memory,
+ * so that reading makes views of them. Nobody else reads such bytes, and they have no version.
  *
- *     f64[n + 1]   little-endian: n, and n numbers that say of each column, parents first, its kind, length and validity,
- *                  and what its kind needs
- *     bytes        every buffer in the order of the numbers, each from a multiple of 8 bytes on
+ *     f64[n + 1]   little-endian: n, and n numbers that describe each column, parents first: its kind,
+ *                  length and validity, and what its kind needs
+ *     bytes        every buffer in the order of the numbers, each at a multiple of 8 bytes
  */
 
 import { alignTo8 } from "../../bytes/aligned.js";
@@ -24,7 +24,7 @@ const KINDS = [
 ] as const;
 const NUMBER_BYTES = 8;
 
-/** The pieces of a block, to be written one after the other. Dictionaries are not taken. */
+/** Returns the pieces of a block, to be written back to back. No column is a dictionary. */
 export function encodeBlock(columns: readonly Column[]): Uint8Array[] {
   const writer = new BlockWriter();
   for (const column of columns) writer.column(column);
@@ -32,7 +32,7 @@ export function encodeBlock(columns: readonly Column[]): Uint8Array[] {
   return [new Uint8Array(numbers.buffer), ...writer.pieces];
 }
 
-/** The columns of a block, as views of its bytes, which begin at a multiple of 8 of their memory. */
+/** Returns the columns of a block, as views of its bytes, which begin at a multiple of 8 of their memory. */
 export function decodeBlock(bytes: Uint8Array, columnCount: number): Column[] {
   const reader = new BlockReader(bytes);
   return Array.from({ length: columnCount }, () => reader.column());
@@ -89,8 +89,8 @@ class BlockWriter {
 
   #offsets(offsets: Int32Array | BigInt64Array, length: number): void {
     this.numbers.push(offsets.BYTES_PER_ELEMENT);
-    const own = offsets.subarray(0, length + 1);
-    this.#buffer(new Uint8Array(own.buffer, own.byteOffset, own.byteLength));
+    const usedOffsets = offsets.subarray(0, length + 1);
+    this.#buffer(new Uint8Array(usedOffsets.buffer, usedOffsets.byteOffset, usedOffsets.byteLength));
   }
 
   #buffer(bytes: Uint8Array): void {

@@ -1,9 +1,9 @@
-/** How many bytes the rows of a column take. */
+/** Counts the bytes that the rows of a column take. */
 
 import type { Column, ListColumn, VariableColumn } from "./column.js";
 import { sliceColumn } from "./sliceColumn.js";
 
-/** Bytes of a column's values and offsets, without its dictionary. */
+/** Returns the bytes of a column's values and offsets, without its dictionary. */
 export function columnBytes(column: Column): number {
   const validity = column.validity === null ? 0 : column.length >>> 3;
   switch (column.kind) {
@@ -31,16 +31,16 @@ export function columnBytes(column: Column): number {
   }
 }
 
-/** Bytes of the values from `start` to `end`. */
+/** Returns the bytes of the values from `start` to `end`. */
 export const spanOf = (column: VariableColumn, start: number, end: number): number =>
   Number(column.offsets[end]) - Number(column.offsets[start]);
 
-/** The items of the lists from `start` to `end`. */
+/** Returns the items of the lists from `start` to `end`. */
 export function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = length): Column {
   const first = Number(offsets[start]);
   return sliceColumn(items, first, Number(offsets[end]) - first);
 }
 
-/** {@link columnBytes} of several columns. */
+/** Returns the {@link columnBytes} of several columns. */
 export const valueBytes = (columns: readonly Column[]): number =>
   columns.reduce((sum, column) => sum + columnBytes(column), 0);

@@ -1,6 +1,6 @@
 /**
- * Copies of columns of one layout, one behind the other, while they come: of columns that are looked at only
- * for a while, or that are small parts of what they would keep alive.
+ * Copies columns of one layout, back to back, as they come: columns of lent memory, and columns that are
+ * small parts of the memory that they would keep alive.
  */
 
 import { copyBits } from "../../bytes/bits.js";
@@ -22,18 +22,18 @@ import { moveOffsets } from "./concatColumns.js";
 import { areNarrow, checkOffsetRange } from "./offsets.js";
 import { setBits } from "./validity.js";
 
-/** Where copies are put. */
+/** Memory for the copies; an arena is one. */
 export interface GatherMemory {
-  /** Memory at a multiple of 8; its content is arbitrary. */
+  /** Returns memory at a multiple of 8; its content is arbitrary. */
   lend(byteLength: number): Uint8Array;
-  /** Takes memory back that nobody looks at any more. */
+  /** Takes back what `lend` returned. */
   giveBack(memory: Uint8Array): void;
 }
 
-/** Room beyond what values of variable width are expected to need: rows differ. */
+/** Factor of the room for values of variable width: rows differ. */
 const SLACK = 1.125;
 
-/** What gathers the values of a column; those of its children have their own. */
+/** Gathers the values of one column; its children have gatherers of their own. */
 interface Gatherer<C extends Column = Column> {
   /** Bytes of memory that it has taken. */
   readonly heldBytes: number;
@@ -52,8 +52,8 @@ export class ColumnGatherer {
   readonly #gatherer: Gatherer;
 
   /**
-   * @param sample one of the columns: what its rows take, those of others are expected to take
-   * @param rowCount expected of all columns together; there may be more
+   * @param sample one of the columns: the rows of the others probably take as many bytes
+   * @param rowCount probable number of rows of all columns together
    */
   constructor(sample: Column, rowCount: number, memory: GatherMemory) {
     this.#gatherer = gathererOf(sample, Math.max(rowCount, sample.length), memory);
@@ -66,19 +66,19 @@ export class ColumnGatherer {
 
   /**
    * Copies the rows of a column of the same layout.
-   * @throws UnsupportedError where offsets no longer fit their width
+   * @throws UnsupportedError if offsets no longer fit their width
    */
   append(column: Column): void {
     this.#gatherer.append(column);
   }
 
-  /** All the rows, in the memory that was lent. Nothing may be appended any more. */
+  /** Returns all the rows, in lent memory. Nobody may append rows afterwards. */
   finish(): Column {
     return this.#gatherer.finish();
   }
 }
 
-/** Whether columns like this one can be gathered. */
+/** True if columns like this one can be gathered. */
 export function isGatherable(column: Column): boolean {
   switch (column.kind) {
     case "dictionary":
@@ -117,13 +117,13 @@ function gathererOf(sample: Column, rowCount: number, memory: GatherMemory): Gat
   }
 }
 
-/** Memory that grows with what is put into it. */
+/** Memory that grows with its content. */
 class GrowingBytes {
   readonly #memory: GatherMemory;
   readonly #isZeroed: boolean;
   bytes: Uint8Array;
 
-  /** @param isZeroed whether bytes are zero until something is put there */
+  /** @param isZeroed true if unused bytes are zero */
   constructor(byteLength: number, memory: GatherMemory, isZeroed = false) {
     this.#memory = memory;
     this.#isZeroed = isZeroed;
@@ -137,7 +137,7 @@ class GrowingBytes {
 
   /**
    * Makes room.
-   * @param used bytes that hold something
+   * @param used number of bytes with content
    */
   reserve(byteLength: number, used: number): void {
     if (byteLength <= this.bytes.length) return;
@@ -150,7 +150,7 @@ class GrowingBytes {
 
 const bytesOfBits = (count: number): number => Math.ceil(count / 8);
 
-/** Bits, one behind the other. */
+/** Bits, back to back. */
 class GrowingBits {
   readonly #growing: GrowingBytes;
 
@@ -177,7 +177,7 @@ class GrowingBits {
   }
 }
 
-/** Which rows are null; without memory while none is. */
+/** Validity of the rows; takes no memory while no row is null. */
 class Nulls {
   readonly #rowCount: number;
   readonly #memory: GatherMemory;
@@ -193,7 +193,7 @@ class Nulls {
     return this.#bits?.bytes.length ?? 0;
   }
 
-  /** @param position rows before these */
+  /** @param position number of rows before these */
   append({ validity, length }: Column, position: number): void {
     if (validity === null) {
       this.#bits?.set(position, length);
@@ -281,7 +281,7 @@ class BitsGatherer implements Gatherer<BitsColumn> {
 
 type Offsets = VariableColumn["offsets"];
 
-/** Offsets, of which the first is 0. */
+/** Offsets from 0 on. */
 class GrowingOffsets {
   readonly #growing: GrowingBytes;
   readonly #isNarrow: boolean;
@@ -297,8 +297,8 @@ class GrowingOffsets {
   }
 
   /**
-   * @param position rows before these
-   * @param base where their bytes or items begin, and `end` where they end
+   * @param position number of rows before these
+   * @param base start of their bytes or items; `end` is their end
    */
   append(column: VariableColumn | ListColumn, position: number, base: number, end: number): void {
     if (this.#isNarrow) checkOffsetRange(end);
@@ -490,6 +490,6 @@ class NullGatherer implements Gatherer<NullColumn> {
   }
 }
 
-/** What `rowCount` rows are expected to take where those of the sample take `taken`. */
+/** Returns the probable bytes of `rowCount` rows, if the rows of the sample take `taken`. */
 const expected = (taken: number, { length }: Column, rowCount: number): number =>
   length === 0 ? taken : Math.max(taken, Math.ceil((taken / length) * rowCount * SLACK));

@@ -23,9 +23,9 @@ import { takeColumn } from "./takeColumn.js";
 import { setBits } from "./validity.js";
 
 /**
- * Concatenates the values of columns into memory of their own. There is at least one column; all have one
- * layout; a single column is returned as it is. Dictionaries that differ are united.
- * @throws UnsupportedError where offsets or dictionary indices would no longer fit their width
+ * Concatenates the values of columns in memory of their own. There is at least one column; all have one
+ * layout. Returns a single column as it is. Unites dictionaries that differ.
+ * @throws UnsupportedError if offsets or dictionary indices no longer fit their width
  */
 export function concatColumns<C extends Column>(columns: readonly C[]): C;
 export function concatColumns(columns: readonly Column[]): Column {
@@ -123,12 +123,12 @@ function concatVariable(
   return { offsets, bytes };
 }
 
-/** The bytes that the values of a column have. */
+/** Returns the bytes of a column's values. */
 const bytesOf = ({ bytes, offsets, length }: VariableColumn): Uint8Array =>
   bytes.subarray(Number(offsets[0]), Number(offsets[length]));
 
 /**
- * The offsets of the concatenated columns, from 0.
+ * Returns the offsets of the concatenated columns, from 0 on.
  * @param spans number of bytes or items that each column's offsets cover
  * @param length number of values of all columns
  */
@@ -151,7 +151,7 @@ function concatOffsets(
 
 type Offsets = VariableColumn["offsets"];
 
-/** Room for the offsets of all columns, as wide as theirs. */
+/** Returns room for the offsets of all columns, of the same width. */
 function newOffsets(
   columns: readonly (VariableColumn | ListColumn)[],
   spans: readonly number[],
@@ -162,7 +162,7 @@ function newOffsets(
   return new Int32Array(length + 1);
 }
 
-/** Copies the offsets of a column to those behind `position`, as if its bytes or items began at `base`. */
+/** Copies the offsets of a column to those after `position`, as if its bytes or items began at `base`. */
 export function moveOffsets(
   column: VariableColumn | ListColumn,
   target: Offsets,
@@ -183,7 +183,7 @@ export function moveOffsets(
   }
 }
 
-/** Puts the offsets of `count` values behind `offsets[position]`, counted from `base`. */
+/** Puts the offsets of `count` values after `offsets[position]`, relative to `base`. */
 function shiftInto(
   offsets: Int32Array,
   position: number,
@@ -199,8 +199,8 @@ function shiftInto(
 // ------------------------------------------------------------------------------------------------- in steps
 
 /**
- * The same as {@link concatColumns}, column by column: for values of a fixed or variable width, of which
- * there may be many megabytes. Others are concatenated at once.
+ * Concatenates like {@link concatColumns}, column by column: values of a fixed or variable width may have
+ * many megabytes. Concatenates other columns at once.
  */
 export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
   const [first] = columns;
@@ -215,7 +215,7 @@ export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
     const values = new Uint8Array(byteWidth * length);
     let position = 0;
     for (const column of columns as readonly FixedColumn[]) {
-      // Those that still lie packed are made here.
+      // Reading the values of a lazy column makes them.
       values.set(column.values, position);
       position += byteWidth * column.length;
       yield;

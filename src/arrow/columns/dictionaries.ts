@@ -58,7 +58,7 @@ export function encodeDictionary(
   };
 }
 
-/** A key that is equal for equal values only; null for a null. */
+/** Returns a key that is equal for equal values only; null for a null. */
 export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
   const { validity } = dictionary;
   if (validity !== null && !isSet(validity, entry)) return null;
@@ -88,7 +88,9 @@ const latin1 = {
   },
 };
 
-/** Typed array over the bytes of an index column: whole indices, or words for indices of 8 bytes. */
+/**
+ * Returns a typed array over the bytes of an index column: whole indices, or words for indices of 8 bytes.
+ */
 export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
   switch (byteWidth) {
     case 1:
@@ -101,8 +103,8 @@ export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Ui
 }
 
 /**
- * The indices of a dictionary column, 0 in the slots of nulls.
- * @throws InvalidInputError on an index outside the dictionary
+ * Returns the indices of a dictionary column, with 0 in the slots of nulls.
+ * @throws InvalidInputError for an index outside the dictionary
  */
 export function readIndices(column: DictionaryColumn): Uint32Array {
   const { length, validity, dictionary } = column;
@@ -123,7 +125,7 @@ export function readIndices(column: DictionaryColumn): Uint32Array {
   return indices;
 }
 
-/** The column with plain values in place of a dictionary. */
+/** Returns the column with plain values in place of a dictionary. */
 export const plainColumn = (column: Column): Column =>
   column.kind === "dictionary" ? decodeDictionary(column) : column;
 
@@ -159,9 +161,9 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
 }
 
 /**
- * The validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is null. The
- * values are not built: together they may be far longer than the dictionary.
- * @throws InvalidInputError on an index outside the dictionary
+ * Returns the validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is
+ * null. Does not build the values, which may be far longer together than the dictionary.
+ * @throws InvalidInputError for an index outside the dictionary
  */
 export function dictionaryValidity(column: DictionaryColumn): Validity | null {
   const { length, validity, dictionary } = column;
@@ -170,8 +172,8 @@ export function dictionaryValidity(column: DictionaryColumn): Validity | null {
 }
 
 /**
- * Number of bytes of the values that {@link decodeDictionary} builds; if they are few, an upper bound.
- * @throws InvalidInputError on an index outside the dictionary
+ * Returns the bytes of the values that {@link decodeDictionary} builds; if they are few, an upper bound.
+ * @throws InvalidInputError for an index outside the dictionary
  */
 export function decodedBytes(column: DictionaryColumn): number {
   const { length, validity, dictionary } = column;
@@ -192,7 +194,7 @@ export function decodedBytes(column: DictionaryColumn): number {
   return bytes;
 }
 
-/** Whether any row is null, be it in the column or in the dictionary entry that its index points to. */
+/** True if any row is null, in the column or in its dictionary entry. */
 export function hasNulls(column: Column): boolean {
   if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
   return column.kind === "dictionary" && dictionaryValidity(column) !== null;

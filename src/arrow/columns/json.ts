@@ -7,7 +7,7 @@ import type { Column, LeafColumn, VariableColumn } from "./column.js";
 /**
  * Converts JSONB of a file to text.
  * @param path of the file, for errors
- * @throws CorruptFileError for bytes that are no JSONB
+ * @throws CorruptFileError for invalid JSONB
  */
 export function jsonTextColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);
@@ -23,7 +23,7 @@ export function jsonTextColumn(leaf: LeafColumn, path: string): Column {
 /**
  * Converts text to JSONB.
  * @param path of the column, for errors
- * @throws InvalidInputError for text that is no JSON; it names column and row
+ * @throws InvalidInputError for invalid JSON; it names column and row
  */
 export function jsonbColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);
@@ -32,7 +32,7 @@ export function jsonbColumn(leaf: LeafColumn, path: string): Column {
 
 /**
  * Checks JSONB that comes from outside.
- * @throws InvalidInputError for bytes that are no JSONB; it names column and row
+ * @throws InvalidInputError for invalid JSONB; it names column and row
  */
 export function checkedJsonbColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);

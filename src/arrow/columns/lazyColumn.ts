@@ -1,7 +1,7 @@
 /**
  * Lazy columns: their values are made when somebody first reads them, which may throw a CorruptFileError.
- * Functions that know the form in which the values wait (`column.lazy`) work on that form; all others read
- * the members as usual.
+ * Functions that know the form of the waiting values (`column.lazy`) work on that form. All others read the
+ * members as usual.
  */
 
 import type { Column, FixedColumn, Validity, VariableColumn } from "./column.js";

@@ -1,4 +1,4 @@
-/** Values of columns that are made when somebody first looks at them, in the form in which they wait. */
+/** Forms of values that are made when somebody first reads them. */
 
 /** Values of a fixed width that are not made yet. */
 export type LazyFixedValues = ChunkedValues | ComputedBytes;

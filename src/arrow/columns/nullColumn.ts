@@ -3,12 +3,12 @@ import type { Column, FixedColumn, FixedSizeListColumn, Layout, Validity, Variab
 
 const NO_BYTES = new Uint8Array(0);
 
-/** A column of no values. */
+/** Returns a column without values. */
 function emptyColumn(layout: Layout): Column {
   return nullColumn(layout, 0);
 }
 
-/** A column of `length` nulls. */
+/** Returns a column of `length` nulls. */
 export function nullColumn(layout: Layout, length: number): Column {
   const validity: Validity | null =
     length === 0 ? null : { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length };

@@ -2,11 +2,11 @@
 
 import { UnsupportedError } from "../../errors.js";
 
-/** Whether offsets have 32 bits. Checks their width, which also works for arrays of another realm. */
+/** True if offsets have 32 bits. Checks their width, which also works for arrays of another realm. */
 export const areNarrow = (offsets: Int32Array | BigInt64Array): offsets is Int32Array =>
   offsets.BYTES_PER_ELEMENT === 4;
 
-/** The words of non-negative 64-bit integers, in pairs: low, high. */
+/** Returns the words of non-negative 64-bit integers, in pairs: low, high. */
 export function wordsOf(array: BigInt64Array): Uint32Array {
   return new Uint32Array(array.buffer, array.byteOffset, array.length * 2);
 }

@@ -1,4 +1,4 @@
-/** Slices of columns whose values lie in chunks, which stay where they are. */
+/** Slices columns whose values lie in chunks; the values stay there. */
 
 import type { Column, FixedColumn } from "./column.js";
 import { lazyFixedColumn } from "./lazyColumn.js";
@@ -6,16 +6,14 @@ import type { ChunkedValues } from "./lazyValues.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { validityFrom } from "./validity.js";
 
-/** The values of a column from number `first` on. */
+/** Values of a column from index `first` on. */
 export interface ColumnPart {
   readonly column: Column;
   /** A multiple of 8. */
   readonly first: number;
 }
 
-/**
- * The values from `start` up to `end − 1`, and others before and behind them that come with them at no cost.
- */
+/** Returns the values from `start` up to `end − 1`, and neighbours that come with them at no cost. */
 export function sliceAround(column: Column, start: number, end: number): ColumnPart {
   if (column.kind === "fixed" && column.lazy?.kind === "chunks") {
     return chunksAround(column, column.lazy, start, end);
@@ -24,7 +22,7 @@ export function sliceAround(column: Column, start: number, end: number): ColumnP
   return { column: sliceColumn(column, first, end - first), first };
 }
 
-/** The chunks that hold the values. */
+/** Returns the chunks that hold the values. */
 function chunksAround(column: FixedColumn, chunks: ChunkedValues, start: number, end: number): ColumnPart {
   const { byteWidth } = column;
   const { starts, counts, packedBits } = chunks;
@@ -35,7 +33,7 @@ function chunksAround(column: FixedColumn, chunks: ChunkedValues, start: number,
   let last = first;
   while (to < counts.length && (last < end || to === from)) last += counts[to++];
   const length = last - first;
-  const own: ChunkedValues = {
+  const partChunks: ChunkedValues = {
     ...chunks,
     starts: starts.subarray(from, to),
     counts: counts.subarray(from, to),
@@ -44,5 +42,5 @@ function chunksAround(column: FixedColumn, chunks: ChunkedValues, start: number,
   };
   const { validity } = column;
   const valid = validity && validityFrom(validity.bytes, validity.bitOffset + first, length);
-  return { column: lazyFixedColumn(own, byteWidth, length, valid), first };
+  return { column: lazyFixedColumn(partChunks, byteWidth, length, valid), first };
 }

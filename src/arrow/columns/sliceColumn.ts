@@ -4,7 +4,7 @@ import type { Column } from "./column.js";
 import { codesIn, lazyTextColumn, sliceCoded } from "./lazyColumn.js";
 import { validityFrom } from "./validity.js";
 
-/** The values from `start` on, `length` of them, over the same memory. Both must lie inside the column. */
+/** Returns `length` values from `start` on, in the same memory. Both must lie inside the column. */
 export function sliceColumn<C extends Column>(column: C, start: number, length: number): C;
 export function sliceColumn(column: Column, start: number, length: number): Column {
   if (start < 0 || length < 0 || start + length > column.length) {

@@ -28,14 +28,13 @@ import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
 
 /**
- * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed
- * struct, the numbers of its members may follow if they come in another order.
+ * Path to a leaf: the index of the child to follow at each node, 0 for the items of a list. For a packed
+ * struct, the indexes of its members may follow if they come in another order.
  */
 export type LeafPath = readonly number[];
 
 /**
- * In a branch, marks a missing child: it ends the branch of a leaf, and stands for a member of a packed
- * struct.
+ * Marks a missing child in a branch: it ends the branch of a leaf, or stands for a member of a packed struct.
  */
 export const MISSING_CHILD = -1;
 
@@ -44,7 +43,10 @@ export interface Spine {
   readonly path: LeafPath;
 }
 
-/** The spines of a layout, in the order of its leaves. A layout that is not nested has one spine, itself. */
+/**
+ * Returns the spines of a layout, in the order of its leaves. A layout that is not nested has one spine,
+ * itself.
+ */
 export function spinesOf(layout: Layout): Spine[] {
   switch (layout.kind) {
     case "list":
@@ -65,12 +67,13 @@ export function spinesOf(layout: Layout): Spine[] {
   }
 }
 
-/** Whether a column of the layout is stored leaf by leaf. */
+/** True if a column of the layout is stored leaf by leaf. */
 export const isNested = (layout: Layout): layout is ListLayout | SizedListLayout | StructLayout =>
   layout.kind === "list" || layout.kind === "sizedList" || layout.kind === "struct";
 
 /**
- * Events per value of a spine without lists: fixed-size lists of structs have one per item, other nodes one.
+ * Returns the number of events per value of a spine without lists: one per item of fixed-size lists of
+ * structs, else one.
  */
 export function eventsPerValue(layout: Layout): number {
   let count = 1;
@@ -86,7 +89,7 @@ export function eventsPerValue(layout: Layout): number {
   }
 }
 
-/** The layout of the leaf of a spine. */
+/** Returns the layout of the leaf of a spine. */
 export function leafOf(layout: Layout): LeafLayout {
   let node = layout;
   for (;;) {
@@ -97,7 +100,7 @@ export function leafOf(layout: Layout): LeafLayout {
 }
 
 /**
- * The spine of a column along a branch.
+ * Returns the spine of a column along a branch.
  * @param layout of the spine; a missing child becomes nulls of its layout
  */
 export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
@@ -129,7 +132,7 @@ export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, de
   throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
 }
 
-/** The layout of a spine with its leaf replaced. */
+/** Replaces the leaf in the layout of a spine. */
 export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
   if (layout.kind === "list" || layout.kind === "sizedList") {
     return { ...layout, item: withLeaf(layout.item, leaf) } as Layout;
@@ -139,7 +142,7 @@ export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
   return { ...layout, children: [{ ...child, layout: withLeaf(child.layout, leaf) }] };
 }
 
-/** The leaf of a spine. */
+/** Returns the leaf of a spine. */
 export function leafColumn(spine: Column): LeafColumn {
   let node = spine;
   for (;;) {
@@ -149,7 +152,7 @@ export function leafColumn(spine: Column): LeafColumn {
   }
 }
 
-/** A spine with its leaf replaced by the result of `make`. */
+/** Replaces the leaf of a spine by the result of `make`. */
 export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Column {
   if (spine.kind === "list" || spine.kind === "sizedList") {
     return { ...spine, items: mapLeaf(spine.items, make) };
@@ -159,10 +162,10 @@ export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Colu
 }
 
 /**
- * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for a leaf that is absent; its
- * values are null.
- * @param path the file the spines are from, for errors
- * @throws CorruptFileError where spines disagree about the lists around them
+ * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for an absent leaf; its values
+ * are null.
+ * @param path of the file, for errors
+ * @throws CorruptFileError if spines disagree about the lists around them
  */
 export function mergeSpines(
   layout: Layout,
@@ -209,8 +212,8 @@ export function mergeSpines(
 }
 
 /**
- * Replaces structs with their members: `members` names the member to follow in each struct, outermost first.
- * A value is null if any of the structs is.
+ * Replaces structs with their members: `members` has the member to follow in each struct, outermost first. A
+ * value is null if any of the structs is.
  */
 export function unwrapStructs(column: Column, members: readonly number[]): Column {
   let node = column;
@@ -238,7 +241,7 @@ function leafCount(layout: Layout): number {
   return layout.children.reduce((sum, child) => sum + leafCount(child.layout), 0);
 }
 
-/** Whether the lists of two columns have equal lengths, one by one. */
+/** True if the lists of two columns have equal lengths, one by one. */
 function sameRuns(a: ListColumn, b: ListColumn): boolean {
   if (areNarrow(a.offsets) && areNarrow(b.offsets)) {
     const delta = a.offsets[0] - b.offsets[0];

@@ -6,8 +6,8 @@ import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
 /**
- * The rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index must lie
- * inside the column.
+ * Returns the rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index
+ * must lie inside the column.
  */
 export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
 export function takeColumn(column: Column, indices: Uint32Array): Column {
@@ -58,13 +58,13 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
   }
 }
 
-/** Offsets of the lists at `indices`, and the positions of their items. */
+/** Returns the offsets of the lists at `indices`, and the positions of their items. */
 function takeLists(
   { offsets: source }: ListColumn,
   indices: Uint32Array,
 ): { offsets: Int32Array | BigInt64Array; positions: Uint32Array } {
   const { length } = indices;
-  // Items of a column are counted in 32 bits, so the low words of wide offsets suffice.
+  // Columns have fewer than 2³² items, so the low words of wide offsets suffice.
   const wide = !areNarrow(source);
   const from = wide ? wordsOf(source) : source;
   const step = wide ? 2 : 1;
@@ -98,7 +98,7 @@ function takeItems(
   return takeColumn(items, itemPositions(dimension, indices));
 }
 
-/** Positions of the items of lists of one length. */
+/** Returns the positions of the items of lists of one length. */
 function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
   const positions = new Uint32Array(indices.length * dimension);
   for (let row = 0, position = 0; row < indices.length; row++) {
@@ -108,7 +108,7 @@ function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
   return positions;
 }
 
-/** The values of `byteWidth` bytes at `indices`. */
+/** Returns the values of `byteWidth` bytes at `indices`. */
 export function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32Array): Uint8Array {
   const { length } = indices;
   const taken = new Uint8Array(length * byteWidth);
@@ -155,7 +155,7 @@ export function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32
   return taken;
 }
 
-/** @param skipped marks rows that become empty with a zero bit; null for none */
+/** @param skipped bitmap with a zero for each row that becomes empty; null for none */
 export function takeVariable(
   column: VariableColumn,
   indices: Uint32Array,
@@ -173,7 +173,7 @@ export function takeVariable(
     : takeVariable64(wordsOf(offsets), bytes, indices, skipped);
 }
 
-/** Values at least this long are copied with the engine's own copy, shorter ones byte by byte. */
+/** Minimum bytes of a value for the engine's own copy; shorter values are copied byte by byte. */
 export const LONG_VALUE_BYTES = 48;
 
 function takeVariable32(

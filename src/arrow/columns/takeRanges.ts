@@ -1,4 +1,6 @@
-/** Picks ranges of the rows of a column, in steps: in any order, and a row as often as ranges hold it. */
+/**
+ * Picks ranges of the rows of a column, in steps. Ranges may come in any order and hold a row several times.
+ */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { Pace } from "../../async/eventLoop.js";
@@ -17,7 +19,7 @@ export interface RowRanges {
   readonly rowCount: number;
 }
 
-/** Bytes that one step copies; a range and a row count for some more. */
+/** Bytes that one step copies; a range and a row count as some bytes, too. */
 const STEP_BYTES = 2 ** 19;
 const RANGE_COST = 16;
 const ROW_COST = 4;
@@ -71,7 +73,7 @@ export function* takeRanges(column: Column, ranges: RowRanges): Steps<Column> {
   }
 }
 
-/** Bytes of the memory that {@link takeRanges} takes. */
+/** Returns the bytes of the memory that {@link takeRanges} takes. */
 export function* bytesOfRanges(column: Column, ranges: RowRanges): Steps<number> {
   const { rowCount } = ranges;
   const validity = column.validity === null ? 0 : Math.ceil(rowCount / 8);
@@ -108,7 +110,7 @@ function multiplied({ starts, ends, rowCount }: RowRanges, dimension: number): R
   return { starts: times(starts), ends: times(ends), rowCount: rowCount * dimension };
 }
 
-/** Ranges of what offsets point to: one for each range of rows. */
+/** Returns the ranges that offsets point to: one for each range of rows. */
 function* innerRanges(offsets: Int32Array | BigInt64Array, { starts, ends }: RowRanges): Steps<RowRanges> {
   const inner = { starts: new Float64Array(starts.length), ends: new Float64Array(starts.length) };
   const pace = new Pace(STEP_BYTES);

@@ -13,11 +13,11 @@ export function setBits(bytes: Uint8Array, start: number, count: number): void {
   for (position += whole * 8; position < end; position++) bytes[position >>> 3] |= 1 << (position & 7);
 }
 
-/** The bits at `indices`, in that order. */
+/** Returns the bits at `indices`, in that order. */
 export function takeBits(bits: Uint8Array, bitOffset: number, indices: Uint32Array): Uint8Array {
   const { length } = indices;
   const taken = new Uint8Array((length + 7) >>> 3);
-  // Eight rows at a time, where the number of a bit has no more than 31 bits itself.
+  // Eight rows at a time, as long as bit numbers have at most 31 bits.
   const whole = bits.length < 2 ** 28 ? length & ~7 : 0;
   for (let row = 0; row < whole; row += 8) {
     let packed = 0;
@@ -34,28 +34,28 @@ export function takeBits(bits: Uint8Array, bitOffset: number, indices: Uint32Arr
   return taken;
 }
 
-/** The validity of the rows at `indices`, in that order; null if none of them is null. */
+/** Returns the validity of the rows at `indices`, in that order; null if none of them is null. */
 export function takeValidity(validity: Validity | null, indices: Uint32Array): Validity | null {
   if (validity === null) return null;
   return validityFrom(takeBits(validity.bytes, validity.bitOffset, indices), 0, indices.length);
 }
 
-/** Whether a row is not null. */
+/** True if a row is not null. */
 export function isSet(bits: Validity, index: number): boolean {
   const bit = bits.bitOffset + index;
   return ((bits.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 }
 
-/** {@link isSet} of a column that may be without nulls. */
+/** True if a row is not null; the column may be without nulls. */
 export const isValid = (validity: Validity | null, index: number): boolean =>
   validity === null || isSet(validity, index);
 
-/** The validity that is set where both are. */
+/** Returns the validity of rows that are valid in both. */
 export function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
   if (left === null || right === null) return left ?? right;
   const bytes = shiftBits(left.bytes, left.bitOffset, 0, length).slice(0, (length + 7) >>> 3);
-  const other = shiftBits(right.bytes, right.bitOffset, 0, length);
-  for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= other[byte];
+  const rightBits = shiftBits(right.bytes, right.bitOffset, 0, length);
+  for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= rightBits[byte];
   return validityFrom(bytes, 0, length);
 }
 
@@ -65,7 +65,9 @@ export function validityFrom(bytes: Uint8Array, bitOffset: number, length: numbe
   return nullCount === 0 ? null : { bytes, bitOffset, nullCount };
 }
 
-/** Moves a bitmap so that its first bit is at `target` < 8; the same memory if it already is there. */
+/**
+ * Moves a bitmap so that its first bit is at `target` < 8. Returns the same memory if it is there already.
+ */
 export function shiftBits(bytes: Uint8Array, bitOffset: number, target: number, length: number): Uint8Array {
   if ((bitOffset & 7) === target) return bytes.subarray(bitOffset >>> 3);
   const shifted = new Uint8Array((target + length + 7) >>> 3);

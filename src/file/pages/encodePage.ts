@@ -1,21 +1,21 @@
 /**
  * Encodes the rows of one column as a page, in the layout and with the compression that suit the values:
  *
- *     nothing but nulls                    constant
- *     one value in all valid rows          constant (2.2)
- *     fixed width                          mini-block, where packing, runs or a page dictionary save (fixedValues.ts);
- *                                          full-zip where they don't and no row is null, because such a page is the
- *                                          values' memory as it is
- *     bits                                 mini-block
- *     fixed-size lists                     full-zip; mini-block for bits, and for small ones with nulls
- *     strings, binaries                    mini-block; full-zip where a value is long (variableValues.ts)
- *     dictionary-typed                     mini-block over a page dictionary, always
- *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
- *     structs without members              constant (emptyStruct.ts)
+ *     nothing but nulls          constant
+ *     one value in all valid     constant (2.2)
+ *       rows
+ *     fixed width                mini-block, if packing, runs or a dictionary save bytes (fixedValues.ts);
+ *                                full-zip if not and no row is null: such a page is the values' memory
+ *     bits                       mini-block
+ *     fixed-size lists           full-zip; mini-block for bits, and for small lists with nulls
+ *     strings, binaries          mini-block; full-zip if a value is long (variableValues.ts)
+ *     dictionary-typed           mini-block over a page dictionary, always
+ *     packed structs             mini-block; full-zip if members are text or lists (2.2)
+ *     structs without members    constant (emptyStruct.ts)
  *
- * The slots of null rows are written as the value before or as empty values, so equal rows make equal pages.
- * What a column's metadata asks for takes precedence over what a sample suggests (compressionOptions.ts).
- * Compression is decided on a sample: values that don't compress cost next to nothing.
+ * The slot of a null row holds the value before it or an empty value, so equal rows make equal pages. A
+ * column's metadata takes precedence over the choice by a sample (compressionOptions.ts). A sample decides
+ * about compression: values that do not compress cost next to nothing.
  */
 
 import {
@@ -191,13 +191,13 @@ function encodeFixedPieces(
   return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
 }
 
-/** @param known encodings that suit the values, if they are chosen already */
+/** @param preferred encodings that suit the values, if they are chosen already */
 function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
   levels: PageLevels,
   { version, compression, exceeds }: PageTarget,
-  known?: readonly FixedEncoding[],
+  preferred?: readonly FixedEncoding[],
 ): EncodedPage {
   const { byteWidth, length } = column;
   const definition = slotLevels(column);
@@ -207,7 +207,7 @@ function encodeFixed(
     return encodeConstant(value, layout, levels);
   }
   const plain = forwardFill(column.values, byteWidth, definition, length);
-  const choices = known ?? chooseFixedEncodings(byteWidth, plain, length, compression);
+  const choices = preferred ?? chooseFixedEncodings(byteWidth, plain, length, compression);
   const mayChoose = choices[0] === "flat" && compression.structure !== "miniblock";
   if (mayChoose && levels.definition === null && levels.repetition === null) {
     return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));

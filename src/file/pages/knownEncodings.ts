@@ -13,13 +13,13 @@ const SCHEMES: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Encodings that are known: pages share them. */
-const known = new WeakSet<object>();
+const knownEncodings = new WeakSet<object>();
 
 /** True if this release can read all parts of an encoding. */
 export function isKnownEncoding(encoding: PageEncoding): boolean {
-  if (known.has(encoding)) return true;
+  if (knownEncodings.has(encoding)) return true;
   if (!isKnown(encoding)) return false;
-  known.add(encoding);
+  knownEncodings.add(encoding);
   return true;
 }
 

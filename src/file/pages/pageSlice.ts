@@ -1,22 +1,20 @@
 /**
- * Finds which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page.
- * Pure: it plans what to read and assembles the bytes read into a page of their own, which the page codecs
- * decode like any other.
+ * Finds the bytes of a page that hold given rows: a few rows of a large page then do not cost the whole page.
+ * Pure: plans the reads, and assembles the bytes read into a page that the page codecs decode like any other.
  *
- *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, of lists also the
- *                            repetition index, and a dictionary comes along whole
- *     full-zip, fixed        the rows themselves, which are all of one size
- *     full-zip, variable     the rows themselves; the repetition index tells where they lie
+ *     mini-block             the chunks that hold the rows, and the whole dictionary; the chunk words tell
+ *                            where the chunks are, and for lists the repetition index
+ *     full-zip, fixed        the rows themselves, which all have one size
+ *     full-zip, variable     the rows themselves; the repetition index tells where they are
  *     constant               nothing, or the page's one value
  *     blob                   as the mini-block page in it
- *     arrays of 2.0          the rows themselves, where they are of one size and none is null
+ *     arrays of 2.0          the rows themselves, if they have one size and none is null
  *
- * Pages whose events are their rows, or have equally many events for each row, are sliced, and mini-block
- * pages of lists. Chunks may begin and end within a row. Where each row has equally many events, enough
- * chunks to make whole rows are included; of lists, which may be long, rows that nobody asked for may be
- * without their beginning or end. Other pages with lists, and constant pages with levels, are read whole.
- * Files of other writers have no checksums, so the structures that say where rows lie are checked here, the
- * rest by the codecs.
+ * Pages are sliced if their events are their rows or each row has equally many events, and so are mini-block
+ * pages of lists. Chunks may begin and end within a row. With equally many events per row, a slice has enough
+ * chunks for whole rows. Lists may be long: unwanted rows at the ends of a slice may lack their beginning or
+ * end. Other pages with lists, and constant pages with levels, are read whole. Files of other writers have no
+ * checksums: this file checks the structures that tell where rows are, the codecs check the rest.
  */
 
 import { concatBytes } from "../../bytes/concat.js";

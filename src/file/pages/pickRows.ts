@@ -130,7 +130,7 @@ function pickerOf(
 /**
  * @param values picks the values
  * @param places of values in the page, ascending, each once
- * @param known definition levels in a page of lists; null if it has none, or no lists
+ * @param listLevels definition levels in a page of lists; null if it has none, or no lists
  */
 function pickValues(
   layout: LeafLayout,
@@ -138,11 +138,11 @@ function pickValues(
   buffers: readonly Uint8Array[],
   values: ValuePicker,
   places: Uint32Array,
-  known: Uint16Array | null,
+  listLevels: Uint16Array | null,
   origin: PageOrigin,
 ): PickedLeaves {
   values.reserve(places.length);
-  const definition = pickChunks(page, buffers, places, values, known, origin);
+  const definition = pickChunks(page, buffers, places, values, listLevels, origin);
   if (page.dictionary === undefined) return { values: values.finish(), definition };
   const dictionary = decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish() as FixedColumn;
@@ -163,12 +163,12 @@ function pickChunks(
   buffers: readonly Uint8Array[],
   places: Uint32Array,
   values: ValuePicker,
-  known: Uint16Array | null,
+  listLevels: Uint16Array | null,
   origin: PageOrigin,
 ): Uint16Array | null {
   const walk = new ChunkWalk(page, buffers, origin);
   const ownLevels = page.repCompression === undefined && page.defCompression !== undefined;
-  const definition = ownLevels ? new Uint16Array(places.length) : known;
+  const definition = ownLevels ? new Uint16Array(places.length) : listLevels;
   const levels = ownLevels ? new LevelPicker(page.defCompression, origin) : null;
   let next = 0;
   while (next < places.length && walk.next()) {

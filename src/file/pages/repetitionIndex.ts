@@ -1,6 +1,6 @@
 /**
- * The repetition index of a mini-block page of lists. It has two u64 for each chunk: the number of rows that
- * end in the chunk, and the number of its events in a row that goes on in the next chunk.
+ * The repetition index of a mini-block page of lists. It has two u64 for each chunk. The first is the number
+ * of rows that end in the chunk, the second the number of its events in a row that goes on after it.
  */
 
 import { corruptPage, type PageOrigin } from "../container/page.js";

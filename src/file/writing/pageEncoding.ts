@@ -113,9 +113,9 @@ export async function encodeInThread(pool: WorkerPool, input: PageInput): Promis
 
 /** Returns the pages without pieces that are small parts of larger memory. */
 function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {
-  const own = (piece: Uint8Array): Uint8Array =>
+  const withoutRest = (piece: Uint8Array): Uint8Array =>
     isSharedMemory(piece.buffer) || piece.length >= piece.buffer.byteLength / 2 ? piece : piece.slice();
-  return { pages: withPieces(pages, own), checksums };
+  return { pages: withPieces(pages, withoutRest), checksums };
 }
 
 const withPieces = (

@@ -55,8 +55,8 @@ export function sharedDictionary(waiting: WaitingRows, column: Column): "none" |
 }
 
 /** Makes equal dictionaries the same object, so that joining columns does not compare them again. */
-export function withDictionaryOf(column: Column, other: Column): Column {
-  const shared = leafColumn(other);
+export function withDictionaryOf(column: Column, sample: Column): Column {
+  const shared = leafColumn(sample);
   return mapLeaf(column, (leaf) =>
     leaf.kind === "dictionary" && shared.kind === "dictionary"
       ? { ...leaf, dictionary: shared.dictionary }

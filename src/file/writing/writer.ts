@@ -196,22 +196,22 @@ export class DataFileWriter {
       throw new InternalError(`more than ${MAX_BARE_FILE_ROWS} rows for one data file`);
     }
     this.#rowCount += rowCount;
-    for (const [index, given] of columns.entries()) {
-      if (given.length !== rowCount) {
+    for (const [index, incoming] of columns.entries()) {
+      if (incoming.length !== rowCount) {
         throw new InternalError(
-          `column ${this.#columns[index].path} has ${given.length} rows, not ${rowCount}`,
+          `column ${this.#columns[index].path} has ${incoming.length} rows, not ${rowCount}`,
         );
       }
       const { blobs, path } = this.#columns[index];
       if (lent === "nextBatch") {
-        if (blobs !== undefined || !isGatherable(given)) {
+        if (blobs !== undefined || !isGatherable(incoming)) {
           throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
         }
-        this.#copy(index, given);
+        this.#copy(index, incoming);
         if (this.#arePage(this.#waiting[index])) await this.#writePages(index);
         continue;
       }
-      const column = blobs === undefined ? given : await this.#blobs.place(given, blobs, path);
+      const column = blobs === undefined ? incoming : await this.#blobs.place(incoming, blobs, path);
       const dictionary = sharedDictionary(this.#waiting[index], column);
       if (dictionary === "differs") await this.#writePages(index);
       const waiting = this.#waiting[index];

@@ -1,6 +1,6 @@
 /**
- * Filters: which columns a condition needs, and which rows it selects. Rows are looked at batch by batch, in
- * the order in which they lie on disk.
+ * Filters: plans which columns a condition needs, and selects rows. Rows come batch by batch, in their order
+ * on disk.
  */
 
 import { runAsync, type Steps } from "../../async/eventLoop.js";
@@ -22,22 +22,22 @@ import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
 import type { ScannedRows, ScanRequest } from "../scan/scan.js";
 
-/** Maximum rows of a batch on which expressions run. */
+/** Maximum rows of a batch for expressions. */
 const EXPRESSION_ROWS = 65_536;
-/** The same where they only compare numbers: each batch costs as much as comparing some ten thousand. */
-const QUICK_ROWS = 262_144;
-/** Minimum of the same. */
-const MIN_EXPRESSION_ROWS = 1024;
 /**
- * Rows of a batch times parts of the expression: what is computed before other work on the thread has its
- * turn.
+ * Maximum rows of a batch for expressions that only compare numbers. A batch costs as much as some ten
+ * thousand comparisons.
  */
+const QUICK_ROWS = 262_144;
+/** Minimum rows of a batch for expressions. */
+const MIN_EXPRESSION_ROWS = 1024;
+/** Rows of a batch times parts of the expression: work between two turns of the event loop. */
 const EXPRESSION_WORK = 2 ** 22;
 
-/** Rows of a batch times operands of a call that makes texts or lists: these are made at once. */
+/** Rows of a batch times operands of a call that makes texts or lists, which are all made at once. */
 const WIDE_WORK = 2 ** 17;
 
-/** Rows on which an expression runs at once: fewer, if it has many parts. */
+/** Returns the rows of a batch for an expression: fewer if it has many parts. */
 export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
   Math.min(
     Math.max(
@@ -47,25 +47,25 @@ export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
     widest === 0 ? QUICK_ROWS : Math.ceil(WIDE_WORK / widest),
   );
 
-/** A filter, and how the columns that it needs are read. */
+/** A filter, and the plan for reading its columns. */
 export interface Filter extends Computation {
-  /** Of the columns that the condition needs, with the addresses of rows. */
+  /** Columns that the condition needs, and the addresses of rows. */
   readonly projection: RowsPlan;
-  /** How rows are found without looking at all of them; null where they can't be. */
+  /** Ways to find rows without reading all of them; null if there are none. */
   readonly lookups: FilterLookups | null;
 }
 
-/** Which version a filter is for, and whether its indexes are used. */
+/** The version that is filtered, and the use of its indexes. */
 interface FilteredVersion {
   readonly version: OpenVersion<ReaderEnvironment>;
-  /** Default: where that should be quicker. */
+  /** Default: if they are probably quicker. */
   readonly useIndexes?: boolean;
 }
 
 /**
- * @param label what the caller passed the filter as, for messages
- * @param of the version that is filtered; absent where rows are looked at that are not a version's
- * @param found columns of the search whose rows are filtered. Default: none
+ * @param label name of the caller's parameter, for messages
+ * @param of the version that is filtered; absent for rows that are not a version's
+ * @param searchColumns columns of the search whose rows are filtered. Default: none
  * @throws as {@link bindFilter}
  */
 export function* planFilter(
@@ -74,9 +74,9 @@ export function* planFilter(
   fields: readonly TableField[],
   label: string,
   of?: FilteredVersion,
-  found: readonly FoundColumn[] = [],
+  searchColumns: readonly FoundColumn[] = [],
 ): Steps<Filter> {
-  const reads = new ColumnReads(fields, found);
+  const reads = new ColumnReads(fields, searchColumns);
   const expression = yield* bindFilter(input, parameters, reads.bindable, label);
   checkMeaning(expression.paths, reads, label);
   const inputs = expression.paths.map((path) => reads.source(path));
@@ -87,7 +87,7 @@ export function* planFilter(
   const projection = { ...reads.plan(), withAddresses: true };
   return {
     expression,
-    // Printing takes long where a program made much; only plans that are shown need it.
+    // Printing an expression that a program built takes long, and only plans that are shown need it.
     get text() {
       return String(input);
     },
@@ -97,7 +97,7 @@ export function* planFilter(
   };
 }
 
-/** @throws InvalidInputError for a name that the table and the search both have: either may be meant */
+/** @throws InvalidInputError for a name that both the table and the search have */
 function checkMeaning(paths: BoundExpression["paths"], { sharedNames }: ColumnReads, label: string): void {
   const shared = paths.find((path) => path.length === 1 && sharedNames.includes(path[0]));
   if (shared === undefined) return;
@@ -107,20 +107,20 @@ function checkMeaning(paths: BoundExpression["paths"], { sharedNames }: ColumnRe
   );
 }
 
-/** What rows are read of, in which order, and how far ahead. */
+/** Rows to read, their order, and the read-ahead. */
 export interface FilterRequest
   extends Pick<ScanRequest, "fragments" | "readAhead" | "isTransient" | "memory" | "signal"> {
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
   /**
-   * Told, batch by batch, how many rows were looked at, or would have been without an index; may be a
-   * fraction.
+   * Called for each batch with the number of rows read, or of rows that would be read without an index; may
+   * be a fraction.
    */
   readonly onSeen?: (rowCount: number) => void;
 }
 
-/** The number of rows that a filter selects. */
+/** Counts the rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
   let count = 0;
   const everything = {
@@ -135,17 +135,18 @@ export async function countFiltered(source: FragmentSource, request: FilterReque
 }
 
 export interface SelectedBatch extends ScannedRows {
-  /** Whether the columns were read; rows that an index found exactly have none. */
+  /** True if the columns were read. Rows that an index found exactly have no columns. */
   readonly isRead: boolean;
-  /** Rows that would have been looked at without an index. */
+  /** Number of rows that would be read without an index. */
   readonly seenRows: number;
   /** The selected rows of the batch; null for all. */
   readonly rows: Uint32Array | null;
 }
 
 /**
- * Batches of the filter's columns and addresses, if they were read, with the rows that it selects: from the
- * offset on and up to the limit, which count selected rows. Batches without such rows are left out.
+ * Yields batches of the filter's columns and addresses, if they were read, with the selected rows, from the
+ * offset on and up to the limit. Offset and limit count selected rows. Leaves out batches without selected
+ * rows.
  */
 export async function* selectedBatches(
   source: FragmentSource,
@@ -158,8 +159,8 @@ export async function* selectedBatches(
 
 interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
   /**
-   * Whether batches are as long as rows are selected of them, and which these are is of no interest. Default
-   * false.
+   * True if only the number of selected rows matters: batches have that many rows, and do not say which.
+   * Default false.
    */
   readonly isCount?: boolean;
 }
@@ -195,7 +196,7 @@ async function* selectFrom(
   }
 }
 
-/** All batches with all rows that the filter selects; a batch may have none. */
+/** Yields all batches with all rows that the filter selects; a batch may have none. */
 async function* allSelected(
   source: FragmentSource,
   request: SelectRequest,
@@ -208,7 +209,7 @@ async function* allSelected(
   }
   const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
   const indexed = await (observer?.time("index", search) ?? search);
-  const own = observer?.source("scan", source) ?? source;
+  const observed = observer?.source("scan", source) ?? source;
   for await (const part of filterRows(indexed, source, fragments, signal)) {
     if (part.kind === "scan") {
       yield* scanSelected(source, request, part.fragments);
@@ -222,7 +223,7 @@ async function* allSelected(
       yield { columns: [], rowCount: rows.length, places, rows: null, isRead: false, seenRows };
       continue;
     }
-    const taken = takenColumns(own, filter.projection, fragment, rows, signal);
+    const taken = takenColumns(observed, filter.projection, fragment, rows, signal);
     for await (const batch of observer?.rows("scan", taken) ?? taken) {
       const selected = await selectIn(request, batch);
       yield { ...batch, ...selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };
@@ -230,7 +231,7 @@ async function* allSelected(
   }
 }
 
-/** Looks at all rows of some fragments. */
+/** Reads all rows of some fragments. */
 async function* scanSelected(
   source: FragmentSource,
   request: SelectRequest,
@@ -245,8 +246,7 @@ async function* scanSelected(
     batchRows: expressionRows(filter.expression.effort),
     readAhead,
     isTransient,
-    // The condition is computed once per value then. Who gets transient batches copies what is wanted of
-    // them.
+    // The condition is then computed once per value. Consumers of transient batches copy what they need.
     ...(isTransient && { keeps: "dictionaries" as const }),
     memory,
     signal,
@@ -261,7 +261,7 @@ async function selectIn(
   { filter: { expression, inputs }, numbers, isCount = false, signal }: SelectRequest,
   { columns, rowCount }: ScannedRows,
 ): Promise<Pick<SelectedBatch, "rows" | "rowCount">> {
-  const own = await columnsFrom(inputs, numbers, columns);
-  if (isCount) return { rows: null, rowCount: await runAsync(expression.count(own, rowCount), signal) };
-  return { rows: await runAsync(expression.select(own, rowCount), signal), rowCount };
+  const operands = await columnsFrom(inputs, numbers, columns);
+  if (isCount) return { rows: null, rowCount: await runAsync(expression.count(operands, rowCount), signal) };
+  return { rows: await runAsync(expression.select(operands, rowCount), signal), rowCount };
 }

@@ -1,9 +1,8 @@
 /**
- * Reads the rows that a filter selects. The columns that the filter needs are read first, fragment by
- * fragment, and what is wanted of them is kept where it is little. The others are read for the rows that it
- * selects only, or for all rows of the fragment where that is quicker.
- *
- * Rows come in the order in which they lie on disk. Offset and limit count the rows that the filter selects.
+ * Reads the rows that a filter selects. Reads the filter's columns first, fragment by fragment, and keeps the
+ * selected values of them if they are few. Reads the other columns for the selected rows only, or for all
+ * rows of the fragment if that is faster. Rows come in their order on disk. Offset and limit count selected
+ * rows.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -33,23 +32,20 @@ import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filte
 
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
-/** Rows that are read at once where only those are read that the filter selects. */
+/** Rows that are read at once if only selected rows are read. */
 const TAKEN_ROWS = 32_768;
-/** All rows are read where at least this part of them is wanted. */
+/** Minimum part of the rows that must be selected for reading all of them. */
 const DENSE_PART = 1 / 8;
-/**
- * Values of the filter's columns are kept up to so many bytes for a fragment; beyond that, they are read
- * again.
- */
+/** Maximum bytes per fragment that values of the filter's columns are kept for; more are read again. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const KEPT = "values of the filter's columns";
-/** Prefix of the names of uses of memory by the rows, beside those of the filter's columns. */
+/** Prefix for the memory uses of reading rows, which stand beside those of the filter's columns. */
 const OF_ROWS = "rows: ";
 
 type RowsRequest = ScanRequest & FilterRequest;
 
-/** The columns of the selected rows, with their addresses last. */
+/** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(
   source: FragmentSource,
   request: RowsRequest,
@@ -61,8 +57,8 @@ export async function* filteredRows(
       const { columns, rows, rowCount, places, seenRows } = batch;
       if (!batch.isRead) {
         const fragment = byId.get(places.fragmentId);
-        const found = physicalRows(places, rows, rowCount);
-        if (fragment !== undefined) yield* readRows(source, request, { fragment, rows: found, seenRows });
+        const foundRows = physicalRows(places, rows, rowCount);
+        if (fragment !== undefined) yield* readRows(source, request, { fragment, rows: foundRows, seenRows });
         continue;
       }
       const wanted = covered.map((output) => columns[output]);
@@ -81,7 +77,7 @@ async function* readSelected(
   source: FragmentSource,
   request: RowsRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const own = request.observer?.source("select", source) ?? source;
+  const observed = request.observer?.source("select", source) ?? source;
   const { projection } = request;
   const shared = sharedOutputs(projection, request.filter.projection).map((output, index) =>
     hasDictionary(projection, index) ? undefined : output,
@@ -91,12 +87,12 @@ async function* readSelected(
   try {
     for await (const selection of selections(source, request, kept)) {
       if (selection.kept === null) {
-        yield* readRows(own, request, selection);
+        yield* readRows(observed, request, selection);
         continue;
       }
       let start = 0;
       for await (const { columns, rowCount } of readRows(
-        own,
+        observed,
         { ...request, projection: others },
         selection,
       )) {
@@ -119,35 +115,33 @@ const readRows = (source: FragmentSource, request: RowsRequest, selection: Selec
     ? scanSelected(source, request, selection)
     : takeSelected(source, request.projection, selection, request.signal);
 
-/** For each output of a plan, the one of the filter's plan that holds the same, if there is one. */
+/** For each output of a plan, the output of the filter's plan with the same values, if there is one. */
 type SharedOutputs = readonly (number | undefined)[];
 
-function sharedOutputs(wanted: RowsPlan, own: RowsPlan): SharedOutputs {
+function sharedOutputs(wanted: RowsPlan, filterPlan: RowsPlan): SharedOutputs {
   if (wanted.hasBlobs) return wanted.outputs.map(() => undefined);
-  // The leaves and the depth tell one output from another: a struct and its only member have the same leaves.
+  // Leaves and depth identify an output: a struct and its only member have the same leaves.
   const keyOf = ({ outputs, leaves }: RowsPlan, output: number) =>
     `${outputs[output].members.length}:${outputs[output].leaves.map((leaf) => leaves[leaf].fieldId)}`;
-  const places = new Map(own.outputs.map((_, output) => [keyOf(own, output), output]));
+  const places = new Map(filterPlan.outputs.map((_, output) => [keyOf(filterPlan, output), output]));
   return wanted.outputs.map((_, output) => places.get(keyOf(wanted, output)));
 }
 
 /**
- * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does
- * not read all of them.
+ * Returns the outputs of the filter's plan that hold those of another plan and the addresses; null if the
+ * filter does not read all of them.
  */
-export function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null {
+export function coveredOutputs(wanted: RowsPlan, filterPlan: RowsPlan): number[] | null {
   if (wanted.hasBlobs) return null;
-  const found = sharedOutputs(wanted, own).filter((output) => output !== undefined);
-  return found.length === wanted.outputs.length ? [...found, own.outputs.length] : null;
+  const outputs = sharedOutputs(wanted, filterPlan).filter((output) => output !== undefined);
+  return outputs.length === wanted.outputs.length ? [...outputs, filterPlan.outputs.length] : null;
 }
 
-/**
- * Whether an output is made of columns whose type is a dictionary: their values may lie in memory of a batch.
- */
+/** True if an output has columns of dictionary type: their values may lie in memory of a batch. */
 const hasDictionary = ({ outputs, leaves }: RowsPlan, output: number): boolean =>
   outputs[output].leaves.some((leaf) => leafOf(leaves[leaf].layout).kind === "dictionary");
 
-/** The plan without the outputs that are shared, and without leaves that only these need. */
+/** Returns the plan without the shared outputs, and without leaves that only these need. */
 function withoutOutputs(plan: RowsPlan, shared: SharedOutputs): RowsPlan {
   const outputs = plan.outputs.filter((_, output) => shared[output] === undefined);
   const used = [...new Set(outputs.flatMap((output) => output.leaves))].sort((a, b) => a - b);
@@ -167,21 +161,21 @@ export interface Selection {
   readonly fragment: DataFragment;
   /** Physical offsets, ascending. */
   readonly rows: Uint32Array;
-  /** Rows that the filter looked at. */
+  /** Number of rows that the filter read. */
   readonly seenRows: number;
 }
 
-/** With what is kept of them. */
+/** Selected rows with some of their values. */
 interface KeptSelection extends Selection {
-  /** Values of some of the filter's columns in these rows; null where they were not kept. */
+  /** Values of some of the filter's columns in these rows; null if they were not kept. */
   readonly kept: readonly Column[] | null;
 }
 
-/** Whether wanted rows are so many of `rowCount` that all are read, and the others left out. */
+/** True if so large a part of the rows is wanted that reading all of them is faster. */
 export const isDense = (rows: Uint32Array, rowCount: number, plan: RowsPlan): boolean =>
   rows.length >= rowCount * DENSE_PART && !plan.hasBlobs;
 
-/** The rows that a filter selects, fragment by fragment; fragments without any are left out. */
+/** Yields the rows that a filter selects, fragment by fragment. Leaves out fragments without such rows. */
 export function selectedRows(
   source: FragmentSource,
   request: FilterRequest,
@@ -190,8 +184,8 @@ export function selectedRows(
 }
 
 /**
- * The selected rows of each fragment that has some.
- * @param keptOutputs of the filter's plan: those whose values are kept
+ * Yields the selected rows of each fragment that has some.
+ * @param keptOutputs outputs of the filter's plan whose values are kept
  */
 async function* selections(
   source: FragmentSource,
@@ -224,8 +218,8 @@ async function* selections(
 }
 
 /**
- * Collects the values that some of the filter's columns have in the selected rows of a fragment, as long as
- * they are few.
+ * Collects the values of some of the filter's columns in the selected rows of a fragment, as long as they are
+ * few.
  */
 class KeptValues {
   readonly #outputs: readonly number[];
@@ -240,16 +234,16 @@ class KeptValues {
     this.#parts = outputs.map(() => []);
   }
 
-  /** The batch may be overwritten afterwards. */
+  /** Copies what it keeps: the batch may be overwritten afterwards. */
   add({ isRead, columns, rows, rowCount }: SelectedBatch): void {
     if (!this.#isComplete || this.#outputs.length === 0) return;
-    // Where most rows are wanted, all are read at once, which is quicker than what is saved.
+    // If most rows are wanted, reading all rows at once is faster.
     if (!isRead || rows === null || rows.length >= rowCount * DENSE_PART) {
       this.#drop();
       return;
     }
     for (const [index, output] of this.#outputs.entries()) {
-      // A column by itself may have the dictionary of its page, which lasts no longer than the batch.
+      // The dictionary of a page ends with the batch.
       const taken = plainColumn(takeColumn(columns[output], rows));
       this.#parts[index].push(taken);
       this.#bytes += columnBytes(taken);
@@ -264,7 +258,7 @@ class KeptValues {
     this.#bytes = 0;
   }
 
-  /** What was collected since the last call; null where it is not all. */
+  /** Returns the values since the last call; null if some are missing. */
   take(): Column[] | null {
     const isComplete = this.#isComplete && this.#outputs.length > 0;
     const columns = isComplete ? this.#parts.map((parts) => concatColumns(parts)) : null;
@@ -283,7 +277,7 @@ function physicalRows(places: RowPlaces, rows: Uint32Array | null, rowCount: num
   return physical;
 }
 
-/** Reads all rows of the fragment, and keeps those that are selected. */
+/** Reads all rows of the fragment, and keeps the selected ones. */
 function scanSelected(
   source: FragmentSource,
   request: RowsRequest,
@@ -303,7 +297,7 @@ function scanSelected(
   return pickScanned(batches, rows);
 }
 
-/** A share of memory in which the uses of reading rows stand beside those of reading the filter's columns. */
+/** Returns a share of memory for reading rows, beside that for reading the filter's columns. */
 function ofRows(memory: MemoryShare): MemoryShare {
   return {
     spareBytes: (use) => memory.spareBytes(OF_ROWS + use),
@@ -312,7 +306,7 @@ function ofRows(memory: MemoryShare): MemoryShare {
   };
 }
 
-/** Reads the selected rows only. */
+/** Reads only the selected rows. */
 async function* takeSelected(
   source: FragmentSource,
   plan: RowsPlan,

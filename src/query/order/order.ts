@@ -1,4 +1,4 @@
-/** Orders of queries: by which columns rows are sorted, and how these are read. */
+/** Orders of queries: the columns that sort the rows, and the plan for reading them. */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { typeName, UINT64, valueTypeOfField } from "../../expression/values/types.js";
@@ -10,16 +10,17 @@ import { spelledPath } from "../columns/systemColumns.js";
 import { isSortable, type KeyOrder } from "./sortKeys.js";
 
 export interface OrderKey extends KeyOrder {
-  /** The path of the column. */
+  /** Path of the column. */
   readonly path: readonly string[];
 }
 
 /**
- * How rows are read that are to be sorted: outputs with the columns of the keys among them, and addresses.
+ * Plan for reading rows that are to be sorted: outputs with the columns of the keys among them, and
+ * addresses.
  */
 export interface SortedRead {
   readonly projection: RowsPlan;
-  /** By key: where its column comes from. */
+  /** By key: the source of its column. */
   readonly sources: readonly ColumnSource[];
 }
 
@@ -27,15 +28,16 @@ export interface Order {
   readonly keys: readonly OrderKey[];
   /** Reads the keys only. */
   readonly ofKeys: SortedRead;
-  /** Reads what the query returns, and the keys. The outputs of the query's projection come first. */
+  /**
+   * Reads the columns that the query returns, and the keys. The outputs of the query's projection come first.
+   */
   readonly ofRows: SortedRead;
 }
 
 /**
  * @param reads of the query's projection, complete
  * @returns null for no order
- * @throws InvalidInputError, TableColumnNotFoundError; UnsupportedError for a column by which rows can't be
- *   sorted
+ * @throws InvalidInputError, TableColumnNotFoundError; UnsupportedError for a column that cannot sort rows
  */
 export function planOrder(
   orderBy: QueryTableRequest["orderBy"],
@@ -47,9 +49,9 @@ export function planOrder(
     throw new InvalidInputError(`orderBy: must be a list, as in [{ columnName: "id", ascending: false }]`);
   if (orderBy.length === 0) return null;
   const keys = (orderBy as readonly unknown[]).map((key, index) => planKey(key, index, fields));
-  const readWith = (own: ColumnReads): SortedRead => {
-    const sources = keys.map(({ path }) => own.source(path));
-    return { sources, projection: { ...own.plan(), withAddresses: true } };
+  const readWith = (columnReads: ColumnReads): SortedRead => {
+    const sources = keys.map(({ path }) => columnReads.source(path));
+    return { sources, projection: { ...columnReads.plan(), withAddresses: true } };
   };
   return { keys, ofKeys: readWith(new ColumnReads(fields)), ofRows: readWith(reads) };
 }

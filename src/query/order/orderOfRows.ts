@@ -1,6 +1,6 @@
 /**
  * Sorts rows by their keys, stably. The first two words of the first key are sorted digit by digit, lowest
- * first, without a comparison; rows that are equal in these are then merged by comparing their keys.
+ * first, without comparisons. Rows whose words are equal are then merged by comparing their keys.
  */
 
 import { sharedPrefix } from "../../bytes/commonEnds.js";
@@ -16,24 +16,24 @@ import {
   VALUE,
 } from "./sortKeys.js";
 
-/** Rows from which on sorting by digits is faster than merging. */
+/** Minimum rows for sorting by digits, which is then faster than merging. */
 const MIN_RADIX_ROWS = 512;
-/** Words of the first key that are sorted by digits. */
+/** Number of words of the first key that are sorted by digits. */
 const RADIX_WORDS = 2;
 const DIGIT_BITS = 11;
 const DIGIT_COUNT = 2 ** DIGIT_BITS;
 const DIGIT_MASK = DIGIT_COUNT - 1;
 const DIGITS_PER_WORD = 3;
-/** Nulls before values, values, nulls behind them. */
+/** Nulls before the values, the values, and nulls after them. */
 const RANKS = 3;
-/** Rows that are sorted by insertion. */
+/** Maximum rows that are sorted by insertion. */
 const INSERTED_ROWS = 16;
-/** Rows after which the sort yields. */
+/** Number of rows after which the sort yields. */
 const YIELD_ROWS = 16_384;
 
 /**
- * The rows in the order of their keys; rows of equal keys stay in theirs. Yields now and then, for whoever
- * shares the thread.
+ * Returns the rows in the order of their keys. Rows with equal keys keep their order. Yields now and then,
+ * for others on the thread.
  */
 export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const { rowCount, lanes } = keys;
@@ -47,20 +47,20 @@ export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const pairs = yield* byDigits(words, lane.ranks, rowCount);
   const rows = yield* rowsOfPairs(pairs, lane.ranks);
   const isWhole = lanes.length === 1 && lane.bytes === null && words.stride <= RADIX_WORDS;
-  // The pairs are used up: half of their memory is the merge's.
+  // The pairs are done: the merge uses half of their memory.
   if (!isWhole) yield* mergeEqualRows(keys, words, rows, pairs.subarray(0, rowCount));
   return rows;
 }
 
 /**
- * The rows in the order of their keys as pairs: the word of the key, and the row. Rows of equal keys stay in
- * their order.
- * @param keys of one key, which is one word of each row; no row is without a value
+ * Returns the rows in the order of their keys, as pairs of the key's word and the row. Rows with equal keys
+ * keep their order.
+ * @param keys of one key with one word per row, and no row without a value
  */
 export const pairsByWord = ({ lanes: [lane], rowCount }: SortKeys): Generator<void, Uint32Array> =>
   byDigits(lane, null, rowCount);
 
-/** Whether {@link pairsByWord} sorts by keys. */
+/** True if {@link pairsByWord} sorts by these keys. */
 export const areWords = ({ lanes }: SortKeys): boolean =>
   lanes.length === 1 && lanes[0].stride === 1 && lanes[0].bytes === null && lanes[0].ranks === null;
 
@@ -70,7 +70,7 @@ function allRows(rowCount: number): Uint32Array {
   return rows;
 }
 
-// ------------------------------------------------------------------------------------------------- digits
+// -------------------------------------------------------------------------------------------------- digits
 
 interface RadixWords {
   readonly words: Uint32Array;
@@ -80,7 +80,7 @@ interface RadixWords {
 
 function* radixWords(lane: KeyLane, rowCount: number): Generator<void, RadixWords> {
   if (lane.bytes === null) return lane;
-  // Text often begins alike: with a path, a prefix of an id, a year.
+  // Texts often begin alike: with a path, a prefix of an id, a year.
   const skipped = yield* commonPrefix(lane.bytes, lane.ranks, rowCount);
   if (skipped === 0) return lane;
   const words = new Uint32Array(PREFIX_WORDS * rowCount);
@@ -95,7 +95,7 @@ function* radixWords(lane: KeyLane, rowCount: number): Generator<void, RadixWord
   return { words, stride: PREFIX_WORDS };
 }
 
-/** Number of bytes with which all values begin. */
+/** Returns the number of bytes that all values begin with. */
 function* commonPrefix(
   { bytes, offsets }: ByteLane,
   ranks: Uint8Array | null,
@@ -107,25 +107,21 @@ function* commonPrefix(
   let common = offsets[first + 1] - start;
   for (let row = first + 1; row < rowCount && common > 0; row++) {
     if (ranks !== null && ranks[row] !== VALUE) continue;
-    const own = offsets[row];
-    common = Math.min(common, offsets[row + 1] - own);
-    common = sharedPrefix(bytes.subarray(own, own + common), bytes.subarray(start, start + common));
+    const rowStart = offsets[row];
+    common = Math.min(common, offsets[row + 1] - rowStart);
+    common = sharedPrefix(bytes.subarray(rowStart, rowStart + common), bytes.subarray(start, start + common));
     if (row % YIELD_ROWS === 0 || isLongStep(common)) yield;
   }
   return common;
 }
 
-/**
- * The rows by the first words of a key, as pairs of the first word and the row. What lies where a null stands
- * is taken for 0.
- */
+/** Sorts the rows by the first words of a key, as pairs of the first word and the row. A null counts as 0. */
 function* byDigits(
   { words, stride }: RadixWords,
   ranks: Uint8Array | null,
   rowCount: number,
 ): Generator<void, Uint32Array> {
-  // The word of a row moves along with it, side by side: looking it up would miss the processor's caches in
-  // every pass.
+  // A row's word moves along with it: looking it up would miss the processor's caches in every pass.
   let from = new Uint32Array(2 * rowCount);
   let to = new Uint32Array(2 * rowCount);
   for (let start = 0; start < rowCount; start += YIELD_ROWS) {
@@ -155,7 +151,7 @@ function* byDigits(
   return from;
 }
 
-/** The rows of pairs, nulls where they belong. */
+/** Returns the rows of pairs, with the nulls at their end. */
 function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<void, Uint32Array> {
   const rows = new Uint32Array(pairs.length / 2);
   const places = new Uint32Array(RANKS);
@@ -171,15 +167,14 @@ function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<v
   return rows;
 }
 
-// The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a
-// yield.
+// The loops over all rows are functions: the engine compiles a loop worse if a yield may leave it.
 
 /** Puts the numbers of some rows in their pairs. */
 function numberRows(pairs: Uint32Array, start: number, end: number): void {
   for (let row = start; row < end; row++) pairs[2 * row + 1] = row;
 }
 
-/** Puts the rows of some pairs at the next places of their rank; without ranks, where they are. */
+/** Puts the rows of some pairs in the next slots of their rank; without ranks, in their own slots. */
 function placeRows(
   pairs: Uint32Array,
   ranks: Uint8Array | null,
@@ -215,7 +210,7 @@ function gatherWord(
   }
   for (let slot = 2 * start; slot < 2 * end; slot += 2) {
     const row = pairs[slot + 1];
-    // What lies where a null stands has no meaning.
+    // The word of a null has no meaning.
     pairs[slot] = ranks[row] === VALUE ? words[row * stride + word] : 0;
   }
 }
@@ -230,7 +225,7 @@ function countDigits(pairs: Uint32Array, counts: Uint32Array, start: number, end
   }
 }
 
-/** Moves pairs to the next places of their digit. */
+/** Moves pairs to the next slots of their digit. */
 function scatter(
   from: Uint32Array,
   to: Uint32Array,
@@ -247,7 +242,7 @@ function scatter(
   }
 }
 
-/** Makes of the number of rows with each digit the place of the first one. */
+/** Replaces the number of rows with each digit by the slot of the first one. */
 function countsToPlaces(counts: Uint32Array): void {
   let position = 0;
   for (let digit = 0; digit < counts.length; digit++) {
@@ -257,9 +252,9 @@ function countsToPlaces(counts: Uint32Array): void {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- comparisons
+// --------------------------------------------------------------------------------------------- comparisons
 
-/** Sorts rows that are next to each other since their first words are equal. */
+/** Sorts neighbouring rows whose first words are equal. */
 function* mergeEqualRows(
   keys: SortKeys,
   { words, stride }: RadixWords,
@@ -268,13 +263,13 @@ function* mergeEqualRows(
 ): Generator<void> {
   const [{ ranks }] = keys.lanes;
   const compared = Math.min(stride, RADIX_WORDS);
-  const areEqual = (row: number, other: number): boolean => {
+  const areEqual = (row: number, nextRow: number): boolean => {
     if (ranks !== null) {
-      if (ranks[row] !== ranks[other]) return false;
+      if (ranks[row] !== ranks[nextRow]) return false;
       if (ranks[row] !== VALUE) return true;
     }
     for (let word = 0; word < compared; word++) {
-      if (words[row * stride + word] !== words[other * stride + word]) return false;
+      if (words[row * stride + word] !== words[nextRow * stride + word]) return false;
     }
     return true;
   };
@@ -338,7 +333,7 @@ function insertionSort(keys: SortKeys, rows: Uint32Array, start: number, end: nu
   }
 }
 
-/** As {@link insertionSort}, where comparing two rows may take a while. */
+/** Sorts as {@link insertionSort}, in steps: comparing two rows may take a while. */
 function* insertionSortInSteps(
   keys: SortKeys,
   rows: Uint32Array,

@@ -1,7 +1,7 @@
 /**
- * Reads the rows of a query in its order. Where few rows are wanted, only the columns of the keys are read of
- * all rows, and the others of the first rows of the order. Otherwise whole rows are sorted, in bounded
- * memory. Rows with blobs and with dictionaries are also read after their keys were sorted.
+ * Reads the rows of a query in its order. If few rows are wanted, it reads only the key columns of all rows,
+ * and the other columns of the first rows of the order. Otherwise it sorts whole rows, in bounded memory.
+ * Rows with blobs or dictionaries are always read after their keys are sorted.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -22,22 +22,22 @@ import { SORT_BYTES, sortRows } from "./sortRows.js";
 import type { MakeSpillFile } from "./spill.js";
 import { TopRows } from "./topRows.js";
 
-/** Up to this many first rows are kept in memory while the others pass. */
+/** Maximum number of first rows that stay in memory while the others pass. */
 const TOP_ROWS = 65_536;
-/** Rows that are looked at at once for the first ones. */
+/** Rows of a batch that is searched for the first rows. */
 const TOP_BATCH_ROWS = 32_768;
 /** Rows that are read at once by their addresses. */
 const LATE_ROWS = 8192;
-/** The same where they have blobs. */
+/** Rows with blobs that are read at once by their addresses. */
 const LATE_BLOB_ROWS = 256;
-/** Share of the memory that may be taken which rows take while they are sorted. */
+/** Part of the spare memory that rows take while they are sorted. */
 const SORT_PART = 1 / 4;
 const MIN_SORT_BYTES = 2 ** 20;
 /** Name of this use of memory. */
 const SORTED = "sorted rows";
 
 export interface SortOptions {
-  /** Makes files for rows that are too many to be sorted in memory. */
+  /** Makes files for rows that are too many for a sort in memory. */
   readonly makeFile: MakeSpillFile;
   /** Bytes of rows that are sorted in memory at once. */
   readonly sortBytes?: number;
@@ -50,7 +50,7 @@ export interface OrderedRequest extends ScanRequest, SortOptions {
   readonly observer?: QueryObserver;
 }
 
-/** The outputs of the projection, and the addresses of the rows after them. */
+/** Yields the outputs of the projection, and then the addresses of the rows. */
 export async function* orderedRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -60,13 +60,13 @@ export async function* orderedRows(
   const isTop = areFirst(request);
   const isLate = isTop || isReadLate(projection);
   const read = isLate ? order.ofKeys : order.ofRows;
-  const found = isTop ? firstRows(source, request) : allRows(source, request, read);
-  const sorted = observer?.rows("order", found) ?? found;
+  const inOrder = isTop ? firstRows(source, request) : allRows(source, request, read);
+  const sorted = observer?.rows("order", inOrder) ?? inOrder;
   const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, request, read);
   yield* isLate ? (observer?.rows("take", rows) ?? rows) : rows;
 }
 
-/** The addresses of the first rows of the order, from the offset on. */
+/** Yields the addresses of the first rows of the order, from the offset on. */
 async function* firstRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -83,7 +83,9 @@ async function* firstRows(
   yield* withoutFirst(await first.finish(), offset, (columns) => [columns[columns.length - 1]]);
 }
 
-/** All rows in order, from the offset on and up to the limit, with their addresses after the outputs. */
+/**
+ * Yields all rows in order, from the offset on and up to the limit, with their addresses after the outputs.
+ */
 async function* allRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -104,7 +106,7 @@ async function* allRows(
   );
 }
 
-/** Leaves out the first rows, and of the others all columns but some. */
+/** Leaves out the first rows, and all but some columns of the other rows. */
 async function* withoutFirst(
   batches: AsyncIterable<BatchRows> | Iterable<BatchRows>,
   offset: number,
@@ -120,7 +122,7 @@ async function* withoutFirst(
   }
 }
 
-/** The outputs of the projection, which come first, and the addresses. */
+/** Yields the outputs of the projection, which come first, and the addresses. */
 async function* ownColumns(
   sorted: AsyncIterable<BatchRows>,
   { projection }: OrderedRequest,
@@ -132,11 +134,11 @@ async function* ownColumns(
   }
 }
 
-/** Whether the first rows of an order are found without sorting all rows. */
+/** True if the first rows of an order are found without sorting all rows. */
 export const areFirst = ({ offset, limit }: Pick<ScanRequest, "offset" | "limit">): boolean =>
   offset + limit <= TOP_ROWS;
 
-/** Whether rows are read by their addresses after their keys were sorted. */
+/** True if rows are read by their addresses after their keys are sorted. */
 export const isReadLate = ({ hasBlobs, leaves }: RowsPlan): boolean =>
   hasBlobs || leaves.some(({ layout }) => leafOf(layout).kind === "dictionary");
 
@@ -145,15 +147,15 @@ function sortBytesOf({ sortBytes = SORT_BYTES, memory }: OrderedRequest): number
   return Math.min(sortBytes, Math.max(MIN_SORT_BYTES, memory.spareBytes(SORTED) * SORT_PART));
 }
 
-/** Places of the keys' columns in what {@link keyedRows} makes. */
+/** Returns the indexes of the keys' columns among those of {@link keyedRows}. */
 function placesOf({ sources, projection }: SortedRead): number[] {
   let next = projection.outputs.length + 1;
   return sources.map((source) => (source.kind === "stored" ? source.output : next++));
 }
 
 /**
- * All rows that the query's filter selects: outputs, addresses, and then the keys that are not stored.
- * Nothing is a dictionary.
+ * Yields all rows that the query's filter selects: outputs, addresses, and then the keys that are not stored.
+ * No column is a dictionary.
  */
 async function* keyedRows(
   source: FragmentSource,
@@ -188,14 +190,14 @@ async function* lateRows(
   { fragments, projection, batchRows, signal, observer }: OrderedRequest,
   sorted: AsyncIterable<BatchRows>,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const own = observer?.source("take", source) ?? source;
+  const observed = observer?.source("take", source) ?? source;
   const stepSize = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
   const plan = { ...projection, withAddresses: true };
   for await (const { columns, rowCount } of sorted) {
     const addresses: FixedColumn = addressesAmong(columns);
     for (let start = 0; start < rowCount; start += stepSize) {
       const some = sliceColumn(addresses, start, Math.min(stepSize, rowCount - start));
-      yield await readRowsAtAddresses(own, { fragments, projection: plan, signal }, some);
+      yield await readRowsAtAddresses(observed, { fragments, projection: plan, signal }, some);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Tells cheaply which rows may come before the last of those that are wanted: by their first key alone,
- * compared as in a filter. Once the first rows were found, hardly any row passes.
+ * Tells cheaply which rows may come before the last wanted row: by their first key alone, compared as in a
+ * filter. Once the first rows are found, hardly any row passes.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -26,17 +26,20 @@ export class SortBound {
   /**
    * @param orders of all keys
    * @param value the first key of the last row
-   * @returns null where filters don't compare values as sorting does, and for a null
+   * @returns null for a null, and for values that filters compare in another way than sorts
    */
   static of([first, ...others]: readonly KeyOrder[], value: Column): SortBound | null {
     if (!isComparable(first.type) || value.kind === "null" || !isValid(value.validity, 0)) return null;
-    // Of rows with the same first key, other keys may tell.
+    // Other keys may decide between rows with the same first key.
     const orEqual = others.length > 0 ? "=" : "";
     const mayPass = comparison(`${first.ascending ? "<" : ">"}${orEqual}`, first.type);
     return new SortBound(value, mayPass, first.nullsFirst);
   }
 
-  /** The rows that may come before the last one; null for all. @param column of the first key */
+  /**
+   * Returns the rows that may come before the last one; null for all.
+   * @param column of the first key
+   */
   async rowsBefore(column: Column, rowCount: number): Promise<Uint32Array | null> {
     if (column.kind === "null") return this.#nullsFirst ? null : new Uint32Array(0);
     const { validity } = column;
@@ -44,9 +47,9 @@ export class SortBound {
       { column, step: 1 },
       { column: this.#value, step: 0 },
     ];
-    const found = await runAsync(madeBy(this.#mayPass(operands, rowCount, validity)));
-    if (found.kind !== "bits") return null;
-    const bits = found.bits.slice(0, (rowCount + 7) >>> 3);
+    const passing = await runAsync(madeBy(this.#mayPass(operands, rowCount, validity)));
+    if (passing.kind !== "bits") return null;
+    const bits = passing.bits.slice(0, (rowCount + 7) >>> 3);
     if (validity !== null) {
       const valid = shiftBits(validity.bytes, validity.bitOffset, 0, rowCount);
       for (let byte = 0; byte < bits.length; byte++) {
@@ -57,6 +60,8 @@ export class SortBound {
   }
 }
 
-/** Whether a filter has the order of a sort: floats, which have a total order there, it has not. */
+/**
+ * True if filters and sorts order values alike. They do not for floats, which have a total order in a sort.
+ */
 const isComparable = ({ kind }: ValueType): boolean =>
   kind === "string" || kind === "binary" || kind === "int" || kind === "date" || kind === "timestamp";

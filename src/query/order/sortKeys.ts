@@ -1,12 +1,11 @@
 /**
- * Compares rows by the keys of an order. Every value of a key becomes unsigned 32-bit words whose order is
- * that of the values, or the reverse of it where a key descends, so that one loop over words compares values
- * of any type:
+ * Compares rows by the keys of an order. Every value of a key becomes unsigned 32-bit words that sort like
+ * the values, or in reverse if the key descends. One loop over words then compares values of any type:
  *
- *     booleans, integers, times    the value, with the sign bit flipped where there is a sign; high word first
+ *     booleans, integers, times    the value, high word first; a signed value with its sign bit flipped
  *     floats                       their bits in the total order of IEEE 754: -NaN, -∞ … -0, 0 … ∞, NaN
  *     decimals                     as integers, of 4 to 32 bytes
- *     text and bytes               the first 8 bytes; the rest is compared byte by byte where these are equal
+ *     text and bytes               the first 8 bytes; if these are equal, the rest is compared byte by byte
  *
  * Nulls are compared before values, and stand where the key says, whatever its direction.
  */
@@ -27,7 +26,7 @@ export interface KeyOrder {
   readonly nullsFirst: boolean;
 }
 
-/** Whether rows can be sorted by values of a type. */
+/** True if rows can be sorted by values of a type. */
 export function isSortable(type: ValueType): boolean {
   return type.kind !== "list" && type.kind !== "struct" && type.kind !== "other";
 }
@@ -35,20 +34,20 @@ export function isSortable(type: ValueType): boolean {
 /** Bytes of text in the words of a key. */
 const PREFIX_BYTES = 8;
 export const PREFIX_WORDS = PREFIX_BYTES / 4;
-/** Ranks beside nulls, which are first or last. */
+/** Ranks of nulls, which are first or last. */
 const NULL_FIRST = 0;
 /** Rank of a value that is not null. */
 export const VALUE = 1;
 const NULL_LAST = 2;
 
-/** The values of one key for some rows. */
+/** Values of one key for some rows. */
 export interface KeyLane {
-  /** Words of a row. */
+  /** Number of words per row. */
   readonly stride: number;
   readonly words: Uint32Array;
-  /** By row, whether it has a value, or where its null stands; null where every row has a value. */
+  /** Rank of each row: a value, or a null that is first or last. Null if every row has a value. */
   readonly ranks: Uint8Array | null;
-  /** What the words do not hold all of. */
+  /** Bytes of values that do not fit in the words; null if all fit. */
   readonly bytes: ByteLane | null;
   readonly ascending: boolean;
 }
@@ -66,7 +65,7 @@ export const sortKeys = (
   rowCount: number,
 ): SortKeys => runSync(makeSortKeys(orders, columns, rowCount));
 
-/** The same for any number of rows: yields now and then, for whoever shares the thread. */
+/** Makes keys for any number of rows. Yields now and then, for others on the thread. */
 export function* makeSortKeys(
   orders: readonly KeyOrder[],
   columns: readonly Column[],
@@ -80,63 +79,60 @@ export function* makeSortKeys(
 }
 
 /**
- * Below 0 where row `i` of `a` comes before row `j` of `b`, above 0 where it comes after; 0 where their keys
- * are equal.
+ * Returns a negative number if row `i` of `a` comes before row `j` of `b`, a positive one if it comes after,
+ * and 0 if their keys are equal.
  */
 export function compareRows(a: SortKeys, i: number, b: SortKeys, j: number): number {
   for (let key = 0; key < a.lanes.length; key++) {
-    const one = a.lanes[key];
-    const other = b.lanes[key];
-    const oneRank = one.ranks === null ? VALUE : one.ranks[i];
-    const otherRank = other.ranks === null ? VALUE : other.ranks[j];
-    if (oneRank !== otherRank) return oneRank - otherRank;
-    if (oneRank !== VALUE) continue;
-    const { stride } = one;
+    const first = a.lanes[key];
+    const second = b.lanes[key];
+    const firstRank = first.ranks === null ? VALUE : first.ranks[i];
+    const secondRank = second.ranks === null ? VALUE : second.ranks[j];
+    if (firstRank !== secondRank) return firstRank - secondRank;
+    if (firstRank !== VALUE) continue;
+    const { stride } = first;
     for (let word = 0; word < stride; word++) {
-      const left = one.words[i * stride + word];
-      const right = other.words[j * stride + word];
+      const left = first.words[i * stride + word];
+      const right = second.words[j * stride + word];
       if (left !== right) return left < right ? -1 : 1;
     }
-    if (one.bytes === null || other.bytes === null) continue;
-    const order = compareBytes(one.bytes, i, other.bytes, j);
-    if (order !== 0) return one.ascending ? order : -order;
+    if (first.bytes === null || second.bytes === null) continue;
+    const order = compareBytes(first.bytes, i, second.bytes, j);
+    if (order !== 0) return first.ascending ? order : -order;
   }
   return 0;
 }
 
-function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): number {
-  const oneStart = one.offsets[i];
-  const otherStart = other.offsets[j];
-  const oneLength = one.offsets[i + 1] - oneStart;
-  const otherLength = other.offsets[j + 1] - otherStart;
-  const common = Math.min(oneLength, otherLength);
+function compareBytes(first: ByteLane, i: number, second: ByteLane, j: number): number {
+  const firstStart = first.offsets[i];
+  const secondStart = second.offsets[j];
+  const firstLength = first.offsets[i + 1] - firstStart;
+  const secondLength = second.offsets[j + 1] - secondStart;
+  const common = Math.min(firstLength, secondLength);
   const near = Math.min(common, NEAR_BYTES);
   for (let offset = Math.min(PREFIX_BYTES, common); offset < near; offset++) {
-    const left = one.bytes[oneStart + offset];
-    const right = other.bytes[otherStart + offset];
+    const left = first.bytes[firstStart + offset];
+    const right = second.bytes[secondStart + offset];
     if (left !== right) return left - right;
   }
   if (near < common) {
     comparedBytes += common - near;
-    const left = one.bytes.subarray(oneStart + near, oneStart + common);
-    const right = other.bytes.subarray(otherStart + near, otherStart + common);
+    const left = first.bytes.subarray(firstStart + near, firstStart + common);
+    const right = second.bytes.subarray(secondStart + near, secondStart + common);
     const shared = sharedPrefix(left, right);
     if (shared < left.length) return left[shared] - right[shared];
   }
-  return oneLength - otherLength;
+  return firstLength - secondLength;
 }
 
-/** Bytes of a value up to which a loop compares it. */
+/** Maximum bytes of a value that a loop compares. */
 const NEAR_BYTES = 72;
-/** Bytes of long values that are compared in one step. */
+/** Bytes of long values that one step compares. */
 export const COMPARED_STEP_BYTES = 2 ** 21;
-/** Bytes of long values that were compared since a step ended for them. */
+/** Bytes of long values compared since the last step. */
 let comparedBytes = 0;
 
-/**
- * Whether comparisons of long values have gone through so many bytes that a step of work ends; the next one
- * begins.
- */
+/** True if the comparisons of long values end a step of work; the next step then begins. */
 export function isLongStep(bytes = 0): boolean {
   comparedBytes += bytes;
   if (comparedBytes < COMPARED_STEP_BYTES) return false;
@@ -146,7 +142,7 @@ export function isLongStep(bytes = 0): boolean {
 
 // ------------------------------------------------------------------------------------------------- lanes
 
-/** Rows after which work on lanes yields. */
+/** Number of rows after which work on lanes yields. */
 const STEP_ROWS = 65_536;
 
 function* laneOf(order: KeyOrder, column: Column, rowCount: number): Generator<void, KeyLane> {
@@ -186,9 +182,7 @@ function* ranksOf(
   return ranks;
 }
 
-/**
- * How values become words: the number of words of a row, and what puts those of some rows in their places.
- */
+/** Form of a key's words: the number of words per row, and the function that fills in those of some rows. */
 interface WordForm {
   readonly stride: number;
   fill(words: Uint32Array, start: number, end: number): void;
@@ -224,8 +218,8 @@ function wordsOf(column: Column, type: ValueType): WordForm {
 }
 
 /**
- * Puts 8 bytes of each value in two words, and 0 behind the end of a value.
- * @param skipped bytes of each value that come before them
+ * Puts 8 bytes of each value in two words, with 0 after the end of a value.
+ * @param skipped number of leading bytes to skip
  */
 export function fillPrefixes(
   words: Uint32Array,
@@ -306,8 +300,8 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
 }
 
 /**
- * The values of 4 bytes whose words come in pairs with something else: what filling in words did, undone.
- * @param type of numbers, whose words are those of an order that ascends
+ * Turns words back into values of 4 bytes. The words are the first of each pair.
+ * @param type of numbers in ascending order
  */
 export function numbersOfWords(pairs: Uint32Array, type: ValueType): Uint32Array {
   const numbers = new Uint32Array(pairs.length / 2);

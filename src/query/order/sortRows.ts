@@ -1,7 +1,6 @@
 /**
- * Sorts rows in bounded memory. Rows are collected up to a bound and sorted; what is more than that is
- * written to temporary files in sorted runs, which are merged when all rows have come. Rows of equal keys
- * keep their order.
+ * Sorts rows in bounded memory. Collects rows up to a bound and sorts them. If there are more, it writes
+ * sorted runs to temporary files, and merges them after the last row. Rows with equal keys keep their order.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -15,20 +14,20 @@ import { orderOfRows } from "./orderOfRows.js";
 import { compareRows, type KeyOrder, makeSortKeys, sortKeys } from "./sortKeys.js";
 import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
 
-/** Bytes of rows that are sorted at once, by default. */
+/** Default bytes of rows that are sorted at once. */
 export const SORT_BYTES = 64 * 1024 * 1024;
-/** Rows that are sorted at once: also rows that take few bytes have keys. */
+/** Maximum rows that are sorted at once: rows of few bytes still have keys. */
 export const SORT_ROWS = 2 ** 22;
-/** Approximate bytes of a block of a run: each run that is merged has one in memory. */
+/** Approximate bytes of a block of a run. The merge has one block of each run in memory. */
 const BLOCK_BYTES = 512 * 1024;
-/** Runs that are merged at once. */
+/** Maximum runs that are merged at once. */
 const MERGED_RUNS = 64;
 
 export interface SortRequest {
   readonly orders: readonly KeyOrder[];
-  /** Places of the keys among the columns of a row. */
+  /** Indexes of the keys among the columns of a row. */
   readonly keyPlaces: readonly number[];
-  /** Rows that are wanted of the order, at most. */
+  /** Maximum rows that are wanted. */
   readonly limit: number;
   /** Bytes of rows that are sorted at once. */
   readonly sortBytes: number;
@@ -38,7 +37,7 @@ export interface SortRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The rows in order, up to the limit; no column is a dictionary. */
+/** Yields the rows in order, up to the limit. No column is a dictionary. */
 export async function* sortRows(
   rows: AsyncIterable<BatchRows>,
   request: SortRequest,
@@ -53,7 +52,7 @@ export async function* sortRows(
       kept.push(batch);
       keptRows += batch.rowCount;
       keptBytes += batch.columns.reduce((sum, column) => sum + columnBytes(column), 0);
-      // Once as they came, and once sorted.
+      // The rows as they came, and the sorted rows.
       request.note?.(2 * keptBytes);
       if (keptBytes < request.sortBytes && keptRows < SORT_ROWS) continue;
       await runs.add(sortedBatches(kept, request));
@@ -111,10 +110,10 @@ async function* firstRows(
   }
 }
 
-/** The runs of a sort, in the order of their rows, and the files they are in. */
+/** Runs of a sort, in the order of their rows, with their files. */
 class Runs {
   readonly #request: SortRequest;
-  /** Runs that were merged before. */
+  /** Results of earlier merges. */
   #merged: Run[] = [];
   readonly #mergedFiles: SpillFile[] = [];
   #runs: Run[] = [];
@@ -138,7 +137,10 @@ class Runs {
     this.#file = null;
   }
 
-  /** All rows. @param last those that come after the runs; null for none */
+  /**
+   * Yields all rows.
+   * @param last rows that come after the runs; null for none
+   */
   merged(last: AsyncGenerator<BatchRows> | null): AsyncGenerator<BatchRows> {
     const runs = [...this.#merged, ...this.#runs];
     const sources = [...runs.map((run) => run.blocks()), ...(last === null ? [] : [last])];

@@ -1,22 +1,24 @@
-/** Sorted rows that wait in temporary files: runs, written block by block and read back the same way. */
+/**
+ * Sorted rows that wait in temporary files. A run is written block by block and read back in the same way.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { decodeBlock, encodeBlock } from "../../arrow/columns/columnBlock.js";
 import type { BatchRows } from "../scan/scan.js";
 
-/** A temporary file, read only after the last byte was written. */
+/** A temporary file. Reads come after the last write. */
 export interface SpillFile {
   readonly byteLength: number;
   append(pieces: readonly Uint8Array[]): Promise<void>;
-  /** Fresh memory, aligned to 8 bytes. */
+  /** Returns new memory, aligned to 8 bytes. */
   read(byteOffset: number, length: number): Promise<Uint8Array>;
-  /** Closes and removes it. */
+  /** Closes and removes the file. */
   discard(): Promise<void>;
 }
 
 /**
  * Makes a temporary file.
- * @throws a typed error where none can be made
+ * @throws a typed error if there can be none
  */
 export type MakeSpillFile = () => Promise<SpillFile>;
 
@@ -26,7 +28,7 @@ interface Block {
   readonly rowCount: number;
 }
 
-/** Rows in a file, in an order. */
+/** Sorted rows in a file. */
 export class Run {
   readonly #file: SpillFile;
   readonly #columnCount: number;
@@ -37,14 +39,14 @@ export class Run {
     this.#columnCount = columnCount;
   }
 
-  /** Adds a block of rows, which is read again at once. */
+  /** Adds a block of rows, which is read back as one block. */
   async append({ columns, rowCount }: BatchRows): Promise<void> {
     const byteOffset = this.#file.byteLength;
     await this.#file.append(encodeBlock(columns));
     this.#blocks.push({ byteOffset, byteLength: this.#file.byteLength - byteOffset, rowCount });
   }
 
-  /** The blocks, in order. */
+  /** Yields the blocks, in order. */
   async *blocks(): AsyncGenerator<BatchRows, void, undefined> {
     for (const { byteOffset, byteLength, rowCount } of this.#blocks) {
       const bytes = await this.#file.read(byteOffset, byteLength);

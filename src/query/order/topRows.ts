@@ -1,7 +1,7 @@
 /**
- * The first rows of an order, found without sorting all rows or keeping them; nothing that was added is kept
- * as it is. Rows that come after the last of those found so far are passed over; the others are kept until
- * there are twice as many as wanted, or they take much memory, and are sorted then.
+ * Finds the first rows of an order without sorting or keeping all rows. Keeps copies only. Passes over rows
+ * that come after the last of the first rows so far. Keeps the others until there are twice as many as
+ * wanted, or they take much memory; it then sorts them.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -17,34 +17,34 @@ import { compareRows, type KeyOrder, makeSortKeys, type SortKeys, sortKeys } fro
 
 /** Minimum rows that are kept before they are sorted. */
 const MIN_KEPT_ROWS = 4096;
-/** Minimum bytes that are kept before fewer rows than these are sorted. */
+/** Minimum bytes that are kept before fewer than {@link MIN_KEPT_ROWS} rows are sorted. */
 const MIN_KEPT_BYTES = 2 ** 24;
-/** Bytes of rows that are looked at or copied in one step. */
+/** Bytes of rows that one step reads or copies. */
 const STEP_BYTES = 2 ** 20;
 
 export class TopRows {
   readonly #orders: readonly KeyOrder[];
   readonly #count: number;
   readonly #mostKept: number;
-  /** Columns of the rows kept, in the order in which they came. */
+  /** Columns of the kept rows, in the order in which they came. */
   #parts: (readonly Column[])[] = [];
   #keptRows = 0;
   #keptBytes = 0;
-  /** Bytes of the rows that the last sort kept. */
+  /** Bytes of the rows that the last sort has kept. */
   #firstBytes = 0;
-  /** The keys of the last of the first rows, once there are that many. */
+  /** Keys of the last of the first rows, once there are that many. */
   #last: SortKeys | null = null;
-  /** What most rows are passed over by; null as long as there is none. */
+  /** Bound that passes over most rows; null as long as there is none. */
   #bound: SortBound | null = null;
 
-  /** @param count number of rows that are wanted, at least 1 */
+  /** @param count number of wanted rows, at least 1 */
   constructor(orders: readonly KeyOrder[], count: number) {
     this.#orders = orders;
     this.#count = count;
     this.#mostKept = Math.max(MIN_KEPT_ROWS, 2 * count);
   }
 
-  /** @param columns the keys first */
+  /** @param columns with the keys first */
   async add(columns: readonly Column[], rowCount: number): Promise<void> {
     for (let start = 0; start < rowCount; ) {
       let count = this.#last === null ? Math.min(this.#mostKept, rowCount - start) : rowCount - start;
@@ -67,7 +67,7 @@ export class TopRows {
     const rows =
       this.#last === null ? null : this.#before(sortKeys(this.#orders, columns, rowCount), this.#last);
     if (rows?.length === 0) return;
-    // Even where all are kept: a part of a column keeps the memory of all of it.
+    // A copy even if all rows are kept: a part of a column would keep the memory of the whole column.
     const kept = rows ?? Uint32Array.from({ length: rowCount }, (_, row) => row);
     const part = columns.map((column) => takeColumn(column, kept));
     this.#parts.push(part);
@@ -76,18 +76,18 @@ export class TopRows {
     if (this.#keptRows >= this.#mostKept || this.#areLarge) await this.#cut();
   }
 
-  /** Whether the rows kept take so much memory that sorting them pays before there are many. */
+  /** True if the kept rows take so much memory that sorting them pays early. */
   get #areLarge(): boolean {
     return this.#keptRows > this.#count && this.#keptBytes > Math.max(MIN_KEPT_BYTES, 2 * this.#firstBytes);
   }
 
-  /** The rows that come before the last one. */
+  /** Returns the rows that come before the last one. */
   #before(keys: SortKeys, last: SortKeys): Uint32Array {
     const rows = new Uint32Array(keys.rowCount);
     let count = 0;
     const [{ words, stride, ranks }] = keys.lanes;
     const [bound] = last.lanes;
-    // Most rows are decided by the first word of the first key.
+    // The first word of the first key decides about most rows.
     const isPlain = stride > 0 && ranks === null && bound.ranks === null;
     const limit = bound.words[0];
     for (let row = 0; row < keys.rowCount; row++) {
@@ -97,7 +97,7 @@ export class TopRows {
     return rows.slice(0, count);
   }
 
-  /** Sorts what is kept, and keeps the first rows. */
+  /** Sorts the kept rows, and keeps the first ones. */
   async #cut(): Promise<void> {
     const columns: Column[] = [];
     for (const index of this.#parts[0].keys()) {
@@ -125,7 +125,7 @@ export class TopRows {
     this.#bound = SortBound.of(this.#orders, lastRow[0]);
   }
 
-  /** The first rows, in order. */
+  /** Returns the first rows, in order. */
   async finish(): Promise<readonly BatchRows[]> {
     if (this.#keptRows === 0) return [];
     await this.#cut();

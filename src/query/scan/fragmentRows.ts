@@ -1,6 +1,6 @@
 /**
  * Computes which physical rows of which fragments a query's offset and limit select. Pure; deletions are
- * given as sorted physical offsets.
+ * sorted physical offsets.
  */
 
 import { firstIndex } from "../../bytes/search.js";
@@ -9,14 +9,14 @@ import { firstIndex } from "../../bytes/search.js";
 export interface LiveSpan {
   /** First physical row. */
   readonly start: number;
-  /** One past the last physical row. */
+  /** The physical row after the last one. */
   readonly end: number;
-  /** Live rows among them. */
+  /** Number of live rows in the range. */
   readonly liveRows: number;
 }
 
 /**
- * The span that holds the live rows `skip` to `skip + take - 1` of a fragment, or null if there are none.
+ * Returns the span of the live rows `skip` to `skip + take - 1` of a fragment; null if there are none.
  * @param deleted sorted physical offsets of deleted rows
  */
 export function selectSpan(
@@ -36,7 +36,10 @@ export function selectSpan(
   };
 }
 
-/** The physical offset of the `live`-th live row: `live` plus the deleted rows before it. */
+/**
+ * Returns the physical offset of the `live`-th live row: `live` plus the number of deleted rows before it.
+ */
 export const physicalOffset = (live: number, deleted: Uint32Array): number =>
-  // deleted[i] - i live rows lie before deleted row i; count those with at most `live` before them.
+  // deleted[i] - i live rows lie before deleted row i. This counts the deleted rows with at most `live`
+  // before them.
   live + firstIndex(0, deleted.length, (index) => deleted[index] - index > live);

@@ -1,4 +1,4 @@
-/** Blobs that are read later, when and as far as their users ask for them. */
+/** Blobs that are read later, when their users ask for them. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";

@@ -22,13 +22,13 @@ function isAmong(rows: Uint32Array | null | undefined, row: number): boolean {
   return rows !== null && rows !== undefined && rows[lowerBound(rows, row)] === row;
 }
 
-/** Consecutive stable ids, and where their rows are. */
+/** Consecutive stable ids, and the location of their rows. */
 interface Run {
   readonly first: number;
   readonly end: number;
-  /** The address of the first. */
+  /** Address of the first row. */
   readonly address: number;
-  /** The highest end of this run and of all before it. */
+  /** Highest end of this run and of all runs before it. */
   highestEnd: number;
 }
 
@@ -36,9 +36,9 @@ export class LiveRows {
   readonly #rowCounts = new Map<number, number>();
   readonly #deleted = new Map<number, Uint32Array>();
   readonly #selection: SearchedRows | null;
-  /** Of a table with stable ids, by their first ids. */
+  /** Runs of a table with stable ids, by their first ids; null for any other table. */
   readonly #runs: readonly Run[] | null;
-  /** The fragment that was looked at last, and what is known of it. */
+  /** The latest fragment, and its rows. */
   #lastId = -1;
   #lastCount = 0;
   #lastDeleted: Uint32Array | null = null;
@@ -50,7 +50,7 @@ export class LiveRows {
   }
 
   /**
-   * @param fragments whose rows are found; an index may have ids of others
+   * @param fragments whose rows may be found; an index may have ids of others
    * @param selection rows that may be found; null for all
    */
   static async open(
@@ -69,25 +69,28 @@ export class LiveRows {
     return rows;
   }
 
-  /** The address of a live row that may be found; -1 where there is none. @param high upper half of the id */
+  /**
+   * Returns the address of a live row that may be found; -1 if there is none.
+   * @param high upper half of the id
+   */
   find(low: number, high: number): number {
     const id = high * WORD + low;
     if (this.#runs === null) return this.#isFound(high, low) ? id : -1;
     const runs = this.#runs;
     let index = firstIndex(0, runs.length, (run) => runs[run].first > id) - 1;
-    // An id may have several rows, of which all but one are deleted.
+    // An id may have several rows. All but one of them are deleted.
     for (; index >= 0 && runs[index].highestEnd > id; index--) {
       const { first, end, address } = runs[index];
       if (id >= end) continue;
-      const found = address + id - first;
-      const fragmentId = Math.floor(found / WORD);
-      if (this.#isFound(fragmentId, found - fragmentId * WORD)) return found;
+      const rowAddress = address + id - first;
+      const fragmentId = Math.floor(rowAddress / WORD);
+      if (this.#isFound(fragmentId, rowAddress - fragmentId * WORD)) return rowAddress;
     }
     return -1;
   }
 
   #isFound(fragmentId: number, row: number): boolean {
-    // Documents that are near each other are of one fragment mostly.
+    // Neighbouring documents are usually in one fragment.
     if (fragmentId !== this.#lastId) {
       this.#lastId = fragmentId;
       this.#lastCount = this.#rowCounts.get(fragmentId) ?? 0;

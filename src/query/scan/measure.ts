@@ -76,7 +76,7 @@ export class QueryMeasure implements QueryObserver {
     }
   }
 
-  /** What each stage did; the time of a stage is without that of the stages before it. */
+  /** Returns the metrics of each stage. The time of a stage excludes that of the stages before it. */
   async finish(): Promise<Map<QueryStage, QueryPlanMetrics>> {
     for (const pool of this.#pools) await pool.close();
     const finished = new Map<QueryStage, QueryPlanMetrics>();
@@ -84,10 +84,10 @@ export class QueryMeasure implements QueryObserver {
     for (const stage of ORDER) {
       const measured = this.#stages.get(stage);
       if (measured === undefined) continue;
-      // Rows of indexes and rows that are read come side by side; what follows has both for inputs.
-      const own = stage === "scan" ? measured.milliseconds : measured.milliseconds - before;
-      const milliseconds = Math.max(0, own);
-      before = stage === "scan" ? before + own : Math.max(before, measured.milliseconds);
+      // Rows from indexes and rows that are read come side by side; both are inputs of the next stage.
+      const stageMs = stage === "scan" ? measured.milliseconds : measured.milliseconds - before;
+      const milliseconds = Math.max(0, stageMs);
+      before = stage === "scan" ? before + stageMs : Math.max(before, measured.milliseconds);
       finished.set(stage, { ...measured, milliseconds });
     }
     return finished;

@@ -1,24 +1,24 @@
-/** Watches a query while it runs: what passes from one of its stages to the next, and what each reads. */
+/** Watches a query while it runs: the rows between its stages, and the reads of each stage. */
 
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type BatchRows, type ScannedRows, type ScanRequest, scanColumns } from "./scan.js";
 
 /**
- * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of
- * those that were selected, searching among them by vector, sorting, and reading the other columns of what
- * was found or sorted.
+ * Stages of a query. `index` asks indexes, `scan` reads all other rows, `filter` filters them, and `select`
+ * reads the other columns of the selected rows. Then come the search by vector and the sort, and last the
+ * read of the other columns of found or sorted rows.
  */
 export type QueryStage = "index" | "scan" | "filter" | "select" | "search" | "order" | "take";
 
 export interface QueryObserver {
-  /** The same source; its reads count as those of the stage. */
+  /** Returns the source; its reads count as reads of the stage. */
   source(stage: QueryStage, source: FragmentSource): FragmentSource;
   /**
-   * The same work, whose time counts as that of the stage.
-   * @param count of the rows that it gives. Default: these are watched as they leave the stage
+   * Returns the work; its time counts as time of the stage.
+   * @param count returns the number of rows of the result. Default: rows count when they leave the stage
    */
   time<Result>(stage: QueryStage, work: Promise<Result>, count?: (result: Result) => number): Promise<Result>;
-  /** The same rows, watched as they leave the stage. */
+  /** Returns the rows, and watches them when they leave the stage. */
   rows<Rows extends BatchRows>(
     stage: QueryStage,
     rows: AsyncIterable<Rows>,

@@ -1,6 +1,4 @@
-/**
- * The addresses of rows that are given by their ids, or by their numbers among the live rows of a version.
- */
+/** Finds the addresses of rows by their ids, or by their numbers among the live rows of a version. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/search.js";
@@ -14,9 +12,9 @@ import { physicalOffset } from "./fragmentRows.js";
 const WORD = 2 ** 32;
 
 /**
- * The addresses of the rows of some fragments that have given stable ids. An id may belong to several rows of
- * which all but one are deleted.
- * @param limit ids are below it
+ * Returns the addresses of the rows of some fragments with given stable ids. An id may have several rows; all
+ * but one of them are deleted.
+ * @param limit all ids are below it
  */
 export async function placesOfIds(
   ids: RowIds,
@@ -29,28 +27,28 @@ export async function placesOfIds(
     const below = Math.min(WORD, limit - high * WORD);
     if (below > 0) lows.set(high, ids.lows(high, below));
   }
-  const found = new RowIdsBuilder();
-  if (lows.size === 0) return found.finish();
+  const addresses = new RowIdsBuilder();
+  if (lows.size === 0) return addresses.finish();
   for (const fragment of fragments) {
     const { values, counts } = runsOf(fragment);
     let position = 0;
     for (let run = 0; run < values.length; run++) {
-      addRun(lows, values[run], counts[run], position, fragment.id, found);
+      addRun(lows, values[run], counts[run], position, fragment.id, addresses);
       position += counts[run];
     }
     await yieldToEventLoop();
   }
-  return found.finish();
+  return addresses.finish();
 }
 
-/** Adds the rows of a run of ids that are among the wanted ones. */
+/** Adds the rows of a run of ids that are wanted. */
 function addRun(
   lows: ReadonlyMap<number, Uint32Array>,
   first: number,
   count: number,
   position: number,
   fragmentId: number,
-  found: RowIdsBuilder,
+  addresses: RowIdsBuilder,
 ): void {
   for (let start = first; start < first + count; ) {
     const high = Math.floor(start / WORD);
@@ -66,7 +64,7 @@ function addRun(
           words[2 * (index - from)] = wanted[index] + shift;
           words[2 * (index - from) + 1] = fragmentId;
         }
-        found.add(words, 0, to - from);
+        addresses.add(words, 0, to - from);
       }
     }
     start = end;
@@ -76,14 +74,14 @@ function addRun(
 /** Rows of one fragment. */
 export interface RowsOfFragment {
   readonly fragment: DataFragment;
-  /** Physical rows, ascending and each once. */
+  /** Physical rows, ascending, each once. */
   readonly rows: Uint32Array;
 }
 
 /**
- * The rows that have given numbers among the live rows, by fragment. Fragments that hold none of them and
- * name the number of their deleted rows are not opened.
- * @param offsets ascending, each once; those beyond the last row mean nothing
+ * Returns the rows with given numbers among the live rows, by fragment. Does not open a fragment without such
+ * rows whose number of deleted rows is in the manifest.
+ * @param offsets ascending, each once; ignores those beyond the last row
  * @param fragments of the whole version
  */
 export async function rowsAtOffsets(
@@ -91,7 +89,7 @@ export async function rowsAtOffsets(
   fragments: readonly DataFragment[],
   source: FragmentSource,
 ): Promise<RowsOfFragment[]> {
-  const found: RowsOfFragment[] = [];
+  const parts: RowsOfFragment[] = [];
   let firstRow = 0;
   let next = 0;
   for (const fragment of fragments) {
@@ -99,7 +97,7 @@ export async function rowsAtOffsets(
     let deleted: Uint32Array | null = null;
     let live = liveRowCount(fragment);
     const { deletionFile } = fragment;
-    // Old writers record no number of deleted rows.
+    // Old writers do not record the number of deleted rows.
     if (
       deletionFile !== undefined &&
       (deletionFile.numDeletedRows === 0 || offsets[next] < firstRow + live)
@@ -115,28 +113,28 @@ export async function rowsAtOffsets(
         const row = offsets[index] - firstRow;
         rows[index - next] = deleted === null ? row : physicalOffset(row, deleted);
       }
-      found.push({ fragment, rows });
+      parts.push({ fragment, rows });
     }
     next = end;
     firstRow += live;
   }
-  return found;
+  return parts;
 }
 
-/** The addresses of the rows that `rowsAtOffsets` finds. */
+/** Returns the addresses of the rows that `rowsAtOffsets` finds. */
 export async function placesOfOffsets(
   offsets: Float64Array,
   fragments: readonly DataFragment[],
   source: FragmentSource,
 ): Promise<RowIds> {
-  const found = new RowIdsBuilder();
+  const addresses = new RowIdsBuilder();
   for (const { fragment, rows } of await rowsAtOffsets(offsets, fragments, source)) {
     const words = new Uint32Array(2 * rows.length);
     for (let index = 0; index < rows.length; index++) {
       words[2 * index] = rows[index];
       words[2 * index + 1] = fragment.id;
     }
-    found.add(words, 0, rows.length);
+    addresses.add(words, 0, rows.length);
   }
-  return found.finish();
+  return addresses.finish();
 }

@@ -1,7 +1,6 @@
 /**
- * Reads the rows of one version, batch by batch, in the order in which they lie on disk. Only rows are read
- * that are wanted and not deleted. The next fragments are opened while one is read. A batch never crosses a
- * fragment.
+ * Reads the rows of one version batch by batch, in their order on disk. Reads only rows that are wanted and
+ * not deleted. While it reads one fragment, it opens the next ones. A batch never crosses a fragment.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -16,7 +15,7 @@ import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
 import { selectSpan } from "./fragmentRows.js";
 
-/** Fragments opened ahead of the one being read. */
+/** Number of fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
 
 /** Name of this use of memory. */
@@ -36,20 +35,20 @@ interface FragmentSpan extends RowSpan {
   readonly fragmentId: number;
 }
 
-/** Where the rows of a batch lie: all in one fragment. */
+/** Location of the rows of a batch, all in one fragment. */
 export interface RowPlaces {
   readonly fragmentId: number;
-  /** Physical offset of the first row, or of row 0 of those that are picked. */
+  /** Physical offset of the first row, or of row 0 of the picked ones. */
   readonly start: number;
-  /** The rows, from `start` on, ascending; null for all from `start` on. */
+  /** Rows relative to `start`, ascending; null for all rows from `start` on. */
   readonly picked: Uint32Array | null;
 }
 
-/** Physical offset of a row of a batch. */
+/** Returns the physical offset of a row of a batch. */
 export const physicalRow = ({ start, picked }: RowPlaces, row: number): number =>
   start + (picked === null ? row : picked[row]);
 
-/** Physical offsets of the first rows of a batch. */
+/** Returns the physical offsets of the first rows of a batch. */
 export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): Uint32Array {
   const offsets = new Uint32Array(rowCount);
   if (picked === null) for (let row = 0; row < rowCount; row++) offsets[row] = start + row;
@@ -57,21 +56,18 @@ export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): U
   return offsets;
 }
 
-/**
- * The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are
- * wanted.
- */
+/** Columns of a batch: the outputs, and then the row addresses if they are wanted. */
 export interface BatchRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
 }
 
-/** A batch of a scan, whose rows have not been moved. */
+/** A batch of a scan, with its rows in their order on disk. */
 export interface ScannedRows extends BatchRows {
   readonly places: RowPlaces;
 }
 
-/** The rows as columns of the engine. */
+/** Yields the rows as columns of the engine. */
 export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
@@ -88,7 +84,7 @@ export async function* scanColumns(
     },
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );
-  // Written out, so that all have one shape.
+  // All members are named, so that all these objects have one shape.
   const options: ReadOptions = {
     batchRows,
     batchBytes,
@@ -115,9 +111,7 @@ export async function* scanColumns(
   }
 }
 
-/**
- * The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows.
- */
+/** Yields the fragments with wanted rows, each with the span of these rows and with its deleted rows. */
 async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   let skip = request.offset;
   let take = request.limit;
@@ -134,8 +128,8 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
 }
 
 /**
- * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when
- * they are first looked at: most filters never do.
+ * Makes row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are
+ * lazy, because most filters never read them.
  */
 export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   const pick = (rows: Uint32Array | null): Uint8Array => {
@@ -154,9 +148,9 @@ export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
 }
 
 /**
- * The rows of a fragment that have given physical offsets, batch by batch.
+ * Yields the rows of a fragment with given physical offsets, batch by batch.
  * @param batches of the fragment
- * @param wanted ascending, each once; all of them are in the batches
+ * @param wanted ascending, each once; the batches have all of them
  */
 export async function* pickScanned(
   batches: AsyncIterable<ScannedRows>,
@@ -180,7 +174,7 @@ export async function* pickScanned(
 }
 
 /**
- * Whether a batch has no gaps and all of its rows are wanted: the first and the last then lie as far apart in
+ * True if a batch has no gaps and all its rows are wanted: the first and the last are then as far apart in
  * `wanted`.
  */
 const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
@@ -190,9 +184,9 @@ const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Ui
   wanted[next + rowCount - 1] === start + rowCount - 1;
 
 /**
- * The rows of a batch that have given physical offsets.
+ * Returns the rows of a batch with given physical offsets.
  * @param wanted ascending
- * @param next index of the first of these that does not lie before the batch
+ * @param next index in `wanted` of the first row that is not before the batch
  */
 function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
   const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));

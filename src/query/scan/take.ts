@@ -1,9 +1,7 @@
 /**
- * Random access: the rows of a version at given offsets or addresses, in the order asked. Offsets become
- * fragments and physical rows.
- *
- * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on
- * disk and reordered at the end.
+ * Random access: reads the rows of a version at given offsets or addresses, in the order asked. Turns offsets
+ * into fragments and physical rows. Reads every row once, however often it was asked for: reads in the order
+ * on disk, and reorders the rows at the end.
  */
 
 import type { Table } from "apache-arrow";
@@ -26,7 +24,7 @@ import { lazyBlobs } from "./lazyBlobs.js";
 import { type RowsOfFragment, rowsAtOffsets } from "./rowPlaces.js";
 import type { BatchRows } from "./scan.js";
 
-/** Fragments read from at the same time. */
+/** Number of fragments read at the same time. */
 const PARALLELISM = 4;
 
 interface TakeRequest {
@@ -36,11 +34,11 @@ interface TakeRequest {
 }
 
 export interface OffsetsRequest extends TakeRequest {
-  /** Integers ≥ 0, counting the live rows of the version. */
+  /** Integers ≥ 0 that count the live rows of the version. */
   readonly rowOffsets: Float64Array;
 }
 
-/** @throws InvalidInputError for an offset that is no row of the version */
+/** @throws InvalidInputError for an offset beyond the rows of the version */
 export async function readRowsAt(
   source: FragmentSource,
   request: OffsetsRequest & { readonly projection: Projection; readonly numbers: RowNumbers },
@@ -55,7 +53,7 @@ export async function readRowsAt(
   return toTable(projection.schema, [makeBatch(projection.schema, returned, rowCount)]);
 }
 
-/** The rows at addresses, in their order. */
+/** Reads the rows at addresses, in their order. */
 export async function readRowsAtAddresses(
   source: FragmentSource,
   request: TakeRequest,
@@ -68,10 +66,7 @@ export async function readRowsAtAddresses(
   return { columns, rowCount: addresses.length };
 }
 
-/**
- * The outputs of what is read, and the addresses after them if they are wanted; `positions` reorders the
- * rows.
- */
+/** Returns the outputs, and then the addresses if they are wanted. `positions` reorders the rows. */
 async function gatheredColumns(
   source: FragmentSource,
   request: TakeRequest,
@@ -92,9 +87,9 @@ async function gatheredColumns(
 }
 
 /**
- * The blobs of rows, as objects that read them later: one for each offset, or null.
- * @param request its projection has one column, of blobs
- * @throws InvalidInputError for an offset that is no row of the version
+ * Returns objects that read the blobs of rows later: one for each offset, or null.
+ * @param request with a projection of one column of blobs
+ * @throws InvalidInputError for an offset beyond the rows of the version
  */
 export async function openBlobsAt(
   source: FragmentSource,
@@ -107,7 +102,7 @@ export async function openBlobsAt(
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
 }
 
-/** The rows of each fragment. */
+/** Reads the rows of each fragment. */
 async function takeParts(
   source: FragmentSource,
   { projection, signal }: TakeRequest,
@@ -123,7 +118,7 @@ async function takeParts(
 }
 
 /**
- * The rows asked for, ascending and each once, and the position of each offset among them. `positions` is
+ * Returns the wanted rows, ascending, each once, and the position of each offset among them. `positions` is
  * null if the rows were asked for in that order.
  */
 function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
@@ -144,19 +139,19 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
   return { rows: rows.subarray(0, count), positions };
 }
 
-/** Indexes of the offsets, sorted by offset. */
+/** Returns the indexes of the offsets, sorted by offset. */
 function sortedOrder(offsets: Float64Array): Uint32Array {
   const count = offsets.length;
   let largest = 0;
   for (let index = 0; index < count; index++) largest = Math.max(largest, offsets[index]);
   const order = new Uint32Array(count);
-  // A power of two, by which numbers are divided exactly.
+  // A power of two divides numbers exactly.
   const factor = 2 ** Math.ceil(Math.log2(count));
   if ((largest + 1) * factor > Number.MAX_SAFE_INTEGER) {
     for (let index = 0; index < count; index++) order[index] = index;
     return order.sort((a, b) => offsets[a] - offsets[b]);
   }
-  // Numbers that combine offset and index sort many times faster than a comparison function.
+  // Sorting numbers that combine offset and index is many times faster than a comparison function.
   const keys = new Float64Array(count);
   for (let index = 0; index < count; index++) keys[index] = offsets[index] * factor + index;
   keys.sort();
@@ -166,23 +161,23 @@ function sortedOrder(offsets: Float64Array): Uint32Array {
   return order;
 }
 
-/** The fragments that hold the rows, with the physical rows in each. */
+/** Returns the fragments that hold the rows, with the physical rows in each. */
 async function fragmentsAtOffsets(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   rows: Float64Array,
 ): Promise<RowsOfFragment[]> {
   const wanted = await rowsAtOffsets(rows, fragments, source);
-  const found = wanted.reduce((sum, each) => sum + each.rows.length, 0);
-  if (found < rows.length) {
+  const foundRows = wanted.reduce((sum, each) => sum + each.rows.length, 0);
+  if (foundRows < rows.length) {
     throw new InvalidInputError(`rowOffsets: there is no row ${rows[rows.length - 1]}`);
   }
   return wanted;
 }
 
 /**
- * The place of the first row of each fragment, and behind the last: places count the physical rows of all
- * fragments.
+ * Returns the place of the first row of each fragment, and the end of the last. Places count the physical
+ * rows of all fragments.
  */
 function startsOf(fragments: readonly DataFragment[]): Float64Array {
   const starts = new Float64Array(fragments.length + 1);
@@ -191,7 +186,7 @@ function startsOf(fragments: readonly DataFragment[]): Float64Array {
   return starts;
 }
 
-/** The places of rows, by their addresses. */
+/** Returns the places of rows by their addresses. */
 function placesAt(
   addresses: FixedColumn,
   fragments: readonly DataFragment[],
