@@ -3,7 +3,7 @@
  *
  * - Memory that an arena lends belongs to the arena's owners alone. Its content is arbitrary.
  * - Once the last owner has released the arena, nobody has a view of that memory. An owner that cannot
- *   promise this abandons the arena: the garbage collector then frees the memory.
+ *   promise this never releases the arena: the garbage collector then frees the memory.
  *
  * Tests move memory whenever it goes back to the pool (test/support/poisonScratch.ts), so each view belongs
  * to one generation of its memory, and reading it later fails.
@@ -36,16 +36,6 @@ export class Arena<Memory extends ArrayBufferLike = ArrayBufferLike> {
     return bytes;
   }
 
-  /** Takes over memory that the lender has lent by other means. */
-  adopt(bytes: Uint8Array<Memory>): void {
-    this.#lent.push(bytes);
-  }
-
-  /** True if the arena has lent some of this memory. */
-  holds(memory: ArrayBufferLike): boolean {
-    return this.#lent.some(({ buffer }) => buffer === memory);
-  }
-
   /** Adds an owner. */
   share(): void {
     this.#owners++;
@@ -67,10 +57,5 @@ export class Arena<Memory extends ArrayBufferLike = ArrayBufferLike> {
   giveBack(bytes: Uint8Array): void {
     const index = (this.#lent as Uint8Array[]).indexOf(bytes);
     if (index >= 0) this.#lender.giveBack(this.#lent.splice(index, 1)[0]);
-  }
-
-  /** Leaves all memory lent so far to the garbage collector. */
-  abandon(): void {
-    this.#lent.length = 0;
   }
 }

@@ -30,22 +30,11 @@ test("an arena gives back single pieces, and ignores memory that it did not lend
   const scratch = new ScratchMemory(1 << 20);
   const arena = new Arena(scratch);
   const [first, second] = [arena.lend(10), arena.lend(10)];
-  expect([arena.holds(first.buffer), arena.holds(new ArrayBuffer(8))]).toEqual([true, false]);
   arena.giveBack(first);
   arena.giveBack(new Uint8Array(second.buffer));
   expect(scratch.weight).toBe(64 * KIB);
   arena.release();
   expect(scratch.weight).toBe(128 * KIB);
-});
-
-test("an abandoned arena gives back nothing", () => {
-  const scratch = new ScratchMemory(1 << 20);
-  const arena = new Arena(scratch);
-  const lent = arena.lend(10).fill(7);
-  arena.abandon();
-  arena.release();
-  expect(scratch.weight).toBe(0);
-  expect(lent[9]).toBe(7);
 });
 
 test("a view of an earlier generation of memory fails", () => {
