@@ -1,4 +1,4 @@
-/** What is told of a job. */
+/** Turns a stored job into the `Job` that callers see. */
 
 import { ERROR_TABLE } from "../errors.js";
 import type { Job, JobState } from "../namespace/jobs.js";

@@ -1,9 +1,9 @@
-/** What a job is, for those who start one. */
+/** The types of a job: its specification, and the control that its work gets. */
 
 import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { TableAt } from "../table/versions/tableAt.js";
 
-/** What JSON can hold. */
+/** A JSON value. */
 export type JsonValue =
   | null
   | boolean
@@ -15,44 +15,45 @@ export type JsonValue =
 /** Work to be run as a job. */
 export interface JobSpec {
   readonly kind: JobKind;
-  /** Id of the table, as the caller knows it. */
+  /** Id of the table, in the caller's form. */
   readonly tableId: readonly string[];
   /** The table, or the branch of it, that the job works on. */
   readonly table: TableAt;
   /**
-   * What the job does, as text. Jobs of one kind, table, branch and key are the same: while one of them runs,
-   * in any process, no other is started. One whose process died is taken over, with its checkpoint.
+   * Text that says what the job does. Jobs of one kind, table, branch and key are equal: only one of them
+   * runs at a time, in all processes. If the process of such a job died, the next caller takes the job over
+   * with its checkpoint.
    */
   readonly key: string;
-  /** Kept with the job, for people; at most some kilobytes. */
+  /** Shown to users and kept with the job; a few kilobytes at most. */
   readonly parameters: JsonValue;
   readonly unit: JobUnit;
   /**
-   * Does the work. What it resolves to becomes the job's `result`. A run may follow one that died at any
-   * step, also after its last one: it must find what is done already.
+   * Does the work and resolves to the job's `result`. An earlier run may have died after any step, even the
+   * last one, so the work first checks what is done.
    */
   run(control: JobControl): Promise<JsonValue | undefined>;
 }
 
-/** What the work of a job is handed. */
+/** What the work of a job receives from its runner. */
 export interface JobControl {
   readonly jobId: string;
-  /** Aborts when the job is cancelled, the namespace is closed, or the job is another process's by now. */
+  /** Aborts if the job is cancelled, the namespace is closed, or another process has taken the job over. */
   readonly signal: AbortSignal;
-  /** The last checkpoint, of a run that died or was closed; null at first. */
+  /** Last checkpoint of a run that died or was closed; null on the first run. */
   readonly checkpoint: JsonValue | null;
-  /** Tells how far the work is; cheap. Written to the disk at most once a second. */
+  /** Reports how far the work is. Cheap: the runner writes it to the disk at most once a second. */
   progress(done: number, total?: number): void;
   /**
-   * Replaces the checkpoint. Survives a power cut when it resolves.
-   * @throws LeaseLostError, OverruledError where another process runs the job by now
+   * Replaces the checkpoint, which survives a power cut once this resolves.
+   * @throws LeaseLostError, OverruledError if another process runs the job now
    */
   saveCheckpoint(state: JsonValue): Promise<void>;
   /**
-   * Makes sure that this process still runs the job, and that its table is still the one that it was started
-   * for. To be called right before each step that can't be undone.
-   * @throws LeaseLostError where the process was suspended and the job taken over
-   * @throws TableReplacedError where the table was dropped, or another put in its place
+   * Checks that this process still runs the job, and that its table is still the one that the job started on.
+   * Call it right before each step that can't be undone.
+   * @throws LeaseLostError if the job was taken over while the process was suspended
+   * @throws TableReplacedError if the table was dropped or replaced
    */
   hold(): Promise<void>;
 }

@@ -1,21 +1,21 @@
 /**
- * Where jobs are recorded, so that every process that has the namespace open sees them. Below the namespace's
+ * Records of jobs on the disk, which every process with the namespace open can read. Below the namespace's
  * directory:
  *
  *   .tiltyard-jobs/.tiltyard.lock/         held while a job is started, taken over or removed
  *   .tiltyard-jobs/<job id>/job.json       what the job is; the directory gets its name when this is complete
- *   .tiltyard-jobs/<job id>/.tiltyard.lock/  held by the process that runs it, from before the directory has its name
- *                          progress.json   how far it is; may be lost
- *                          checkpoint.json what it goes on from; synced
- *                          cancel          somebody wants it cancelled
- *                          outcome.json    how it ended; created exclusively, which decides
+ *   .tiltyard-jobs/<job id>/.tiltyard.lock/  held by the running process, since before the directory had its name
+ *                          progress.json   how far the job is; may be lost
+ *                          checkpoint.json state to resume from; synced
+ *                          cancel          a process asks to cancel the job
+ *                          outcome.json    how the job ended; created exclusively, which decides
  *
- * The id is a UUID (version 8) whose first 12 digits come from a digest of what the job is, so that a listing
- * of names tells which jobs may be the same one. A job without an outcome whose lock nobody living holds was
- * interrupted.
+ * The id is a UUID (version 8). Its first 12 digits come from a digest of what the job is, so a listing of
+ * names shows which jobs may be equal. A job is interrupted if it has no outcome and no living process holds
+ * its lock.
  *
- * The process that takes a lock over removes the temporary files of its former holder: whatever that one was
- * about to write, in a job's directory or by giving one its name, then fails.
+ * A process that takes over a lock removes the temporary files of the former holder. If that holder was about
+ * to write into a job's directory, or to name one, its step then fails.
  */
 
 import { CorruptFileError, InvalidInputError } from "../errors.js";
@@ -54,13 +54,13 @@ const MAX_PROGRESS_BYTES = 64 * 1024;
 const MAX_OUTCOME_BYTES = 1024 * 1024;
 const MAX_CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
-/** What jobs are recorded with. */
+/** What reading and writing records needs. */
 export interface JobsEnvironment {
   readonly disk: Disk;
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly lock: LockOptions;
-  /** Told of a record that lists leave out: the id and directory of its job, and why. */
+  /** Called for each record that lists omit, with the job's id and directory, and the reason. */
   readonly noteUnlisted?: ((job: UnlistedJob) => void) | undefined;
 }
 
@@ -70,16 +70,16 @@ export interface UnlistedJob {
   readonly reason: string;
 }
 
-/** Who runs a job: a living process, one that died, or none. */
+/** State of a job's lock: held by a living process, left by a dead one, or free. */
 export type JobOwner = "held" | "dead" | "free";
 
-/** A job as it lies on the disk. */
+/** A job as recorded on the disk. */
 export interface StoredJob {
   readonly jobId: string;
   readonly record: JobRecord;
-  /** Null where nothing is known of it. */
+  /** Null if the job has not reported any. */
   readonly progress: JobProgress | null;
-  /** Null for a job that has not ended. */
+  /** Null until the job ends. */
   readonly outcome: JobOutcome | null;
   readonly owner: JobOwner;
   readonly isCancelRequested: boolean;
@@ -88,13 +88,13 @@ export interface StoredJob {
 export const jobsDirectory = (root: string): string => join(root, JOBS_DIRECTORY);
 export const jobDirectory = (root: string, jobId: string): string => join(jobsDirectory(root), jobId);
 
-/** The options for locks of jobs. */
+/** Lock options for jobs. */
 export const jobLock = ({ disk, lock }: JobsEnvironment): LockOptions => ({
   ...lock,
   fence: (directory) => fenceOff(disk, directory),
 });
 
-/** What is the same for all jobs that are the same, and for few others: the beginning of their ids. */
+/** First digits of the ids of equal jobs. Few other jobs share them. */
 export function idPrefix({ kind, location, branch, key }: JobRecord): string {
   const digits = sha256(JSON.stringify([kind, location, branch, key]));
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8`;
@@ -107,18 +107,18 @@ export const isJobId = (text: unknown): text is string => typeof text === "strin
 
 // ------------------------------------------------------------------------------------------------- reading
 
-/** The ids of all jobs, in no order. */
+/** Lists the ids of all jobs, in no order. */
 export async function listJobIds(disk: Disk, root: string): Promise<string[]> {
   const directory = jobsDirectory(root);
-  // Most namespaces have no jobs, which a look tells more cheaply than a failed listing.
+  // Most namespaces have no jobs, and a stat is cheaper than a failed listing.
   if ((await disk.stat(directory))?.kind !== "directory") return [];
   const entries = (await disk.list(directory)) ?? [];
   return entries.filter(({ name, kind }) => kind === "directory" && isJobId(name)).map(({ name }) => name);
 }
 
 /**
- * A job as it is now; null where there is none.
- * @throws CorruptFileError for a directory of a job that holds something else
+ * Reads the current state of a job; null if the job does not exist.
+ * @throws CorruptFileError if the job's directory holds anything else
  */
 export async function readJob(
   { disk, root, lock }: JobsEnvironment,
@@ -133,7 +133,7 @@ export async function readJob(
     throw new CorruptFileError(path, 0, "it is no record of a job that this release knows");
   }
   const look = async () => {
-    // The owner first: one that ends the job writes the outcome, then lets the lock go.
+    // Read the owner first: a run writes its outcome before it releases the lock.
     const owner = await stateOfLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
     return { owner, outcome: await readJobOutcome(disk, directory) };
   };
@@ -146,8 +146,8 @@ export async function readJob(
 }
 
 /**
- * The same for many: null also for a record that is malformed, or that this process may not or can't read.
- * @param onUnsound told why a record that is there counts for none
+ * Reads a job for a list: returns null also if the record is malformed or unreadable.
+ * @param onUnsound called with the reason if an existing record is omitted
  */
 export async function readJobIfSound(
   environment: JobsEnvironment,
@@ -163,7 +163,7 @@ export async function readJobIfSound(
   }
 }
 
-/** True if one record is at fault, and not the disk as a whole. */
+/** True if the error concerns one record rather than the whole disk. */
 const isUnreadable = (error: unknown): boolean =>
   isMissing(error) || isUnwritable(error) || codeOf(error) === "EISDIR" || codeOf(error) === "EIO";
 
@@ -176,9 +176,7 @@ async function readFile(disk: Disk, path: string, maxBytes: number): Promise<Uin
   }
 }
 
-/**
- * Like `readFile`, for files without which a job is still known: null for one that is too long, or no file.
- */
+/** Reads a file that a job can do without: null if it is too long or not a file. */
 async function readIfSound(disk: Disk, path: string, maxBytes: number): Promise<Uint8Array | null> {
   try {
     return await readFile(disk, path, maxBytes);
@@ -208,7 +206,7 @@ export const isCancelRequested = async (disk: Disk, directory: string): Promise<
 
 // ------------------------------------------------------------------------------------------------- writing
 
-/** A directory for a new job, which has no name yet. */
+/** Makes the unnamed directory of a new job. */
 export async function makeUnnamed(disk: Disk, root: string): Promise<string> {
   const directory = join(jobsDirectory(root), temporaryName());
   await disk.makeDirectory(directory, root);
@@ -216,9 +214,9 @@ export async function makeUnnamed(disk: Disk, root: string): Promise<string> {
 }
 
 /**
- * Writes what a job is, and gives its directory the name. The caller holds the lock of all jobs, and that of
+ * Writes the record of a job and names its directory. The caller holds the lock of all jobs and the lock of
  * the directory.
- * @throws InvalidInputError for one that is too large
+ * @throws InvalidInputError if the record is too large
  */
 export async function publishJob(
   disk: Disk,
@@ -243,9 +241,9 @@ export async function publishJob(
 }
 
 /**
- * Takes its name from a job, so that it is no job any more. The caller holds the lock of all jobs, and that
- * of its directory.
- * @returns the directory, which is to be removed
+ * Takes the name from a job's directory, after which it is not a job. The caller holds the lock of all jobs
+ * and the lock of the directory.
+ * @returns the directory, for the caller to remove
  */
 export async function hideJob(disk: Disk, root: string, jobId: string): Promise<string> {
   const hidden = join(jobsDirectory(root), temporaryName());
@@ -253,7 +251,7 @@ export async function hideJob(disk: Disk, root: string, jobId: string): Promise<
   return hidden;
 }
 
-/** Not synced: after a power cut the progress may be unknown. */
+/** Writes without a sync: a power cut may lose the progress. */
 export async function writeProgress(
   disk: Disk,
   directory: string,
@@ -263,7 +261,7 @@ export async function writeProgress(
   await replaceFile(disk, join(directory, PROGRESS_NAME), encodeProgress(progress), { sync: false, lease });
 }
 
-/** @throws InvalidInputError for one that is too large */
+/** @throws InvalidInputError if the checkpoint is too large */
 export async function writeCheckpoint(
   disk: Disk,
   directory: string,
@@ -274,7 +272,7 @@ export async function writeCheckpoint(
   await replaceFile(disk, join(directory, CHECKPOINT_NAME), bytes, { sync: true, lease });
 }
 
-/** False where the job has ended before. A result that is too large is left out. */
+/** Writes the outcome; false if the job has one already. Omits a result that is too large. */
 export function writeOutcome(
   disk: Disk,
   directory: string,
@@ -287,7 +285,7 @@ export function writeOutcome(
   return createExclusive(disk, directory, OUTCOME_NAME, [kept], { lease });
 }
 
-/** Asks the process that runs a job to cancel it; false where there is no such job. */
+/** Asks the running process to cancel a job; false if the job does not exist. */
 export async function requestCancel(disk: Disk, directory: string): Promise<boolean> {
   try {
     const handle = await disk.create(join(directory, CANCEL_NAME));

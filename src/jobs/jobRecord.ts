@@ -1,6 +1,6 @@
 /**
- * The content of a job's files, each a JSON object with a checksum (bytes/sealedJson.ts; jobFiles.ts says
- * where they lie):
+ * Content of a job's files: each is a JSON object with a checksum (bytes/sealedJson.ts). jobFiles.ts shows
+ * the directories.
  *
  *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
  *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
@@ -8,8 +8,8 @@
  *   checkpoint.json  {"state":…}
  *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,"error":{"type":"…","message":"…"},"result":…}
  *
- * Anybody may have put them there: what has another form is no record. A later release increments `format`
- * where its jobs are not for earlier releases.
+ * The decoders trust nothing: a file of any other form counts as absent. A release increments `format` when
+ * older releases must not read its jobs.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../bytes/sealedJson.js";
@@ -19,34 +19,34 @@ import { isTableIdentity, type TableIdentity } from "../table/versions/tableIden
 import { type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { JsonValue } from "./job.js";
 
-/** What a job is; never changes. */
+/** Immutable description of a job. */
 export interface JobRecord {
   readonly kind: JobKind;
   readonly table: readonly string[];
-  /** Of the table's directory, relative to the namespace's; never used as a path. */
+  /** The table's directory relative to the namespace's; never used as a path. */
   readonly location: string;
-  /** Null is the main branch. */
+  /** Null for the main branch. */
   readonly branch: string | null;
   readonly key: string;
-  /** Of the table or branch. */
+  /** Identity of the table or branch. */
   readonly identity: TableIdentity;
   readonly parameters: JsonValue;
   readonly unit: JobUnit;
   readonly createdMs: number;
 }
 
-/** How far a job is. */
+/** Progress of a job. */
 export interface JobProgress {
   readonly done: number;
   readonly total?: number;
   /** Units per second. */
   readonly rate?: number;
   readonly startedMs?: number;
-  /** True if the namespace that ran it was closed. */
+  /** True if the run ended because its namespace was closed. */
   readonly isClosed?: boolean;
 }
 
-/** How a job ended. */
+/** Outcome of a job. */
 export interface JobOutcome {
   readonly state: Extract<JobState, "Succeeded" | "Failed" | "Cancelled">;
   readonly finishedMs: number;
@@ -60,17 +60,17 @@ const FORMAT = 1;
 const KINDS = namesOf<JobKind>({ index: true, backfill: true, optimize: true, cleanup: true });
 const UNITS = namesOf<JobUnit>({ rows: true, fragments: true, files: true, versions: true });
 const END_STATES = namesOf<JobOutcome["state"]>({ Succeeded: true, Failed: true, Cancelled: true });
-/** The last moment that a date can be, in milliseconds since the epoch. */
+/** Largest value of a JavaScript date, in milliseconds since the epoch. */
 const MAX_DATE_MS = 8.64e15;
 
-/** All names of a type, none of which can be missing. */
+/** Returns all names of a type; the compiler reports missing ones. */
 function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): ReadonlySet<unknown> {
   return new Set(Object.keys(names));
 }
 
 const encode = (value: object): Uint8Array => encodeSealedJson(value);
 
-/** The object that bytes hold as JSON; null for anything else. */
+/** Parses bytes as a JSON object; null for anything else. */
 function decode(bytes: Uint8Array): Record<string, unknown> | null {
   const value = decodeSealedJson(bytes);
   return isJsonObject(value) ? value : null;
@@ -78,7 +78,7 @@ function decode(bytes: Uint8Array): Record<string, unknown> | null {
 
 export const encodeRecord = (record: JobRecord): Uint8Array => encode({ format: FORMAT, ...record });
 
-/** Null for what is no record, or one of a later release. */
+/** Returns null for bytes that are not a record, or that a later release wrote. */
 export function decodeRecord(bytes: Uint8Array): JobRecord | null {
   const value = decode(bytes);
   if (value === null || value.format !== FORMAT) return null;
@@ -117,7 +117,7 @@ export function decodeProgress(bytes: Uint8Array): JobProgress | null {
 
 export const encodeCheckpoint = (state: JsonValue): Uint8Array => encode({ state });
 
-/** Null where there is none. */
+/** Returns null if the bytes hold no checkpoint. */
 export const decodeCheckpoint = (bytes: Uint8Array): JsonValue | null =>
   (decode(bytes)?.state as JsonValue | undefined) ?? null;
 
@@ -139,7 +139,7 @@ export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
 const isText = (value: unknown): value is string => typeof value === "string";
 const isAmount = (value: unknown): boolean =>
   typeof value === "number" && Number.isFinite(value) && value >= 0;
-/** Negative where the clock was set before 1970. */
+/** True for a finite number of milliseconds; negative if the clock was set before 1970. */
 const isTime = (value: unknown): boolean =>
   Number.isInteger(value) && Math.abs(value as number) <= MAX_DATE_MS;
 const isFailure = (value: unknown): boolean =>

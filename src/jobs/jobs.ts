@@ -1,6 +1,6 @@
 /**
- * The jobs of a namespace: starts them, or finds the one that does the same already; runs them in this
- * process; and tells of those that any process runs.
+ * Jobs of a namespace: starts them or joins an equal one, runs them in this process, and describes those of
+ * every process.
  */
 
 import { untilAborted, whenAborted } from "../async/abort.js";
@@ -43,32 +43,34 @@ import { removeChosen, removeJob, removeStale } from "./staleJobs.js";
 
 /** Jobs of one namespace that run at a time; others wait. */
 const MAX_RUNNING = 4;
-/** Milliseconds between two looks for stale records, and number of records from which on it is worth one. */
+/**
+ * Milliseconds between two sweeps of stale records, and the number of records that makes a sweep worthwhile.
+ */
 const SWEEP_MS = 10 * 60 * 1000;
 const MIN_SWEPT = 64;
-/** Jobs that are read at a time. */
+/** Records that are read at a time. */
 const PARALLELISM = 16;
-/** Jobs that are known to have ended: about as many as have records. */
+/** Ended jobs that are remembered; about as many as there are records. */
 const MAX_KNOWN = 4096;
 /**
- * Milliseconds between two looks at a job of another process; grows from the first to the second, after which
- * one of this process is looked at, too, though it has told of nothing.
+ * Milliseconds between two looks at a job of another process, growing from the first value to the second.
+ * After the second, jobs of this process are looked at even without a report.
  */
 const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
-/** Jobs of which it is known what caused them to fail. */
+/** Failed jobs whose causes are remembered. */
 const MAX_CAUSES = 16;
-/** Milliseconds for which a cancelled job is waited for. */
+/** Milliseconds to wait for a cancelled job. */
 const CANCEL_WAIT_MS = 5000;
-/** Milliseconds for which jobs that are closed are waited for. */
+/** Milliseconds to wait for closed jobs. */
 const CLOSE_WAIT_MS = 5000;
-/** Milliseconds that pass at least between two calls about the progress of a job of this process. */
+/** Minimum milliseconds between two progress callbacks of a job of this process. */
 const NOTICE_MS = 100;
 
 export interface WaitOptions {
   readonly jobId: string;
   readonly timeoutMs?: number;
-  /** A promise that it returns is waited for. */
+  /** Awaited if it returns a promise. */
   readonly onProgress?: (job: Job) => unknown;
   readonly signal?: AbortSignal;
 }
@@ -77,12 +79,9 @@ export class Jobs {
   readonly #environment: JobsEnvironment;
   readonly #running = new Map<string, OwnJob>();
   readonly #limit = new Limit(MAX_RUNNING);
-  /**
-   * Jobs that have ended, which stays so: where one is asked for again and again, its former ones are not
-   * read each time.
-   */
+  /** Ended jobs, which never change: repeated requests need not read them again. */
   readonly #ended = new Set<string>();
-  /** What caused jobs of this process to fail that have ended; the records have messages only. */
+  /** Causes of failed jobs of this process; the records hold messages only. */
   readonly #causes = new Map<string, unknown>();
   #sweptMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
@@ -92,8 +91,8 @@ export class Jobs {
   }
 
   /**
-   * Starts a job, takes over one that is the same and whose process died, or finds the one that runs.
-   * @throws TableReplacedError where the table is gone
+   * Starts a job, or takes over an equal one whose process died, or joins an equal one that runs.
+   * @throws TableReplacedError if the table is gone
    */
   async start(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string }> {
     return this.#resumeOr(spec, signal, async (record) => {
@@ -102,12 +101,12 @@ export class Jobs {
     });
   }
 
-  /** Like {@link start}, but starts no job where there is none that has not ended; null then. */
+  /** Takes over or joins an equal job; null if every equal job has ended. */
   resume(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string } | null> {
     return this.#resumeOr(spec, signal, async () => null);
   }
 
-  /** @param begin called under the lock of all jobs, where none that is the same has not ended */
+  /** @param begin called under the lock of all jobs if every equal job has ended */
   async #resumeOr<Begun>(
     spec: JobSpec,
     signal: AbortSignal | undefined,
@@ -133,7 +132,7 @@ export class Jobs {
     return withSteadyLock(jobsDirectory(root), lock, async () => {
       for (const same of await this.#unendedLike(record)) {
         if (same.owner === "held") {
-          // One that is about to learn that its table is gone.
+          // This job is about to learn that its table is gone.
           if (!(await isSameTable(tableDirectory, same.record.identity))) continue;
           return { jobId: same.jobId };
         }
@@ -143,14 +142,14 @@ export class Jobs {
     });
   }
 
-  /** Removes records that nobody needs any more, of jobs of all tables. */
+  /** Removes stale records of all tables. */
   async sweep(signal?: AbortSignal): Promise<void> {
     await this.#withRecords(() => removeStale(this.#environment), signal);
   }
 
   /**
-   * Removes the records of a table that was dropped. A job that still runs finds that out by itself, and
-   * keeps its record.
+   * Removes the records of a dropped table. A job that still runs notices the drop itself and keeps its
+   * record.
    * @param directory of the table
    */
   async forgetTable(directory: string, signal?: AbortSignal): Promise<void> {
@@ -159,14 +158,14 @@ export class Jobs {
     await this.#withRecords(remove, signal);
   }
 
-  /** @throws TransactionNotFoundError where there is no such job */
+  /** @throws TransactionNotFoundError if the job does not exist */
   async describe(jobId: string): Promise<Job> {
     return describeStored(await this.#find(jobId));
   }
 
   /**
    * Returns a job of a kind that works on this table or branch.
-   * @throws TransactionNotFoundError if there is no such job
+   * @throws TransactionNotFoundError if the job does not exist
    */
   async describeOf(jobId: string, kind: JobKind, { mainRoot, branch }: TableAt): Promise<Job> {
     const stored = await this.#find(jobId);
@@ -178,7 +177,7 @@ export class Jobs {
     throw noJobError(jobId);
   }
 
-  /** Those started last come first. */
+  /** Lists jobs, the latest started first. */
   async list({ state }: { readonly state?: JobState } = {}, signal?: AbortSignal): Promise<Job[]> {
     const { disk, root } = this.#environment;
     const ids = await listJobIds(disk, root);
@@ -193,8 +192,8 @@ export class Jobs {
   }
 
   /**
-   * Waits until a job has ended, or the time is over.
-   * @throws what ended the job, where it failed; TransactionNotFoundError where there is no such job
+   * Waits until a job ends or the timeout passes.
+   * @throws the error of a failed job; TransactionNotFoundError if the job does not exist
    */
   async wait({ jobId, timeoutMs, onProgress, signal }: WaitOptions): Promise<Job> {
     const deadlineMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
@@ -215,9 +214,9 @@ export class Jobs {
   }
 
   /**
-   * Cancels a job, whoever runs it, and waits a moment for it to end; one that has ended stays as it is.
-   * @returns the job as it is then
-   * @throws TransactionNotFoundError where there is no such job
+   * Cancels a job of any process, and waits briefly for its end. A job that has ended stays as it is.
+   * @returns the job afterwards
+   * @throws TransactionNotFoundError if the job does not exist
    */
   async cancel(jobId: string, signal?: AbortSignal): Promise<Job> {
     const { disk, root } = this.#environment;
@@ -238,8 +237,8 @@ export class Jobs {
   }
 
   /**
-   * Ends the jobs of this process. Those that are closed before they end go on where they are started again.
-   * @param how "wait": until they have ended by themselves
+   * Ends the jobs of this process. A job that is closed before its end resumes when it is started again.
+   * @param how "wait" lets the jobs end by themselves
    */
   async close(how: "wait" | "cancel"): Promise<void> {
     this.#isClosed = true;
@@ -252,13 +251,13 @@ export class Jobs {
       await ends;
       return;
     }
-    // Work that takes no notice goes on, as calls in progress do.
+    // Work that ignores its signal goes on, like calls in progress.
     await untilLate(ends, performance.now() + CLOSE_WAIT_MS);
   }
 
   // ----------------------------------------------------------------------------------------------- starting
 
-  /** Does work on records under the lock of all jobs, where there are any. */
+  /** Runs work under the lock of all jobs, if there are any records. */
   async #withRecords(work: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
     const { disk, root } = this.#environment;
     if ((await listJobIds(disk, root)).length === 0) return;
@@ -270,7 +269,7 @@ export class Jobs {
     if (performance.now() - this.#sweptMs < SWEEP_MS) return;
     if ((await listJobIds(disk, root)).length < MIN_SWEPT) return;
     this.#sweptMs = performance.now();
-    // What can't be removed is no reason to start nothing: the next sweep tries again.
+    // Failing to remove old records must not block a new job: the next sweep tries again.
     await removeStale(this.#environment).catch(() => undefined);
   }
 
@@ -323,18 +322,14 @@ export class Jobs {
       });
       return jobId;
     } catch (error) {
-      // Nobody was told of it, whether it has its name by now or not. What can't be removed is stale some
-      // day.
+      // No caller was told of this job, named or not. A directory that can't be removed becomes stale.
       await disk.removeTree(unnamed).catch(() => undefined);
       await removeJob(this.#environment, jobId).catch(() => undefined);
       throw error;
     }
   }
 
-  /**
-   * False for a job that is not gone on with: its table is another one by now, or somebody wants it
-   * cancelled.
-   */
+  /** False if the job must not resume: its table was replaced, or a process asked to cancel it. */
   async #takeOver(stored: StoredJob, spec: JobSpec): Promise<boolean> {
     const { disk, root } = this.#environment;
     const { jobId, record, isCancelRequested, progress } = stored;
@@ -354,21 +349,21 @@ export class Jobs {
     let isEnded = false;
     try {
       await this.#own(directory, async () => {
-        // It may have ended since it was read.
+        // The job may have ended since it was read.
         isEnded = (await readJobOutcome(disk, directory)) !== null;
         return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
       });
     } catch (error) {
-      // Its process was merely slow, and holds the lock again.
+      // The process was merely slow and holds the lock again.
       if (this.#isClosed || !(error instanceof ServiceUnavailableError)) throw error;
     }
     return !isEnded;
   }
 
   /**
-   * Takes the lock of a job's directory, and keeps it while the job runs.
+   * Takes the lock of a job's directory and holds it while the job runs.
    * @param prepare resolves to the job to run; null for none
-   * @returns once the job is about to run
+   * @returns when the job is about to run
    */
   #own(
     locked: string,
@@ -377,7 +372,7 @@ export class Jobs {
     const { disk } = this.#environment;
     const end = new AbortController();
     return new Promise((resolve, reject) => {
-      // A job of a dead process is free at once; one of a living process is left to it.
+      // A dead process frees its job at once; a living process keeps it.
       const lock = { ...jobLock(this.#environment), waitMs: 1000 };
       const work = async (lease: LockLease): Promise<void> => {
         const prepared = await prepare(lease);
@@ -398,7 +393,7 @@ export class Jobs {
     });
   }
 
-  /** Ends a job that no process runs, unless one does by now. */
+  /** Ends a job that no process runs. */
   async #endAbandoned(stored: StoredJob, how: Pick<JobOutcome, "state" | "error">): Promise<void> {
     const { disk, root } = this.#environment;
     const directory = jobDirectory(root, stored.jobId);
@@ -409,7 +404,7 @@ export class Jobs {
         await writeOutcome(disk, directory, outcome, lease);
       });
     } catch (error) {
-      // Another process has taken it over meanwhile, and will find out by itself.
+      // Another process has taken the job over and will notice by itself.
       if (!(error instanceof ServiceUnavailableError)) throw error;
     }
   }
@@ -429,7 +424,7 @@ export class Jobs {
     return this.#running.get(jobId)?.job.stored ?? readJobIfSound(this.#environment, jobId, onUnsound);
   }
 
-  /** Settles when a job of this process changes or, for one of another, after a while. */
+  /** Resolves when a job of this process changes, or after a while for a job of another process. */
   async #untilChanged(
     jobId: string,
     lookMs: number,
@@ -452,7 +447,7 @@ export class Jobs {
         const earliestMs = performance.now() + NOTICE_MS;
         let isNoticed = false;
         const change = () => {
-          // Work may tell of progress thousands of times until then.
+          // The work may report progress thousands of times before the waiter runs.
           if (isNoticed) return;
           isNoticed = true;
           clearTimeout(timer);
@@ -469,7 +464,7 @@ export class Jobs {
   }
 }
 
-/** Waits for something no longer than until a moment, as `performance.now` counts. */
+/** Waits for a promise until a deadline, in milliseconds of `performance.now`. */
 async function untilLate(awaited: Promise<unknown>, deadlineMs: number, signal?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
@@ -486,7 +481,7 @@ async function untilLate(awaited: Promise<unknown>, deadlineMs: number, signal?:
 /** A job that this process runs. */
 interface OwnJob {
   readonly job: RunningJob;
-  /** Aborts when the lock of the job is free: others see it as running until then. */
+  /** Aborts once the lock of the job is free; until then others see the job as running. */
   readonly ended: AbortSignal;
 }
 
@@ -495,7 +490,7 @@ const noJobError = (jobId: string): TransactionNotFoundError =>
 
 const closedError = (): ServiceUnavailableError => new ServiceUnavailableError("the namespace is closed");
 
-/** What a job is made of that this process is about to run. */
+/** Parts of a job that this process is about to run. */
 interface JobToRun {
   readonly jobId: string;
   readonly record: JobRecord;
@@ -515,7 +510,7 @@ const failureOfJob = (stored: StoredJob, cause: unknown): Error => {
     : errorOfFailure(error, cause);
 };
 
-/** The progress of a run that was closed, for the one that goes on. */
+/** Returns the progress of a closed run for the run that resumes it. */
 function withoutEnd(progress: JobProgress | null): JobProgress | null {
   if (progress === null) return null;
   const { isClosed: _, ...rest } = progress;

@@ -1,6 +1,6 @@
 /**
- * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress
- * and looks whether somebody wants it cancelled, and whether the lock is still held.
+ * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress,
+ * looks for a request to cancel, and checks that the lock is still held.
  */
 
 import type { Limit } from "../async/parallel.js";
@@ -24,12 +24,12 @@ import {
 import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
 import { ProgressMeter } from "./progressMeter.js";
 
-/** Milliseconds between two looks, and between two writes of the progress. */
+/** Milliseconds between two beats, which write the progress and look for a request to cancel. */
 const BEAT_MS = 1000;
-/** Beats between two looks at the table, of which a manifest is read. */
+/** Beats between two checks of the table, each of which reads a manifest. */
 const TABLE_BEATS = 10;
 
-/** The job was cancelled, or the namespace that ran it closed. */
+/** Reason of a run that was cancelled, or whose namespace was closed. */
 class JobCancelledError extends ServiceUnavailableError {
   readonly why: "cancelled" | "closed";
 
@@ -46,7 +46,7 @@ export interface RunningJobOptions {
   readonly record: JobRecord;
   readonly spec: JobSpec;
   readonly lease: LockLease;
-  /** Of an earlier run. */
+  /** Progress of an earlier run. */
   readonly progress: JobProgress | null;
   /** Bounds the jobs that run at a time. */
   readonly limit: Limit;
@@ -77,7 +77,7 @@ export class RunningJob {
     return this.#options.jobId;
   }
 
-  /** The job as it is now, which may be newer than what lies on the disk. */
+  /** Current state of the job, which may be newer than the disk. */
   get stored(): StoredJob {
     const { jobId, record } = this.#options;
     return {
@@ -90,17 +90,17 @@ export class RunningJob {
     };
   }
 
-  /** What caused the error that the job failed with: no record has it. */
+  /** Cause of the error that failed the job; records do not hold it. */
   get cause(): unknown {
     return this.#cause;
   }
 
-  /** Ends the work as soon as it can. */
+  /** Ends the work as soon as possible. */
   cancel(why: "cancelled" | "closed"): void {
     this.#abort.abort(new JobCancelledError(why));
   }
 
-  /** Calls back at each change, until the returned function is called. */
+  /** Calls back at each change; the returned function ends that. */
   watch(callback: () => void): () => void {
     const entry = () => callback();
     this.#watchers.add(entry);
@@ -108,12 +108,12 @@ export class RunningJob {
   }
 
   /**
-   * Runs the job to its end; never rejects. What the disk refuses to keep of the outcome is lost: the job
-   * then shows as one whose process ended.
+   * Runs the job to its end; never rejects. If the disk fails to keep the outcome, others see the job as
+   * interrupted.
    */
   async run(): Promise<void> {
     const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
-    // Work under way keeps the process alive, not the look at it.
+    // The work keeps the process alive; the timer must not.
     letProcessEnd(timer);
     try {
       await this.#end(await this.#work());
@@ -128,7 +128,7 @@ export class RunningJob {
     }
   }
 
-  /** Null for a job that goes on where it is taken over. */
+  /** Returns null for a job that resumes when it is taken over. */
   async #work(): Promise<JobOutcome | null> {
     const { signal } = this.#abort;
     const { disk, directory, spec, lease, limit } = this.#options;
@@ -153,7 +153,10 @@ export class RunningJob {
     }
   }
 
-  /** Where the table is gone, or the job is another process's by now, that is why the work failed. */
+  /**
+   * Returns the reason of a failure: a table that is gone, or a job that was taken over, explains other
+   * errors.
+   */
   async #reasonOf(error: unknown): Promise<unknown> {
     try {
       await this.#requireHeld();
@@ -192,12 +195,10 @@ export class RunningJob {
     };
   }
 
-  /**
-   * Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too.
-   */
+  /** Runs a step that needs the lock; losing the lock ends the rest of the work, too. */
   async #owning(step: () => Promise<void>): Promise<void> {
     const { signal } = this.#abort;
-    // Work that is cancelled may still end what it has begun, and keep how far it came.
+    // Cancelled work may still finish its current step and save how far it came.
     if (signal.aborted && !(signal.reason instanceof JobCancelledError)) throw signal.reason;
     try {
       await step();
@@ -211,7 +212,7 @@ export class RunningJob {
     const { spec, record, lease } = this.#options;
     await lease.confirm();
     if (!(await isSameTable(spec.table, record.identity))) throw new TableReplacedError(spec.table.root);
-    // The look at the table takes a while on a slow disk.
+    // Checking the table takes a while on a slow disk.
     await lease.confirm();
   }
 
@@ -229,7 +230,7 @@ export class RunningJob {
   #beatOnce(): void {
     if (this.#beat !== null) return;
     this.#beat = this.#look()
-      // A failure of the disk that lasts is met by the work itself.
+      // If the disk keeps failing, the work itself meets the error.
       .catch((error: unknown) => {
         if (error instanceof NamespaceError) this.#abort.abort(error);
       })

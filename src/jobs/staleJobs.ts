@@ -1,9 +1,9 @@
 /**
- * Removes records that nobody needs any more: of jobs that ended long ago, of the oldest where there are very
- * many, of jobs that were interrupted and that nobody has asked for again, and what is no record.
+ * Removes stale records: jobs that ended long ago, the oldest of very many, interrupted jobs that nobody
+ * resumed, and malformed records.
  *
  * A record goes in one step, under the lock of its directory: the directory loses its name. The caller holds
- * the lock of all jobs, so that no job is started or taken over meanwhile.
+ * the lock of all jobs, so no job is started or taken over meanwhile.
  */
 
 import { ageClockMs, ageOfChangeMs } from "../async/timers.js";
@@ -22,16 +22,16 @@ import {
   type StoredJob,
 } from "./jobFiles.js";
 
-/** Records of jobs that have ended: at most so many, and none that is older. */
+/** Maximum number of records of ended jobs, and their maximum age. */
 const MAX_ENDED = 1000;
 const MAX_ENDED_MS = 7 * 24 * 60 * 60 * 1000;
-/** Age of an interrupted job, or of what is no record, from which nobody goes on with it. */
+/** Age at which an interrupted job, or a malformed record, is removed. */
 const MAX_INTERRUPTED_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** Removes what is stale. */
+/** Removes stale records. */
 export async function removeStale(environment: JobsEnvironment): Promise<void> {
   const { disk, root } = environment;
-  // Under the lock of all jobs, directories without a name are those of processes that died.
+  // Under the lock of all jobs, every unnamed directory belongs to a dead process.
   await fenceOff(disk, jobsDirectory(root));
   const ended: { readonly jobId: string; readonly finishedMs: number }[] = [];
   for (const jobId of await listJobIds(disk, root)) {
@@ -41,7 +41,7 @@ export async function removeStale(environment: JobsEnvironment): Promise<void> {
       await removeJob(environment, jobId);
     }
   }
-  // One that ended in the future, by a clock that was set back since, is no newer than those that end now.
+  // After a clock was set back, a job may have ended in the future: it counts as ending now.
   const nowMs = ageClockMs();
   const endedMs = ({ finishedMs }: { readonly finishedMs: number }) => Math.min(finishedMs, nowMs);
   ended.sort((a, b) => endedMs(b) - endedMs(a));
@@ -50,7 +50,7 @@ export async function removeStale(environment: JobsEnvironment): Promise<void> {
   }
 }
 
-/** Removes the jobs that are chosen, and that no living process runs. */
+/** Removes the chosen jobs, except those that a living process runs. */
 export async function removeChosen(
   environment: JobsEnvironment,
   isChosen: (stored: StoredJob) => Promise<boolean> | boolean,
@@ -63,7 +63,7 @@ export async function removeChosen(
   }
 }
 
-/** Milliseconds since a job's directory was changed. */
+/** Returns the milliseconds since a job's directory was changed. */
 async function ageOf({ disk, root }: JobsEnvironment, jobId: string): Promise<number> {
   const stat = await disk.stat(jobDirectory(root, jobId));
   return stat === null ? 0 : ageOfChangeMs(stat.changedNs);
@@ -79,7 +79,7 @@ export async function removeJob(environment: JobsEnvironment, jobId: string): Pr
       lease.movedTo(hidden);
     });
   } catch (error) {
-    // It runs after all, or is gone.
+    // A process runs the job after all, or the job is gone.
     if (!(error instanceof ServiceUnavailableError) && codeOf(error) !== "ENOENT") throw error;
   }
   if (hidden !== null) await disk.removeTree(hidden);

@@ -1,4 +1,4 @@
-/** The REST API by which Ray takes jobs: `/api/jobs/` of its dashboard. */
+/** Client of Ray's REST API for jobs: `/api/jobs/` of its dashboard. */
 
 import http from "node:http";
 import https from "node:https";
@@ -25,7 +25,7 @@ const MAX_TOLD_LENGTH = 500;
 
 export class RayJobApi {
   readonly #base: string;
-  /** The URL in messages, which end up in the records of jobs: without a password. */
+  /** URL without a password, for messages, which are kept in records of jobs. */
   readonly #shownBase: string;
   readonly #headers: Readonly<Record<string, string>>;
 
@@ -97,7 +97,7 @@ interface Answer {
 }
 
 /**
- * Sends a request without `fetch`, whose requests say that a browser sends them: Ray takes no jobs from
+ * Sends a request without `fetch`: `fetch` identifies itself as a browser, and Ray refuses jobs from
  * browsers.
  */
 function send(
@@ -136,6 +136,6 @@ function send(
   });
 }
 
-/** True if a job will not report anything more. */
+/** True if a job will not report any more. */
 export const hasEnded = ({ status }: RayJob): boolean =>
   status === "STOPPED" || status === "SUCCEEDED" || status === "FAILED";

@@ -1,6 +1,7 @@
 /**
- * An executor on Ray. A run is one job of Ray: its entry point is a small Python program, the runner, that
- * starts workers as tasks of Ray. Workers report to files, which are read here once a second (reports.ts).
+ * Executor that runs backfills on Ray. A run is one job of Ray. Its entry point, the runner, is a small
+ * Python program that starts workers as tasks of Ray. Workers report to files, which the executor reads once
+ * a second (reports.ts).
  */
 
 import { untilAborted } from "../async/abort.js";
@@ -14,7 +15,7 @@ import { isAbsolute, join, relative } from "../platform/native.js";
 import { hasEnded, type RayJob, RayJobApi } from "./jobApi.js";
 import { Reports, writeOrder } from "./reports.js";
 
-/** The programs that run on the cluster, and their surroundings. */
+/** Programs that run on the cluster, and their environment. */
 export interface RayEnvironment {
   /**
    * Command line of the runner, on the machine that Ray starts the job on, such as
@@ -36,13 +37,13 @@ export interface RayEnvironment {
 export interface RayClusterOptions extends RayEnvironment {
   /** URL of Ray's dashboard. Default: `http://127.0.0.1:8265`. */
   readonly address?: string | undefined;
-  /** Headers of every request to it, such as `authorization`. */
+  /** Headers of every request to the dashboard, such as `authorization`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Path of the namespace's directory on the machines of the cluster. Default: the same as here. */
   readonly root?: string | undefined;
   /**
-   * Further environments, by the name that a request has as its `manifest`. A member that one leaves out is
-   * as above.
+   * Further environments, by the `manifest` of a request. Members that an environment omits come from these
+   * options.
    */
   readonly manifests?: Readonly<Record<string, Partial<RayEnvironment>>> | undefined;
   /** Milliseconds between two looks at the reports. Default: 1000. */
@@ -52,18 +53,18 @@ export interface RayClusterOptions extends RayEnvironment {
 const ENVIRONMENT_MEMBERS = ["runner", "worker", "runtimeEnv", "resources"];
 const MEMBERS = [...ENVIRONMENT_MEMBERS, "address", "headers", "root", "manifests", "pollMs"];
 const DEFAULT_ADDRESS = "http://127.0.0.1:8265";
-/** Milliseconds for which the API may be out of reach. */
+/** Milliseconds for which the API may be unreachable. */
 const AWAY_MS = 60_000;
-/** Milliseconds for which a job that was stopped is waited for. */
+/** Milliseconds to wait for a stopped job. */
 const STOP_MS = 15_000;
 /** Characters of the end of a log that an error shows. */
 const SHOWN_LENGTH = 2000;
-/** Name of the metadata with the id of our job. */
+/** Metadata key that holds the id of the Tiltyard job. */
 const OWNER = "tiltyard_job";
 
 /**
- * Makes an executor for the option `clusters`. All machines of the cluster have the namespace's directory, on
- * a file system that they share with this one.
+ * Makes an executor for the option `clusters`. All machines of the cluster share the namespace's directory
+ * with this machine, on one file system.
  *
  *     new DirectoryNamespace({ root, functions, clusters: { ray: rayCluster({ runner, worker }) } });
  *
@@ -109,15 +110,12 @@ const orderOf = (
 /** Returns the path of the run's directory on the machines of the cluster. */
 function directoryThere({ root, directory }: ClusterRun, rootThere: string): string {
   const path = relative(root, directory);
-  // A table outside the namespace's directory lies under the same path everywhere.
+  // A table outside the namespace's directory has the same path on every machine.
   if (path.startsWith("..") || isAbsolute(path)) return directory;
   return join(rootThere, path);
 }
 
-/**
- * Stops jobs of Ray that a dead process has left running for the same job: their workers would compute the
- * same again.
- */
+/** Stops the jobs of Ray that a dead process left for the same job: their workers would repeat its work. */
 async function stopOthers(api: RayJobApi, { jobId }: ClusterRun): Promise<void> {
   for (const job of await api.list()) {
     if (job.metadata?.[OWNER] === jobId && !hasEnded(job)) await stopAndWait(api, job.submission_id);
@@ -131,9 +129,9 @@ async function stopAndWait(api: RayJobApi, id: string): Promise<void> {
 }
 
 /**
- * Hands on reports until the job has ended.
+ * Passes on reports until the job ends.
  * @throws InternalError if the job ended without a report, or was stopped; ServiceUnavailableError if the API
- *   is out of reach
+ *   is unreachable
  */
 async function follow(
   api: RayJobApi,
@@ -152,7 +150,7 @@ async function follow(
     } catch (error) {
       if (performance.now() - seenMs > AWAY_MS) throw error;
     }
-    // After the look at the job: once that has ended, all reports are there.
+    // Read after asking for the job: once the job has ended, all reports are there.
     await reports.readOn();
     if (job !== null && hasEnded(job)) {
       if (signal.aborted || job.status === "SUCCEEDED") return;
@@ -163,7 +161,7 @@ async function follow(
   }
 }
 
-/** An internal error: what a program on the cluster printed is not for callers of a server. */
+/** Makes an internal error: callers of a server must not see what programs on the cluster print. */
 async function failureOf(api: RayJobApi, { status, message }: RayJob, id: string): Promise<InternalError> {
   const log = await api.logs(id).catch((error: unknown) => `there is no log: ${messageOf(error)}`);
   return new InternalError(

@@ -1,23 +1,23 @@
 /**
- * The files in the directory of a run, by which the executor and the runner talk:
+ * Files in the directory of a run, through which executor and runner communicate:
  *
- *   tasks.json        what is to be done: written by the executor before the run
+ *   tasks.json        the tasks: written by the executor before the run
  *   <name>.reports    a line of JSON for each report: appended by one process of the cluster
  *
- * Both outlive every process. A line counts once its end is there.
+ * Both outlive every process. A line counts once its end is written.
  */
 
 import type { Disk } from "../io/disk/disk.js";
 import type { BackfillTask, ClusterRun } from "../namespace/clusters.js";
 import { join } from "../platform/native.js";
 
-/** The work of a runner. */
+/** Work of a runner. */
 export interface RunOrder {
   /** Path of the namespace's directory, on the machines of the cluster. */
   readonly root: string;
   /** Command of a worker. */
   readonly worker: readonly string[];
-  /** Tasks under way at a time; null: as many as the cluster can run. */
+  /** Tasks that run at a time; null: as many as the cluster can run. */
   readonly concurrency: number | null;
   /** Resources of a worker, as options of a Ray task: `num_cpus`, `num_gpus` and so on. */
   readonly resources: Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export async function writeOrder(disk: Disk, directory: string, order: RunOrder)
 export class Reports {
   readonly #disk: Disk;
   readonly #run: ClusterRun;
-  /** By file: bytes that were read, and the line that has no end yet. */
+  /** By file: number of bytes read, and the start of an unfinished line. */
   readonly #read = new Map<string, { bytes: number; rest: Uint8Array }>();
   readonly #reported = new Set<string>();
 
@@ -52,12 +52,12 @@ export class Reports {
     this.#run = run;
   }
 
-  /** Number of tasks that are done, or have failed. */
+  /** Number of tasks that are done or have failed. */
   get taskCount(): number {
     return this.#reported.size;
   }
 
-  /** Reads the lines that are new, and hands their reports on. */
+  /** Reads new lines and passes on their reports. */
   async readOn(): Promise<void> {
     const { directory } = this.#run;
     for (const { name, kind } of (await this.#disk.list(directory)) ?? []) {
@@ -113,7 +113,7 @@ export interface ReportLine {
   readonly failed?: { readonly taskId: string; readonly type: string; readonly message: string };
 }
 
-/** Parses a line; null if it is not a report, such as the end of a file that a dying process left. */
+/** Parses a line; null if it is not a report, such as an unfinished line of a dead process. */
 function parsed(line: string): ReportLine | null {
   let report: unknown;
   try {

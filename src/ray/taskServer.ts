@@ -1,12 +1,11 @@
 /**
- * The loop of a worker: it takes tasks from standard input and reports to standard output, line by line,
- * until the input ends.
+ * Loop of a worker: it takes tasks from standard input and reports to standard output, line by line, until
+ * the input ends.
  *
- *   in    {"root": …} first, then one {"task": …} after the other: the next when the one before is reported
- *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; all other text is a function's own
+ *   in    {"root": …} first, then one {"task": …} after the other, each after the report of the one before
+ *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; functions may print all other text
  *
- * An input that ends while a task is under way means that the process at the other end died: the task is
- * aborted.
+ * If the input ends while a task runs, the process at its other end died: the worker aborts the task.
  */
 
 import { performance } from "../async/timers.js";
@@ -20,7 +19,7 @@ import type { ReportLine } from "./reports.js";
 export interface TaskServerOptions {
   /** Default: standard input. */
   readonly input?: AsyncIterable<Uint8Array | string> | undefined;
-  /** Writes a line, its end included. Default: to standard output. */
+  /** Writes a line with its end. Default: to standard output. */
   readonly write?: ((line: string) => void) | undefined;
 }
 
@@ -29,11 +28,12 @@ const PREFIX = "tiltyard:";
 const PROGRESS_MS = 500;
 
 /**
- * Computes the tasks that a runner hands to this process. A worker's script is this and the functions:
+ * Computes the tasks that a runner hands to this process. A worker's script consists of this call and the
+ * functions:
  *
  *     await serveBackfillTasks((root) => new DirectoryNamespace({ root, functions }));
  *
- * @param open opens the namespace whose directory has a path; it is closed in the end
+ * @param open opens the namespace of a directory; it is closed in the end
  */
 export async function serveBackfillTasks(
   open: (root: string) => Pick<DirectoryNamespace, "runBackfillTask" | "close">,
@@ -102,7 +102,7 @@ async function compute(
     });
     report({ done });
   } catch (error) {
-    // The runner has ended, and reads no reports.
+    // The runner has ended and reads no reports.
     if (signal.aborted) return;
     const type = error instanceof NamespaceError ? error.type : "Internal";
     report({ failed: { taskId, type, message: messageOf(error) } });

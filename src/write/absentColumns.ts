@@ -1,14 +1,14 @@
 /**
- * Finds columns that fragments have no values of, so they are null there, and whose nulls cannot be written:
- * files of 2.0 store no null structs, and no files store structs without members that are null or in null
- * structs. Where rows are rewritten, such columns are left out again and so stay null. Pure.
+ * Finds the columns that must stay out of a rewrite: no fragment has values of them, and their nulls can't be
+ * written. Such columns read as null before and after. Files of 2.0 can't store null structs. No file can
+ * store null structs that have no members. Pure.
  */
 
 import type { DataFragment } from "../format/table.js";
 import type { TableField } from "../schema/schema.js";
 
 /**
- * The columns of which none of the fragments has values and files of the version cannot store nulls.
+ * Returns columns that none of the fragments has values of and whose nulls the files can't store.
  * @param version data format of the table
  */
 export function absentColumns(

@@ -1,12 +1,12 @@
-/** Tells apart damage and a version that others removed while it was read. */
+/** Tells damaged files from a version that was removed while it was read. */
 
 import { CorruptFileError } from "../errors.js";
 import { TransactionConflictError } from "../table/commit/conflict.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
- * Runs `read`, which reads files of a version. Files that are missing because the version was cleaned up
- * after newer ones were committed are a conflict, not damage.
+ * Runs `read`, which reads files of a version. Missing files are a conflict, not damage, if a cleanup removed
+ * the version after a newer commit.
  * @throws TransactionConflictError
  */
 export async function conflictIfRemoved<T>(

@@ -1,4 +1,4 @@
-/** Plans columns that are copied from files to files. Pure. */
+/** Plans columns that are copied between files. Pure. */
 
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import type { ColumnPlan } from "../rows/columnPlan.js";
@@ -6,10 +6,10 @@ import type { TableField } from "../schema/schema.js";
 import { planAppend } from "./tableColumns.js";
 
 /**
- * The plan for copying columns: JSONB stays JSONB and text stays text, even if the metadata names an
- * extension type.
+ * Plans a copy of columns: JSONB stays JSONB and text stays text, even if the metadata names an extension
+ * type.
  * @param schema of the table
- * @param fields the columns that are copied
+ * @param fields the columns to copy
  */
 export function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
   const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)));

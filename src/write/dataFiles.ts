@@ -1,6 +1,6 @@
 /**
- * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest
- * names them; on any failure they are removed again.
+ * Writes rows as data files of a table, batch by batch. The files are invisible until a manifest names them,
+ * and are removed after any failure.
  */
 
 import { isEmptyStruct } from "../arrow/columns/column.js";
@@ -27,10 +27,10 @@ export interface WrittenRows {
   /** One fragment per file, without ids. */
   readonly fragments: DataFragment[];
   readonly rowCount: number;
-  /** True if all the files are still where they were written, and complete. */
+  /** True if all the files are still in place and complete. */
   areInPlace(): Promise<boolean>;
   /**
-   * Removes the files; for when the commit failed.
+   * Removes the files after a failed commit.
    * @param kept names of files that stay
    */
   discard(kept?: ReadonlySet<string>): Promise<void>;
@@ -39,19 +39,22 @@ export interface WrittenRows {
 export interface WriteRowsOptions
   extends Omit<FilesOptions, "createFile">,
     Pick<WriterOptions, "expectedRows" | "lastPageBytes" | "scratch"> {
-  /** The schema descriptor of every file. */
+  /** Schema descriptor of every file. */
   readonly descriptor: FileSchema;
-  /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
+  /** Directory that is not created if it is missing: that of an existing table. Default: none. */
   readonly within?: string;
-  /** The version that is changed: if it has files in the directory for data files, that is there for good. */
+  /**
+   * Version that the rows change. If it has files in the directory for data files, that directory is
+   * permanent.
+   */
   readonly base?: Manifest;
 }
 
 /**
  * Writes all rows of `input`.
  * @param tableRoot directory of the table or branch
- * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
- * @throws ConcurrentModificationError, TableGoneError where the directory is removed meanwhile
+ * @throws TableSchemaValidationError if a batch holds nulls in a column that is not nullable
+ * @throws ConcurrentModificationError, TableGoneError if the directory is removed meanwhile
  */
 export async function writeRows(
   disk: Disk,
@@ -65,7 +68,7 @@ export async function writeRows(
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
   const isMade = options.base?.fragments.some(hasFileHere) === true;
-  /** Names of the files, the incomplete one included. */
+  /** Names of the files, including the unfinished one. */
   const names: string[] = [];
   const createFile = async (columns: readonly FileColumn[]): Promise<DataFileWriter> => {
     const name = dataFileName();
@@ -76,7 +79,7 @@ export async function writeRows(
         const path = join(directory, name);
         return await DataFileWriter.create(disk, path, columns, descriptor, version, writing);
       } catch (error) {
-        // A failing writer has just removed the directory because it was empty, or is removing it.
+        // A failed writer removed the directory because it was empty, or is removing it.
         const code = codeOf(error);
         if ((code !== "ENOENT" && code !== "EEXIST") || attempt === MAX_CREATE_ATTEMPTS) throw error;
       }
@@ -98,7 +101,7 @@ export async function writeRows(
     files = await writeFiles(plan, input.batches, { ...options, createFile });
     if (names.length > 0) await disk.syncDirectory(directory);
   } catch (error) {
-    // The error thrown is the one that kept the rows out; a file that can't be removed is only an orphan.
+    // The caller gets the first error; a file that can't be removed is only an orphan.
     await discard().catch(() => undefined);
     if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
     if (within !== undefined && (await disk.stat(within)) === null) {
@@ -110,7 +113,7 @@ export async function writeRows(
   }
   const areInPlace = async (): Promise<boolean> => {
     const stats = await Promise.all(names.map((name) => disk.stat(join(directory, name))));
-    // In a copy of the directory that was taken while a file was written, the file is shorter.
+    // A copy of the directory that was taken during the write may hold a shorter file.
     return stats.every((stat, index) => stat?.size === files[index].byteLength);
   };
   return {
@@ -125,8 +128,8 @@ export async function writeRows(
 const hasFileHere = ({ files }: DataFragment): boolean => files.some(({ baseId }) => baseId === undefined);
 
 /**
- * Makes the fragment of a file. Structs without members come last, as if in a file of their own:
- * emptyStruct.ts says why.
+ * Makes the fragment of a file. Structs without members come last, as if in a file of their own;
+ * emptyStruct.ts gives the reason.
  */
 function fragmentOf(
   fileName: string,

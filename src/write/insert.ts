@@ -1,7 +1,7 @@
 /**
- * Inserts rows into a table: writes the stream to data files, then makes them visible with one commit. An
- * append is rebased over commits made meanwhile if the conflict table allows it. A table that was only
- * declared is created by the first insert that reaches it; the others append.
+ * Inserts rows into a table: writes the stream to data files and publishes them with one commit. If other
+ * writers commit meanwhile, an append is rebased where the conflict table allows it. The first insert into a
+ * declared table creates it; later ones append.
  */
 
 import type { Schema } from "apache-arrow";
@@ -36,7 +36,7 @@ import type { VersionsAt } from "../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
-/** What is decided when a table is created. */
+/** Formats that are chosen when a table is created. */
 export interface NewTableForm {
   readonly version: FileVersion;
   readonly naming: NamingScheme;
@@ -46,31 +46,28 @@ export interface NewTableForm {
 
 export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";
-  /** The formats of a table that has no versions yet. */
+  /** Formats of a table that has no versions yet. */
   readonly newTable: NewTableForm;
-  /** Paths of columns that the rows must have where they define the table's columns. */
+  /** Paths of columns that the rows must have if they define the table's columns. */
   readonly key?: readonly string[];
-  /**
-   * What to do if another writer creates the table first: fail by returning null, append, or replace its
-   * rows.
-   */
+  /** Reaction to another writer that creates the table first: return null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
   /**
-   * Called once the columns are known to fit, before anything is written; tells whether it has made the
-   * table's directory. An error it throws ends the insert.
+   * Called once the columns fit, before anything is written; returns true if it made the table's directory.
+   * An error ends the insert.
    */
   readonly beforeRows?: () => Promise<boolean>;
   /**
-   * Called once all rows are written, before a first version is committed, while the table's lock is held. An
-   * error it throws ends the insert.
+   * Called under the table's lock once all rows are written, before the first version is committed. An error
+   * ends the insert.
    */
   readonly beforeCreation?: () => Promise<void>;
-  /** True if the directory is a new one that nobody else can know of. */
+  /** True if the directory is new and no other process knows it. */
   readonly unshared?: boolean;
   readonly bounds?: InputBounds;
-  /** All columns of rows that come as objects; without it, those of the table that is appended to count. */
+  /** All columns of rows that come as objects. Default: the columns of the existing table. */
   readonly schema?: Schema;
-  /** Told how many rows were written so far. */
+  /** Called with the number of rows written so far. */
   readonly onRows?: (rowCount: number) => void;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
@@ -84,8 +81,8 @@ export interface InsertedRows {
 }
 
 /**
- * @param anchor the state of the table that the insert is planned on
- * @returns null where the table was created meanwhile and `onCreated` is `fail`
+ * @param anchor state of the table that the insert is planned on
+ * @returns null if another writer created the table and `onCreated` is `fail`
  */
 export async function insertRows(
   table: TableAt,
@@ -102,8 +99,8 @@ export async function insertRows(
   const isNew = anchor.kind === "absent";
   let inserted: InsertedRows | null = null;
   /**
-   * True if the table's directory goes if no table comes of it. One that was there before and empty is the
-   * caller's.
+   * True if a failed insert removes the table's directory. A directory that existed before, even an empty
+   * one, belongs to the caller.
    */
   let isOurs = false;
   try {
@@ -133,13 +130,13 @@ export async function insertRows(
   }
 }
 
-/** The columns of a version, as objects are fitted to them. */
+/** Returns the columns of a version as an Arrow schema, which converts rows that come as objects. */
 export const arrowSchemaOfTable = ({ manifest, path }: ManifestFile): Schema =>
   arrowSchemaOf(decodeSchema(manifest.fields, path));
 
 /**
- * Removes the directories of a table that was not created. Other writers may be creating it at this moment:
- * their files stay, and a directory that stays empty because of a failure here is no table either.
+ * Removes the directories of a table that was not created. Other writers may be creating the table, so their
+ * files stay. An empty directory that remains after a failure is not a table.
  */
 async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
   const inside = [dataDirectory(root), transactionsDirectory(root), versionsDirectory(root)];
@@ -211,7 +208,7 @@ async function createWith(
     stableRowIds: options.newTable.stableRowIds,
     scheme: options.newTable.naming,
     unshared: options.unshared,
-    // The files were put there.
+    // Writing rows makes the directory.
     directoryExists: rows.fragments.length > 0,
     verify: async () => {
       await requireInPlace(table, rows);
@@ -224,8 +221,8 @@ async function createWith(
 }
 
 /**
- * Handles a table that another writer created while our files were written. Our rows can replace its rows, or
- * be added to them if its columns are the same as ours.
+ * Handles a table that another writer created while our files were written. Our rows replace its rows, or are
+ * appended if the columns are equal.
  */
 async function insertIntoCreated(
   table: TableAt,
@@ -268,7 +265,7 @@ async function insertIntoCreated(
 }
 
 /**
- * Checks that the files still exist: a table that was dropped while our rows were written took them along.
+ * Checks that the files still exist: dropping the table while the rows were written removes them.
  * @throws TableReplacedError
  */
 async function requireInPlace({ root }: VersionsAt, rows: WrittenRows): Promise<void> {
@@ -285,8 +282,8 @@ function metadataBytes(schema: Schema): Map<string, Uint8Array> {
 }
 
 /**
- * The file version that a table's manifest demands.
- * @throws UnsupportedError where it names none, or one that is not written
+ * Returns the version of data files that the table's manifest demands.
+ * @throws UnsupportedError if the manifest names none, or one that this build does not write
  */
 export function fileVersionOf(file: ManifestFile): FileVersion {
   const version = file.manifest.dataFormat?.version;
@@ -297,7 +294,7 @@ export function fileVersionOf(file: ManifestFile): FileVersion {
   return version;
 }
 
-/** The result of an insert that can't be null. */
+/** Returns the result of an insert that can't be null. */
 export function requireInserted(inserted: InsertedRows | null): InsertedRows {
   if (inserted === null)
     throw new InternalError("an insert that appends to what others create came to nothing");

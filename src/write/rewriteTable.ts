@@ -1,5 +1,5 @@
 /**
- * Makes the next version of a table that is rewritten as a whole at every change: the given rows replace all
+ * Makes the next version of a table that is rewritten as a whole at every change: the new rows replace all
  * earlier ones, in one file, under the same schema. The table's settings and metadata stay.
  */
 
@@ -20,16 +20,16 @@ import { fileVersionOf } from "./insert.js";
 import { planAppend } from "./tableColumns.js";
 
 /**
- * Up to this many rows are written uncompressed: the next change replaces them, and finding a compression for
- * them takes longer than writing them.
+ * Maximum rows that are written uncompressed: the next change replaces them, and choosing a compression takes
+ * longer than writing them.
  */
 const MAX_PLAIN_ROWS = 2_000;
 
 /**
- * Commits rows that were computed from `base`, which was the latest version then. The caller holds the
- * table's lock.
- * @param columns of `rowCount` rows each, one for every top-level field of the schema, in its order
- * @returns null where another writer was first: the rows must be computed again
+ * Commits rows that were computed from `base`, the latest version at that time. The caller holds the table's
+ * lock.
+ * @param columns of `rowCount` rows each, one for every top-level field of the schema, in order
+ * @returns null if another writer committed first: the rows must be computed again
  */
 export async function rewriteTable(
   base: OpenLatest,
@@ -61,7 +61,7 @@ export async function rewriteTable(
   );
 }
 
-/** The same columns, written uncompressed. The schema does not record this. */
+/** Plans the same columns without compression. The schema does not record this. */
 function uncompressed(plan: ColumnPlan): ColumnPlan {
   const metadata = new Map([["lance-encoding:compression", "none"]]);
   const columns = plan.columns.map((column) => ({ ...column, target: { ...column.target, metadata } }));

@@ -1,6 +1,4 @@
-/**
- * Plans columns to write to a table, whose columns' names have rules that other data files do not have. Pure.
- */
+/** Plans columns to write to a table, and checks the rules for their names. Pure. */
 
 import type { Field as ArrowField, Schema } from "apache-arrow";
 import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
@@ -9,7 +7,7 @@ import { type ColumnPlan, planColumns, planNewColumns } from "../rows/columnPlan
 import type { TableField } from "../schema/schema.js";
 
 /**
- * The plan for rows that define the table's schema.
+ * Plans rows that define the table's schema.
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
 export function planNewSchema(schema: Schema): ColumnPlan {
@@ -19,8 +17,7 @@ export function planNewSchema(schema: Schema): ColumnPlan {
 }
 
 /**
- * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be
- * missing.
+ * Plans rows that are appended to a table. Columns match by name; nullable columns may be missing.
  * @throws TableSchemaValidationError naming the field that does not fit
  */
 export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
@@ -29,8 +26,8 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
 }
 
 /**
- * Names of columns that the reference's scans add: the reference can't read a table that has a column of such
- * a name.
+ * Names of columns that the reference's scans add: LanceDB can't read a table that has a column of such a
+ * name.
  */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   "_rowid",
@@ -51,7 +48,7 @@ function checkColumnNames(fields: readonly ArrowField[]): void {
   }
 }
 
-/** @throws InvalidInputError for a text that cannot be the name of a top-level column */
+/** @throws InvalidInputError for text that can't be the name of a top-level column */
 export function checkColumnName(name: string): void {
   const reason = faultOfName(name);
   if (reason !== null) throw new InvalidInputError(reason);

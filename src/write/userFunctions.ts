@@ -1,4 +1,4 @@
-/** Functions that the host registers for computed columns: checked once, when the namespace is opened. */
+/** Functions that the host registers for computed columns, checked once, when the namespace is opened. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Layout } from "../arrow/columns/column.js";
@@ -11,15 +11,15 @@ import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { BatchFunction, RowFunction, UserFunction } from "../namespace/options.js";
 
-/** A registered function, as the columns that it computes need it. */
+/** A checked function of the host. */
 export interface RegisteredFunction {
   readonly name: string;
   readonly version: string;
   /** Canonical paths. */
   readonly inputs: readonly string[];
-  /** The names under which the function is handed them: as they were registered. */
+  /** Names of the inputs in the calls, as the host registered them. */
   readonly inputNames: readonly string[];
-  /** The field of a column of its values, which may be null; under any name. */
+  /** Field of the function's values, under any name; it may be null. */
   readonly output: LogicalField;
   readonly outputType: DataType;
   readonly layout: Layout;
@@ -126,7 +126,7 @@ function outputField(output: unknown, label: string): { field: LogicalField; typ
 const holdsDictionary = ({ type, children }: LogicalField): boolean =>
   type.kind === "dictionary" || children.some(holdsDictionary);
 
-/** True if values of two fields have the same type, those inside included. */
+/** True if two fields have the same type, including the fields inside them. */
 export function haveSameType(one: LogicalField, other: LogicalField): boolean {
   return (
     isSameType(one.type, other.type) &&
@@ -138,7 +138,7 @@ export function haveSameType(one: LogicalField, other: LogicalField): boolean {
   );
 }
 
-/** The type of a field in words: `fixed_size_list:float:3`, `struct<a: int32>`. */
+/** Formats the type of a field for messages: `fixed_size_list:float:3`, `struct<a: int32>`. */
 export function typeInWords({ type, children }: LogicalField): string {
   const own = formatType(type);
   if (children.length === 0) return own;
@@ -146,7 +146,7 @@ export function typeInWords({ type, children }: LogicalField): string {
   return `${own}<${inside.join(", ")}>`;
 }
 
-/** @throws InvalidInputError naming the functions that are registered */
+/** @throws InvalidInputError naming the registered functions */
 export function functionNamed(
   functions: ReadonlyMap<string, RegisteredFunction>,
   name: string,

@@ -1,6 +1,5 @@
 /**
- * Which data files came to a table by appends since a version: their rows are not those that were to be
- * filled.
+ * Files that appends added to a table since a version: a backfill of that version does not fill their rows.
  */
 
 import type { DataFragment } from "../../format/table.js";
@@ -11,7 +10,7 @@ import { listVersions } from "../../table/versions/versions.js";
 
 export class AppendedFiles {
   readonly #paths = new Set<string>();
-  /** The last version whose transaction was looked at. */
+  /** Last version whose transaction was read. */
   #through: number;
 
   /** @param version after which appends count */
@@ -20,8 +19,8 @@ export class AppendedFiles {
   }
 
   /**
-   * Looks at the transactions up to a version. What was appended by one whose version is gone is not known;
-   * neither is what was merged with other rows since, which is in other files.
+   * Reads the transactions up to a version. Appends whose version is gone stay unknown; so do appended rows
+   * that were merged with others since, which lie in other files.
    */
   async lookUpTo(
     { table, version }: Pick<OpenVersion, "table" | "version">,
@@ -41,7 +40,7 @@ export class AppendedFiles {
     this.#through = version;
   }
 
-  /** True if a fragment has rows that were appended, and no others. */
+  /** True if a fragment has appended rows only. */
   has({ files }: DataFragment): boolean {
     return files.some(({ path }) => this.#paths.has(path));
   }

@@ -1,12 +1,12 @@
 /**
  * Fills a computed column, fragment by fragment: selects the rows, computes their values and commits them,
- * some fragments at a time. Fragments that other writers rewrite meanwhile are done again on the latest
- * version, in another round. Rows are always read as they are; the version whose rows are filled tells only
+ * some fragments at a time. Fragments that other writers rewrite meanwhile are filled again on the latest
+ * version, in another round. Rows are always read in their current state; the version to fill only tells
  * which fragments came later.
  *
- * Three things survive a crash: committed fragments, the values in checkpoint files, and a note of the files
- * that were about to be committed. The note tells that this work filled a fragment, although its values may
- * be null.
+ * Three things survive a crash: committed fragments, values in checkpoint files, and a note of the files that
+ * were about to be committed. By the note a later run knows the fragments that this run filled, even with
+ * nulls.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -39,33 +39,33 @@ import { fittingVersion, outdatedRows } from "./outdatedRows.js";
 import { takeOutdated } from "./takeOutdated.js";
 
 export interface BackfilledColumn {
-  /** Rows that got a value, those of earlier runs of the same work included. */
+  /** Rows that got a value, including those of earlier runs. */
   readonly rows: number;
   readonly fragments: number;
-  /** The last version that was committed; null if nothing was to be done. */
+  /** Last committed version; null if no row needed a value. */
   readonly version: number | null;
 }
 
-/** The part of the work that no round changes. */
+/** Settings that all rounds share. */
 interface Filling {
-  /** The version whose rows are filled. */
+  /** Version whose rows are filled. */
   readonly version: number;
   readonly appended: AppendedFiles;
   readonly checkpoints: CheckpointFiles;
 }
 
-/** Bytes of values that one fragment has in memory only, and those of all fragments together. */
+/** Maximum bytes of unsaved values in memory: of one fragment, and of all fragments. */
 const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 const MAX_ALL_UNSAVED_BYTES = 128 * 1024 * 1024;
-/** The least for one of very many fragments: files of fewer bytes cost more than they save. */
+/** Minimum share of a fragment when many are under way: smaller files cost more than they save. */
 const MIN_UNSAVED_BYTES = 4 * 1024 * 1024;
 
-/** Times that rewritten fragments are looked for again. */
+/** Rounds over rewritten fragments. */
 const MAX_ROUNDS = 20;
 
 /**
- * @throws what {@link resolvedAsAsked} and `fragmentValues` throw; ConcurrentModificationError if the column
- *   is declared anew meanwhile, or other writers keep rewriting fragments
+ * @throws errors of {@link resolvedAsAsked} and `fragmentValues`; ConcurrentModificationError if the column
+ *   is declared again meanwhile, or other writers keep rewriting fragments
  */
 export async function backfillColumn(
   target: ChangeTarget<ReaderEnvironment>,
@@ -74,7 +74,7 @@ export async function backfillColumn(
   key: string,
   control: BackfillControl,
 ): Promise<BackfilledColumn> {
-  // Ends the calls of the function that are under way when one of them has failed.
+  // Aborts the running calls of the function after one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([control.signal, failed.signal]);
   allowManyListeners(signal);
@@ -84,7 +84,7 @@ export async function backfillColumn(
   try {
     return await backfill.perform();
   } catch (error) {
-    // The first failure tells the reason: commits that were tried after it may have failed because of it.
+    // The first failure tells the reason; later commits may have failed because of it.
     const first: unknown = failed.signal.aborted ? failed.signal.reason : error;
     onFailure(error);
     await backfill.giveUp();
@@ -97,9 +97,9 @@ class Backfill {
   readonly #progress: BackfillProgress;
   readonly #fragments: OpenFragments;
   readonly #fill: LocalFill | ClusterFill;
-  /** The version whose rows are filled; null: the latest one when the work begins. */
+  /** Version whose rows are filled; null: the latest one at the start of the work. */
   readonly #wantedVersion: number | null;
-  /** The last version that was committed. */
+  /** Last committed version. */
   #version: number | null = null;
 
   constructor(run: BackfillRun) {
@@ -131,7 +131,7 @@ class Backfill {
       await appended.lookUpTo(base, signal);
       const isLeft = await this.#fillRound(base, { version, appended, checkpoints });
       base = await this.#latest();
-      // Rows that are selected by what they hold are not looked for again.
+      // A `where` filter selects rows once; emptied rows are not selected again.
       const isEmptied = fillsAll && progress.forgetEmptied(base.file.manifest.fragments, field);
       if (!isLeft && !isEmptied) break;
       if (round === MAX_ROUNDS) {
@@ -140,7 +140,7 @@ class Backfill {
         );
       }
     }
-    // The work is done; a cleanup removes what is left.
+    // The work is done; a cleanup removes any remaining files.
     await checkpoints.removeAll("all").catch(() => undefined);
     if (fitting !== null) await this.#recordFitting(base, fitting);
     return { rows: progress.doneRows, fragments: progress.fragments, version: this.#version };
@@ -151,8 +151,7 @@ class Backfill {
   }
 
   /**
-   * Takes away the values that do not fit their inputs any more: then their rows are among those without a
-   * value.
+   * Clears outdated values, so that their rows count as rows without a value.
    * @returns the version without them
    */
   async #takeOutdated(): Promise<OpenVersion | null> {
@@ -167,13 +166,13 @@ class Backfill {
   }
 
   /**
-   * Records a version in which all values fit: later backfills do not read the transactions up to it.
-   * @param fitting the version in which all values fitted when the work began
+   * Records a version in which all values fit, so that later backfills skip the transactions before it.
+   * @param fitting version in which all values fitted at the start of the work
    */
   async #recordFitting(base: OpenVersion<ReaderEnvironment>, fitting: OpenVersion): Promise<void> {
     const { field } = await resolvedAsAsked(this.#run, base);
     const marks = await outdatedRows(base, field, fittingVersion(fitting, field), this.#run.signal);
-    // Without the record the transactions tell the same.
+    // The transactions tell the same if writing the record fails.
     if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
   }
 
@@ -188,7 +187,7 @@ class Backfill {
     throw new ConcurrentModificationError(`${table.root}: versions come and go`);
   }
 
-  /** Fills the fragments of a version; true if some have to be done again. */
+  /** Fills the fragments of a version; true if some need another round. */
   async #fillRound(
     base: OpenVersion<ReaderEnvironment>,
     { version, appended, checkpoints }: Filling,
@@ -222,7 +221,7 @@ class Backfill {
     return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
   }
 
-  /** @returns true if some of the fragments have to be done again */
+  /** @returns true if some fragments need another round */
   async #commit(filledVersion: number, group: readonly OpenFragment[]): Promise<boolean> {
     const parts = { progress: this.#progress, fragments: this.#fragments };
     const { version, isLeft } = await commitFragments(this.#run, parts, filledVersion, group);

@@ -1,4 +1,4 @@
-/** Counts the rows and fragments of a backfill, and knows the fragments that it has filled. */
+/** Counts the rows and fragments of a backfill, and remembers the filled fragments. */
 
 import type { DataFragment } from "../../format/table.js";
 import type { TableField } from "../../schema/schema.js";
@@ -6,7 +6,7 @@ import { liveRowCount } from "../../table/fragments/statistics.js";
 import { type FilledFile, hasFile } from "./filledFiles.js";
 
 export class BackfillProgress {
-  /** Files of the fragments that are filled, by their ids. */
+  /** Files of the filled fragments, by fragment id. */
   readonly files: Map<number, FilledFile>;
   readonly #tell: (done: number, total: number) => void;
   #doneRows = 0;
@@ -15,26 +15,25 @@ export class BackfillProgress {
 
   /**
    * @param files of earlier runs of the same work, committed or not
-   * @param tell called with the rows that have values, and with all rows that get some
+   * @param tell called with the number of filled rows, and of all rows to fill
    */
   constructor(files: Map<number, FilledFile>, tell: (done: number, total: number) => void) {
     this.files = files;
     this.#tell = tell;
   }
 
-  /** Rows that have values, those of earlier runs included. */
+  /** Rows that have values, including those of earlier runs. */
   get doneRows(): number {
     return this.#doneRows;
   }
 
-  /** Fragments that are filled or begun. */
+  /** Fragments that are filled or under way. */
   get fragments(): number {
     return this.#fragments;
   }
 
   /**
-   * Counts the files of earlier runs. Forgets those that were not committed, and those that no longer have
-   * the column.
+   * Counts the files of earlier runs. Forgets files that were not committed, and files that lost the column.
    */
   keepCommitted(fragments: readonly DataFragment[], field: TableField): void {
     const present = new Map(fragments.map((fragment) => [fragment.id, fragment]));
@@ -49,8 +48,8 @@ export class BackfillProgress {
   }
 
   /**
-   * Forgets fragments that no longer have the file that was committed: a restore, or a backfill of an input,
-   * may have taken their values away.
+   * Forgets fragments that lost their committed file: a restore, or a backfill of an input, may have removed
+   * their values.
    * @returns true if there are any
    */
   forgetEmptied(fragments: readonly DataFragment[], field: TableField): boolean {
@@ -65,14 +64,14 @@ export class BackfillProgress {
     return isAny;
   }
 
-  /** Expects every row of these fragments to get a value, until {@link begin} tells how many do. */
+  /** Expects every row of these fragments to get a value, until {@link begin} counts them. */
   expect(fragments: readonly DataFragment[]): void {
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   }
 
   /**
    * Counts a fragment as begun.
-   * @param rows number of its rows that get values; null: the fragment is left out
+   * @param rows number of its rows to fill; null: the fragment is skipped
    */
   begin(fragment: DataFragment, rows: number | null): void {
     this.#totalRows += (rows ?? 0) - liveRowCount(fragment);

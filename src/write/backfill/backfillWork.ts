@@ -1,4 +1,4 @@
-/** The parts of a backfill share these: what it fills and how, and what runs it. */
+/** Types that the parts of a backfill share: the work, its settings, and its control. */
 
 import { ConcurrentModificationError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
@@ -11,27 +11,27 @@ import type { BackfillCluster } from "./clusterRun.js";
 import type { BackfillState } from "./filledFiles.js";
 import { type BackfillRequest, type ResolvedBackfill, resolvedOn } from "./resolvedBackfill.js";
 
-/** What a job was asked to fill. */
+/** Settings of a backfill job. */
 export interface BackfillWork extends BackfillRequest {
-  /** Meaning of the request when the job was asked for; see {@link ResolvedBackfill.meaning}. */
+  /** Meaning of the request at the time of the job's start; see {@link ResolvedBackfill.meaning}. */
   readonly meaning: string;
 }
 
 export interface BackfillSettings {
-  /** Tasks under way at a time in this process. */
+  /** Tasks that run at a time in this process. */
   readonly concurrency: number;
   readonly callsAtOnce: number;
   readonly batch: BatchSizeBounds;
-  /** Milliseconds for which values may be in memory only. */
+  /** Milliseconds for which values may stay unsaved in memory. */
   readonly flushMs: number;
-  /** The version whose rows are filled; null: the latest one when the work begins. */
+  /** Version whose rows are filled; null: the latest one at the start of the work. */
   readonly readVersion: number | null;
   /** Maximum rows of a task. */
   readonly taskRows: number;
   readonly maxFragments: number;
   /** Fragments that are committed in one version. */
   readonly commitFragments: number;
-  /** The cluster that runs the functions; null: this process does. */
+  /** Cluster that runs the functions; null: this process does. */
   readonly cluster: BackfillCluster | null;
   /** Path of the table, for tasks of the cluster. */
   readonly table: readonly string[];
@@ -39,7 +39,7 @@ export interface BackfillSettings {
   readonly root: string;
 }
 
-/** The job that runs the work. */
+/** Control of the job that runs the work. */
 export interface BackfillControl {
   readonly jobId: string;
   readonly signal: AbortSignal;
@@ -49,37 +49,34 @@ export interface BackfillControl {
   hold(): Promise<void>;
 }
 
-/** One run of a backfill, from its start to its end. */
+/** One run of a backfill, from start to end. */
 export interface BackfillRun {
   readonly target: ChangeTarget<ReaderEnvironment>;
   readonly request: BackfillWork;
   readonly settings: BackfillSettings;
-  /** Digest of the work: names the files of values. */
+  /** Digest of the work, which names the files of values. */
   readonly key: string;
   readonly control: BackfillControl;
   /** Aborts when the job is cancelled, or a part of the work fails. */
   readonly signal: AbortSignal;
-  /** Ends the calls that are under way; called with the error that fails the whole work. */
+  /** Called with the error that fails the whole work; ends the running calls. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Fragments of one version. What another writer rewrites meanwhile is left to the next round. */
+/** Fragments of one version. If another writer rewrites some meanwhile, the next round fills them. */
 export interface BackfillRound {
   readonly base: OpenVersion<ReaderEnvironment>;
   readonly resolved: ResolvedBackfill;
   readonly checkpoints: CheckpointFiles;
-  /**
-   * True if the values of a fragment are saved when it is done: it waits for others, to be committed with
-   * them.
-   */
+  /** True if the values of a finished fragment are saved: it waits for others, to be committed with them. */
   readonly savesAll: boolean;
-  /** Bytes of values that a fragment may have in memory only. */
+  /** Maximum bytes of unsaved values of a fragment. */
   readonly maxUnsavedBytes: number;
 }
 
 /**
- * Returns what is to be filled on a version. A column that was dropped and added again may have the id of the
- * first one, and no value yet that tells them apart.
+ * Resolves the backfill on a version. A column that was dropped and added again may have the first one's id,
+ * and no value yet that tells them apart.
  * @throws ConcurrentModificationError if the column is declared differently now
  */
 export async function resolvedAsAsked(

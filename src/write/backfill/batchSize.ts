@@ -1,14 +1,14 @@
 /**
- * How many rows a function is handed at a time: fewer where it is slow, so that little is lost in a crash.
+ * Number of rows in the next call of a function; a slow function gets fewer, so that a crash loses little.
  */
 
-/** Milliseconds that a call should not take longer than. */
+/** Milliseconds of the longest call to aim for. */
 const SLOW_MS = 10_000;
 const QUICK_MS = SLOW_MS / 4;
 
 export interface BatchSizeBounds {
   readonly least: number;
-  /** Also of the first batch. */
+  /** Maximum rows, also of the first batch. */
   readonly most: number;
 }
 
@@ -26,12 +26,12 @@ export class BatchSize {
     return this.#rows;
   }
 
-  /** Rows of a batch at most, however quick they are. */
+  /** Maximum rows of a batch, however fast the function is. */
   get most(): number {
     return this.#bounds.most;
   }
 
-  /** Tells how long a batch took. */
+  /** Adjusts the rows to the duration of a batch. */
   note(rowCount: number, ms: number): void {
     const { least, most } = this.#bounds;
     if (ms > SLOW_MS) this.#rows = Math.max(least, Math.min(this.#rows, Math.ceil(rowCount / 2)));

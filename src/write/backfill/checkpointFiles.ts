@@ -1,14 +1,13 @@
 /**
- * Values that a backfill has computed and not committed yet, in files of the table's directory:
+ * Files in the table's directory with values that a backfill has computed and not committed yet:
  *
  *   _tiltyard/checkpoints/<key>-<source>-<first>-<last>.lance   complete
  *   _tiltyard/checkpoints/<key>-<uuid>.tmp                      being written
  *
- * `key` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so
- * that a value can't be taken for one of other inputs. The file has two columns: the physical offsets of the
- * rows, ascending from `first` to `last`, and their values. One that is damaged, or is not what it should be,
- * counts as not there: its rows are computed again. All files of a job go when it is done; those of jobs that
- * nobody finishes, a cleanup removes.
+ * `key` and `source` are digests of 32 hex digits: of the work, and of the content of the fragment. They keep
+ * values of different inputs apart. The file has two columns: the physical offsets of the rows, ascending
+ * from `first` to `last`, and their values. A damaged or malformed file counts as absent, and its rows are
+ * computed again. A finished job removes its files; a cleanup removes those of abandoned jobs.
  */
 
 import { Field as ArrowField, Schema, Uint32 } from "apache-arrow";
@@ -33,12 +32,11 @@ import { haveSameType } from "../userFunctions.js";
 import { type ComputedPart, type ComputedRows, releaseAll } from "./computedRows.js";
 
 /**
- * A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be
- * computed again.
+ * A cleanup took a file for one of an abandoned backfill and removed it. Its rows must be computed again.
  */
 export class CheckpointGoneError extends ConcurrentModificationError {}
 
-/** A part in a file. */
+/** A part that is saved in a file. */
 export interface SavedPart extends ComputedPart {
   /** Name of the file. */
   readonly name: string;
@@ -46,7 +44,7 @@ export interface SavedPart extends ComputedPart {
   remove(): Promise<void>;
 }
 
-/** A range of rows of a fragment: offsets of the first and the last one. */
+/** Offsets of the first and the last row of a range of a fragment. */
 export interface OffsetSpan {
   readonly first: number;
   readonly last: number;
@@ -54,7 +52,7 @@ export interface OffsetSpan {
 
 const NAME = /^([0-9a-f]{32})-([0-9a-f]{32})-(\d{1,10})-(\d{1,10})\.lance$/;
 const FILE_VERSION = "2.2";
-/** Times that a file is written which others remove meanwhile. */
+/** Attempts to write a file that cleanups remove meanwhile. */
 const MAX_WRITES = 3;
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
@@ -67,10 +65,9 @@ export class CheckpointFiles {
   readonly #hold: () => Promise<void>;
 
   /**
-   * @param key digest of what is computed
+   * @param key digest of the work
    * @param value field of the values, under any name
-   * @param hold called before a file is written: throws where the table is another one by now, which must get
-   *   none
+   * @param hold called before a file is written; throws if the table was replaced and must get no file
    */
   constructor(
     table: TableAt<ReaderEnvironment>,
@@ -86,8 +83,8 @@ export class CheckpointFiles {
   }
 
   /**
-   * The part survives a power cut when this resolves; the rows are released then.
-   * @throws CheckpointGoneError where cleanups keep removing what is written
+   * Saves rows and releases them; the part survives a power cut when this resolves.
+   * @throws CheckpointGoneError if cleanups keep removing the file
    */
   async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
     const offsets = concatWords(rows.map((each) => each.offsets));
@@ -128,17 +125,17 @@ export class CheckpointFiles {
       await disk.syncDirectory(this.#directory);
       return name;
     } catch (error) {
-      // The error tells why; a file that can't be removed is a orphan.
+      // The caller gets the first error; a file that can't be removed is an orphan.
       await disk.remove(temporary).catch(() => undefined);
       throw error;
     }
   }
 
   /**
-   * The parts that earlier runs saved, ascending; they don't overlap. What is of no use is removed.
+   * Returns the parts that earlier runs saved, ascending and without overlaps. Removes useless files.
    * @param physicalRows of the fragment
-   * @param span offsets of the first row and the last one: parts that reach beyond them are another's.
-   *   Default: the fragment
+   * @param span offsets of the first and the last row; parts that extend beyond them belong to other tasks.
+   *   Default: the whole fragment
    */
   async recover(source: string, physicalRows: number, span?: OffsetSpan): Promise<SavedPart[]> {
     const found: SavedPart[] = [];
@@ -156,7 +153,7 @@ export class CheckpointFiles {
       if (fits) found.push(this.#part(name, offsets));
       else await this.#table.disk.remove(path);
     }
-    // Of two runs of the same rows, the one that got further.
+    // If two runs computed the same rows, the longer part wins.
     found.sort((a, b) => a.first - b.first || b.last - a.last);
     const kept: SavedPart[] = [];
     for (const part of found) {
@@ -166,7 +163,7 @@ export class CheckpointFiles {
     return kept;
   }
 
-  /** Removes the files of the job: all, or those that were being written. */
+  /** Removes the files of the job: all, or the unfinished ones. */
   async removeAll(which: "all" | "temporary"): Promise<void> {
     const { disk } = this.#table;
     for (const name of await this.#names()) {
@@ -207,7 +204,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** The offsets of a file that can be read to its end; null for any other. */
+  /** Returns the offsets of a file that is readable to its end; null for any other. */
   async #soundOffsets(path: string): Promise<Uint32Array | null> {
     const parts: Uint32Array[] = [];
     let last = -1;

@@ -1,7 +1,6 @@
 /**
- * Has a cluster compute the values of fragments: plans tasks for the rows that have no value in files of the
- * table's directory, has the executor run them, and looks for the values there. It believes the files, not
- * the reports.
+ * Has a cluster compute the values of fragments: plans tasks for rows without saved values, has the executor
+ * run them, and reads the values from files of the table's directory. It trusts the files, not the reports.
  */
 
 import { InternalError, ServiceUnavailableError } from "../../errors.js";
@@ -20,7 +19,7 @@ import { isConflict, missingRows } from "./fragmentValues.js";
 import type { OpenFragment, OpenFragments } from "./openFragments.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 
-/** A fragment, and the ids of its tasks that are not done. */
+/** A fragment, and the ids of its unfinished tasks. */
 interface TaskGroup {
   readonly fragment: DataFragment;
   readonly opened: OpenFragment;
@@ -35,10 +34,10 @@ interface WaitingTask {
   done: number;
 }
 
-/** Tasks that are not done, by their ids. */
+/** Unfinished tasks by id. */
 type WaitingTasks = Map<string, WaitingTask>;
 
-/** Runs of a cluster in a row in which no task is done. */
+/** Consecutive runs of a cluster without a finished task. */
 const MAX_IDLE_RUNS = 3;
 
 export class ClusterFill {
@@ -53,10 +52,10 @@ export class ClusterFill {
   }
 
   /**
-   * Yields each fragment when all its values are in files of the table's directory, and were read; "conflict"
-   * if the next round has to do it. Tasks that are not done are handed to the cluster again.
-   * @throws ServiceUnavailableError if the executor fails, or does nothing several times; the error of a task
-   *   that failed
+   * Yields each fragment when files hold all its values and the values were read; "conflict" if the fragment
+   * needs the next round. The cluster gets unfinished tasks again.
+   * @throws ServiceUnavailableError if the executor fails, or repeatedly finishes no task; the error of a
+   *   failed task
    */
   async *compute(
     round: BackfillRound,
@@ -102,14 +101,14 @@ export class ClusterFill {
   }
 
   /**
-   * Runs the cluster once, and yields each task that has ended. One with rows left is of a fragment that was
-   * rewritten.
+   * Runs the cluster once, and yields each task that has ended. A task with remaining rows belongs to a
+   * rewritten fragment.
    */
   async *#endedTasks(waiting: WaitingTasks): AsyncGenerator<WaitingTask, void, undefined> {
     const { target, control, settings, signal } = this.#run;
     const { disk, root } = target.table;
     const { jobId } = control;
-    // A cleanup knows what it is by its name. An earlier run may have left it.
+    // A cleanup recognises the directory by its name; an earlier run may have left one.
     const directory = join(checkpointsDirectory(root), `${TEMPORARY_PREFIX}${jobId}`);
     await control.hold();
     await disk.removeTree(directory);
@@ -155,15 +154,15 @@ export class ClusterFill {
     return { group, tasks: await this.#missingTasks(round, group) };
   }
 
-  /** Returns tasks for the rows that have no value; none if the fragment is ready to be committed. */
+  /** Returns tasks for the rows without saved values; none if the fragment is ready to commit. */
   async #missingTasks(round: BackfillRound, { fragment, opened }: TaskGroup): Promise<BackfillTask[]> {
     const missing = await this.#fragments.orUndo(opened, this.#collect(round, fragment, opened));
     return Promise.all(missing.map((rows) => this.#taskOf(round, opened, rows)));
   }
 
   /**
-   * Reads the values of a fragment that are in files of the table's directory, and counts their rows.
-   * @returns offsets of the rows that have none, by tasks
+   * Reads the saved values of a fragment, and counts their rows.
+   * @returns offsets of the rows without one, by tasks
    */
   async #collect(round: BackfillRound, fragment: DataFragment, opened: OpenFragment): Promise<Uint32Array[]> {
     const { settings, signal, onFailure } = this.#run;
@@ -222,7 +221,7 @@ function addTasks(waiting: WaitingTasks, group: TaskGroup, tasks: readonly Backf
   }
 }
 
-/** Returns the result of work on a fragment, or that the next round has to do it. */
+/** Returns the result of work on a fragment, or "conflict" if it needs the next round. */
 async function orConflict<Result>(work: Promise<Result>): Promise<Result | "conflict"> {
   try {
     return await work;
@@ -232,6 +231,6 @@ async function orConflict<Result>(work: Promise<Result>): Promise<Result | "conf
   }
 }
 
-/** Returns the error of a task that failed for good, as if its function had been called here. */
+/** Returns the error of a failed task, as a local call of the function would throw it. */
 const errorOfTask = ({ type, message }: { readonly type: string; readonly message: string }): Error =>
   isErrorType(type) ? errorOfFailure({ type, message }) : new InternalError(message);

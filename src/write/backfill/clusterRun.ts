@@ -1,7 +1,7 @@
 /**
- * Has an executor run tasks of a backfill, once, and hands on what it reports. An executor is the host's
- * code, and its workers run elsewhere: reports come late, twice, or never, are about tasks that nobody knows,
- * or make no sense.
+ * Has an executor run tasks of a backfill once, and passes on its reports. An executor is the host's code,
+ * and its workers run on other machines: reports may be late, repeated, missing, malformed, or about unknown
+ * tasks.
  */
 
 import { whenAborted } from "../../async/abort.js";
@@ -14,11 +14,11 @@ export interface BackfillCluster {
   readonly name: string;
   readonly executor: ClusterExecutor;
   readonly manifest: string | undefined;
-  /** Tasks under way at a time; undefined: as many as the cluster can run. */
+  /** Tasks that run at a time; undefined: as many as the cluster can run. */
   readonly concurrency: number | undefined;
 }
 
-/** Outcome of a task. A task without one was not done. */
+/** Outcome of a task; an unfinished task has none. */
 export type TaskOutcome =
   | { readonly kind: "done"; readonly taskId: string }
   | { readonly kind: "failed"; readonly taskId: string; readonly type: string; readonly message: string };
@@ -27,16 +27,16 @@ export interface ClusterRunOptions extends Pick<ClusterRun, "jobId" | "root" | "
   readonly onProgress: (taskId: string, rows: number) => void;
 }
 
-/** Milliseconds for which an executor that has reported all tasks may end by itself. */
+/** Milliseconds in which an executor that has reported all tasks may return. */
 const END_MS = 2000;
-/** Milliseconds for which an executor that was stopped is waited for. */
+/** Milliseconds to wait for an executor that was stopped. */
 const STOP_MS = 3000;
 
 /** Outcome of the executor's run. */
 type RunOutcome = { readonly kind: "returned" } | { readonly kind: "threw"; readonly error: unknown };
 
 /**
- * @returns the outcome of each task that the executor reports, once
+ * @returns the outcome of each reported task, once
  * @throws ServiceUnavailableError if the executor fails; the signal's reason
  */
 export async function* runOnCluster(
@@ -81,8 +81,7 @@ export async function* runOnCluster(
       });
     },
   };
-  // Copies: the tasks that are compared with reports stay as they were planned, whatever the executor does to
-  // its own.
+  // Pass copies: reports are compared with the planned tasks, which the executor must not change.
   const handedOut = tasks.map((task) => ({ ...task, id: [...task.id] }));
   const running = (async () => executor.run(handedOut, run))().then(
     () => {
@@ -101,7 +100,7 @@ export async function* runOnCluster(
       if (outcome !== undefined) {
         yield outcome;
       } else if (ended !== null) {
-        // Assigned in a callback, which the compiler does not see.
+        // A callback assigns it, which the compiler can't see.
         const outcomeOfRun = ended as RunOutcome;
         if (outcomeOfRun.kind === "threw" && unreported.size > 0) {
           throw failureOfCluster(name, outcomeOfRun.error);

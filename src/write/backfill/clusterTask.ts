@@ -1,6 +1,6 @@
 /**
- * Computes a task of a backfill in a process of a cluster: the values are saved, and the job's process
- * commits them.
+ * Computes a task of a backfill in a worker process of a cluster. The worker saves the values; the job's
+ * process commits them.
  */
 
 import { Limit } from "../../async/parallel.js";
@@ -19,7 +19,7 @@ import { fragmentValues } from "./fragmentValues.js";
 import { type BackfillRequest, resolvedOn } from "./resolvedBackfill.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 
-/** The rows of a task, and digests of everything that their values depend on. */
+/** Rows of a task, and digests of everything that their values depend on. */
 export interface ClusterTask {
   readonly fragmentId: number;
   /** Offsets of the first and the last row that may be computed. */
@@ -36,19 +36,19 @@ export interface ClusterTaskOptions {
   readonly callsAtOnce: number;
   readonly flushMs: number;
   readonly signal: AbortSignal;
-  /** Called before values are written; rejects if nobody wants them any more. */
+  /** Called before values are written; rejects if the values are not wanted any more. */
   readonly hold: () => Promise<void>;
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Bytes of values that are in memory only. */
+/** Maximum bytes of unsaved values in memory. */
 const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 
 /**
- * @param base the version whose rows are read
- * @returns the number of rows that have a value, and the names of the files that hold the values
+ * @param base version whose rows are read
+ * @returns number of rows that have a value, and names of the files with the values
  * @throws ConcurrentModificationError if the fragment is not the one that the task was planned for;
- *   InvalidInputError if the function of this process is a different one; errors of `fragmentValues`
+ *   InvalidInputError if this process registers a different function; errors of `fragmentValues`
  */
 export async function computeClusterTask(
   base: OpenVersion<ReaderEnvironment>,
@@ -56,10 +56,10 @@ export async function computeClusterTask(
   { fragmentId, firstRow, lastRow, meaning, content, key }: ClusterTask,
   { batch, callsAtOnce, flushMs, hold, onProgress, ...options }: ClusterTaskOptions,
 ): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
-  // Ends the calls of the function that are under way when one of them has failed.
+  // Aborts the running calls of the function after one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
-  // Each call of the function that is under way listens.
+  // Each running call of the function listens.
   allowManyListeners(signal);
   const { table } = base;
   const resolved = await resolvedOn(base, request, signal);

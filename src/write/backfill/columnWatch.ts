@@ -1,7 +1,4 @@
-/**
- * Looks from time to time whether the values of a backfill are still wanted: a function would go on being
- * called for a column that was dropped.
- */
+/** Checks now and then that the values of a backfill are still wanted: the column may have been dropped. */
 
 import { performance } from "../../async/timers.js";
 import { TableGoneError } from "../../table/versions/identity.js";
@@ -9,23 +6,23 @@ import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_MS = 1000;
 
 export class ColumnWatch {
   readonly #table: TableAt;
   readonly #requireColumn: (latest: OpenVersion) => Promise<unknown>;
   #lookedMs = performance.now();
-  /** The latest version that has the column. */
+  /** Latest version that was checked. */
   #lookedVersion = 0;
 
-  /** @param requireColumn rejects where a version does not have the column, or declares it otherwise */
+  /** @param requireColumn rejects if a version lacks the column, or declares it differently */
   constructor(table: TableAt, requireColumn: (latest: OpenVersion) => Promise<unknown>) {
     this.#table = table;
     this.#requireColumn = requireColumn;
   }
 
-  /** @throws TableGoneError, and what `requireColumn` throws */
+  /** @throws TableGoneError, and errors of `requireColumn` */
   async look(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - this.#lookedMs < LOOK_MS) return;
@@ -34,7 +31,7 @@ export class ColumnWatch {
     if (entry === null) throw new TableGoneError(this.#table.root);
     if (entry.version === this.#lookedVersion) return;
     const open = await openVersion(this.#table, entry);
-    // A version that was cleaned up meanwhile has a later one after it.
+    // If a version was cleaned up meanwhile, a later one follows it.
     if (open !== null) await this.#requireColumn(open);
     this.#lookedVersion = entry.version;
   }

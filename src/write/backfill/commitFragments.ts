@@ -1,6 +1,6 @@
 /**
- * Commits the values of fragments in one version, and notes their files before: a later run knows by them
- * what is filled.
+ * Commits the values of fragments in one version. First it notes their files, by which a later run knows the
+ * filled fragments.
  */
 
 import type { BackfillProgress } from "./backfillProgress.js";
@@ -10,15 +10,14 @@ import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import { type FilledFile, stateToNote } from "./filledFiles.js";
 import type { OpenFragment, OpenFragments } from "./openFragments.js";
 
-/** What a backfill has done, and has under way. */
+/** The progress of a backfill, and its open fragments. */
 interface BackfillParts {
   readonly progress: BackfillProgress;
   readonly fragments: OpenFragments;
 }
 
 /**
- * @returns the version with the values, null if there is none; and true if some fragments have to be done
- *   again
+ * @returns the version with the values, null if there is none; and true if some fragments need another round
  */
 export async function commitFragments(
   run: BackfillRun,
@@ -57,7 +56,7 @@ export async function commitFragments(
     return { version, isLeft: await undo(group.filter((opened) => !isCommitted(opened))) };
   } catch (error) {
     if (error instanceof CheckpointGoneError) return { version: null, isLeft: await undo(group) };
-    // Before the fragments that are being computed are waited for.
+    // Call it before waiting for the fragments that are being computed.
     onFailure(error);
     throw error;
   }

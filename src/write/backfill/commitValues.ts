@@ -1,8 +1,7 @@
 /**
- * Commits computed values: a new file with the column for each fragment, all in one version. Rows may have
- * been appended and deleted since the values were computed; a fragment whose inputs, or whose column, are
- * others by now is left out, and so is one that is gone. Values of columns that are computed from this one go
- * in the same version.
+ * Commits computed values: a new file with the column for each fragment, all in one version. Rows may be
+ * appended or deleted since the values were computed. A fragment is skipped if it is gone, or if its inputs
+ * or its column have changed. The same version clears outdated values of dependent columns.
  */
 
 import {
@@ -30,27 +29,27 @@ import { filledRows } from "./filledRows.js";
 import { withoutOutdated, withoutUnusedFiles } from "./outdatedValues.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
-/** Values of a fragment that wait to be committed. */
+/** Values of a fragment that wait for the commit. */
 export interface FragmentToCommit {
   readonly id: number;
-  /** Digest of what they are, and of the content that they were computed from. */
+  /** Digest of the work and of the content that the values were computed from. */
   readonly content: string;
   readonly parts: readonly ComputedPart[];
-  /** The file of these values, if it was begun while they were computed. */
+  /** File that was begun while the values were computed. */
   readonly early: EarlyFile;
 }
 
 export interface CommitValuesOptions {
-  /** What the backfill means on a version; rejects where that is not what it meant when it began. */
+  /** Resolves the backfill on a version; rejects if its meaning has changed since the start. */
   readonly resolvedOn: (base: OpenLatest) => Promise<ResolvedBackfill>;
-  /** Called with the names of the new files, by fragment, before they are committed. */
+  /** Called before the commit with the names of the new files, by fragment. */
   readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
   /** Called right before the version is published. */
   readonly hold: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/** @returns ids of the fragments that were committed, and the version that has them */
+/** @returns ids of the committed fragments, and the version that has them */
 export async function commitValues(
   target: ChangeTarget<ReaderEnvironment>,
   ready: readonly FragmentToCommit[],
@@ -80,14 +79,13 @@ export async function commitValues(
 }
 
 /**
- * Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column
- * is.
+ * Kinds of changes that keep the inputs and the column of every fragment, and the declaration of the column.
  */
 const NEUTRAL: ReadonlySet<string> = new Set([
   ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);
 
-/** True if a change may leave a plan for the values of a computed column out of date. */
+/** True if a change may outdate a plan for the values of a computed column. */
 export function mustSee(other: Transaction): boolean {
   const operation = operationOf(other);
   if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
@@ -98,7 +96,7 @@ export function mustSee(other: Transaction): boolean {
 interface ChangedFragment {
   readonly before: DataFragment;
   readonly after: DataFragment;
-  /** Ids of fields of other columns whose values are not those that they were. */
+  /** Ids of fields of dependent columns that lost values. */
   readonly outdated: readonly number[];
 }
 
@@ -137,9 +135,9 @@ const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
 };
 
 /**
- * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It
- * can't take a column out of a file that holds others too, nor values of other columns away; there, the
- * fragments are updated in place.
+ * Makes the transaction. A DataReplacement describes the change best, and allows deletions of rows of the
+ * same fragments. It can't take a column out of a file with several columns, nor clear values of dependent
+ * columns; in these cases, an Update changes the fragments in place.
  */
 function transactionOf(
   { file }: OpenLatest,
@@ -151,7 +149,7 @@ function transactionOf(
   if (replaced.every((group) => group !== null)) {
     return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
   }
-  // Files may name the leaves of a column alone; an index may be on any part of it.
+  // Files may name the leaves of a column only; an index may be on any part of it.
   const update = Update.create({
     updatedFragments: changed.map(({ after }) => after),
     fieldsModified: [...new Set([...fieldIdsOf(field), ...changed.flatMap(({ outdated }) => outdated)])],
@@ -160,7 +158,7 @@ function transactionOf(
   return newTransaction(version, "update", update);
 }
 
-/** Null where the new file can't simply take the place of an old one. */
+/** Returns the replacement of one file by the new one; null if the change needs more. */
 function replacement({ before, after, outdated }: ChangedFragment): DataReplacementGroup | null {
   const [newFile, ...others] = newFiles(before, after);
   if (newFile === undefined || others.length > 0 || outdated.length > 0) return null;

@@ -1,4 +1,4 @@
-/** Values that a backfill has computed, wherever they are, and parts of a fragment that have them. */
+/** Computed values of a backfill, in memory or in files, and the parts of a fragment that have them. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Arena } from "../../io/memory/arena.js";
@@ -8,11 +8,11 @@ export interface ComputedRows {
   /** Physical offsets, ascending. */
   readonly offsets: Uint32Array;
   readonly column: Column;
-  /** Holds the values; its owners release it after their last use of them. */
+  /** Holds the values; each owner releases it after its last use. */
   readonly arena?: Pick<Arena, "share" | "release">;
 }
 
-/** Computed rows that lie together; no other part of the fragment has rows between its first and its last. */
+/** Computed rows between two offsets; no other part of the fragment has rows in between. */
 export interface ComputedPart {
   readonly first: number;
   readonly last: number;
@@ -20,7 +20,7 @@ export interface ComputedPart {
   rows(): AsyncIterable<ComputedRows>;
 }
 
-/** A part in memory. */
+/** Makes a part from rows in memory. */
 export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
   first: rows[0].offsets[0],
   last: rows[rows.length - 1].offsets[rows[rows.length - 1].offsets.length - 1],

@@ -1,7 +1,7 @@
 /**
- * The values of one fragment, as they are computed and until they are committed. They lie in memory until
- * they are old or many, when they are saved to checkpoint files. They are of all tasks of the fragment, of
- * which several may be under way; rows that adjoin are saved to one file, whichever task they are of.
+ * Computed values of one fragment until their commit. They stay in memory until they are old or many, and are
+ * then saved to checkpoint files. Several tasks of the fragment may add values at the same time; adjoining
+ * rows of different tasks are saved to one file.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -11,15 +11,15 @@ import { type ComputedPart, type ComputedRows, partInMemory, releaseAll } from "
 
 export interface ComputedValuesOptions {
   readonly checkpoints: CheckpointFiles;
-  /** Milliseconds for which values may be in memory only. */
+  /** Milliseconds for which values may stay unsaved in memory. */
   readonly flushMs: number;
   /**
-   * Bytes of values from which on they are saved; those that are being saved come on top. Where the fragment
-   * has more, half of these: while they are saved, others are computed.
+   * Maximum bytes of unsaved values, plus those that are being saved. A fragment with more saves half as much
+   * at a time, so that values are computed during a save.
    */
   readonly maxUnsavedBytes: number;
   /**
-   * Told of an error that fails the whole work, before calls under way are waited for: it is to abort their
+   * Called with an error that fails the whole work, before waiting for running calls: it should abort their
    * signal.
    */
   readonly onFailure: (error: unknown) => void;
@@ -29,25 +29,22 @@ export class ComputedValues {
   readonly #content: string;
   readonly #rowCount: number;
   readonly #options: ComputedValuesOptions;
-  /** In memory only. */
+  /** Unsaved values. */
   #rows: ComputedRows[] = [];
   #byteCount = 0;
-  /** When the first of them was added. */
+  /** Time when the first unsaved values were added. */
   #sinceMs = 0;
-  /** Has them saved when they are old, though no others are added; null where there are none. */
+  /** Saves old values even if none are added; null if there are none. */
   #timer: ReturnType<typeof setTimeout> | null = null;
   readonly #saved: SavedPart[] = [];
-  /**
-   * Settles when everything is saved whose saving has begun or waits for its turn; rejects if some of it
-   * failed.
-   */
+  /** Resolves once all begun and waiting saves are done; rejects if one failed. */
   #saving: Promise<void> = Promise.resolve();
-  /** The saving that waits for its turn: it will take whatever is there by then. */
+  /** The save that waits for its turn; it takes all unsaved values at that time. */
   #waiting: { readonly turn: Promise<void>; readonly saved: Promise<void> } | null = null;
 
   /**
    * @param content digest of the fragment's content
-   * @param rowCount rows of which values are to be computed
+   * @param rowCount number of rows to compute
    */
   constructor(content: string, rowCount: number, options: ComputedValuesOptions) {
     this.#content = content;
@@ -55,14 +52,15 @@ export class ComputedValues {
     this.#options = options;
   }
 
-  /** Adds a part that an earlier run has saved. */
+  /** Adds a part that an earlier run saved. */
   addSaved(part: SavedPart): void {
     this.#saved.push(part);
   }
 
   /**
-   * Adds values of rows at once, and waits: for what is old to be saved, for what is many to have its turn.
-   * @throws what saving throws
+   * Adds values of rows at once. Then it waits: until old values are saved, or until a save of many values
+   * may start.
+   * @throws errors of the save
    */
   async add(rows: ComputedRows): Promise<void> {
     const { flushMs } = this.#options;
@@ -77,8 +75,8 @@ export class ComputedValues {
   }
 
   /**
-   * Saves everything that is there.
-   * @throws what saving throws
+   * Saves all values.
+   * @throws errors of the save
    */
   async saveAll(): Promise<void> {
     if (this.#rows.length > 0) this.#save();
@@ -86,8 +84,8 @@ export class ComputedValues {
   }
 
   /**
-   * Saves everything that is there, and tells in which files all values lie, ascending.
-   * @throws what saving throws
+   * Saves all values, and returns the names of their files, ascending.
+   * @throws errors of the save
    */
   async savedFiles(): Promise<string[]> {
     await this.saveAll();
@@ -95,9 +93,9 @@ export class ComputedValues {
   }
 
   /**
-   * The parts that hold all values, ascending, once nothing is added any more; those in memory stay until
-   * {@link release}.
-   * @throws what saving throws
+   * Returns the parts that hold all values, ascending, after the last one was added. Parts in memory stay
+   * until {@link release}.
+   * @throws errors of the save
    */
   async parts(): Promise<ComputedPart[]> {
     this.#endWait();
@@ -106,18 +104,18 @@ export class ComputedValues {
     return parts.sort((a, b) => a.first - b.first);
   }
 
-  /** Gives back the memory of the values, of which nobody needs those that are not saved. */
+  /** Releases the memory of the values. */
   release(): void {
     this.#endWait();
     releaseAll(this.#rows.splice(0));
   }
 
   /**
-   * Once the work has failed: saves what it can, which then need not be computed again, and lets go of the
-   * rest. The error that ended the work is the one that tells.
+   * Saves what it can after the work has failed, so that a later run need not compute it again, and releases
+   * the rest. Its own errors are dropped: the first error explains the failure.
    */
   async rescue(): Promise<void> {
-    // A saving that the timer began later would go on when the job is over, and its lock may be another's.
+    // A save that the timer starts after the job's end would write without the job's lock.
     this.#endWait();
     await this.#saving.catch(() => undefined);
     await this.#saveNow().catch(() => undefined);
@@ -127,7 +125,7 @@ export class ComputedValues {
   #beginWait(nowMs: number): void {
     this.#sinceMs = nowMs;
     const { flushMs } = this.#options;
-    // Those of one call are saved when it ends.
+    // Each call saves its values at its end.
     if (flushMs <= 0) return;
     this.#timer = setTimeout(() => this.#save(), Math.min(flushMs, MAX_TIMER_MS));
     letProcessEnd(this.#timer);
@@ -145,9 +143,9 @@ export class ComputedValues {
       this.#waiting = null;
       return this.#saveNow();
     });
-    // It is thrown where the next values are saved, and where the parts are wanted.
+    // The next save, or the next read of the parts, throws this error.
     saved.catch((error: unknown) => {
-      // Where a file is gone, the fragment is merely done again.
+      // If a file is gone, only its fragment is computed again.
       if (!(error instanceof CheckpointGoneError)) this.#options.onFailure(error);
     });
     this.#saving = saved;
@@ -165,7 +163,7 @@ export class ComputedValues {
         this.#saved.push(await this.#options.checkpoints.save(this.#content, parts[savedParts]));
       }
     } catch (error) {
-      // They may be too many for the arguments of a call.
+      // Not by spreading: there may be more rows than a call takes arguments.
       this.#rows = parts.slice(savedParts).flat().concat(this.#rows);
       throw error;
     }
@@ -179,8 +177,8 @@ export class ComputedValues {
 }
 
 /**
- * Groups rows into those of which each begins where the one before it ends. Their offsets are cut from one
- * list of all that are to be computed, so that others lie between them where there is a gap.
+ * Groups rows into runs, in which each begins where the one before ends. Offsets are slices of one list of
+ * all rows to compute, so rows of others lie in each gap.
  */
 function adjoining(rows: readonly ComputedRows[]): ComputedRows[][] {
   const groups: ComputedRows[][] = [];

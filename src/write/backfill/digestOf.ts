@@ -1,8 +1,8 @@
-/** Names that tell texts apart. */
+/** Digests of texts, as names. */
 
 import { toHex } from "../../bytes/hex.js";
 
-/** A name for what a text says: 32 hex digits. */
+/** Returns a digest of a text: 32 hex digits. */
 export async function digestOf(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return toHex(new Uint8Array(digest, 0, 16));

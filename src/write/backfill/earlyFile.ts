@@ -1,11 +1,10 @@
 /**
- * Writes the column of a fragment while its values are computed, so that little is left to write when the
- * last one is there. The file has what one that commitValues.ts would write from the same values has, but for
- * smaller pages at its end; nobody sees it before it is committed. Where it is given up, that one is written
- * from the values in memory and in checkpoints.
+ * Writes the column of a fragment while its values are computed, so that little remains to write after the
+ * last value. The file equals one that commitValues.ts would write, except for smaller pages at its end. No
+ * reader sees it before the commit. If it is abandoned, commitValues.ts writes a file from the values in
+ * memory and in checkpoints.
  *
- * Few values stay in their memory until the file is complete. Many are copied as they come, for one page
- * after the other.
+ * A few values stay in their memory until the file is complete. Many values are copied page by page.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -22,12 +21,12 @@ import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
  * Identifies the values of a fragment's column in files of a version.
- * @param content digest of what they are, and of the fragment's content
+ * @param content digest of the work and of the fragment's content
  */
 export const computedKey = (content: string, version: FileVersion): string =>
   JSON.stringify(["backfill", content, version]);
 
-/** What the file is of. */
+/** Content and limits of the file. */
 export interface EarlyFileOptions {
   readonly fragment: DataFragment;
   /** Digest of the fragment's content. */
@@ -35,23 +34,24 @@ export interface EarlyFileOptions {
   readonly resolved: ResolvedBackfill;
   readonly version: FileVersion;
   /**
-   * Bytes of values that may stay in their memory until the file is complete: of more, the file has copies.
+   * Maximum bytes of values that stay in their memory until the file is complete; above that, the file copies
+   * them.
    */
   readonly maxHeldBytes: number;
-  /** Rejects where the table is another one by now, which must get no file. */
+  /** Rejects if the table was replaced and must get no file. */
   readonly hold: () => Promise<void>;
 }
 
-/** Bytes of values that wait to be copied, at most, unless a single batch has more. */
+/** Maximum bytes of values that wait to be copied, unless a single batch has more. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
 /**
- * Bytes that are copied in one step: little of a page, and little of the time for which the event loop may be
- * held.
+ * Bytes that are copied in one step: a small part of a page, and of the time for which the event loop may
+ * wait.
  */
 const MAX_COPIED_BYTES = 2 * 1024 * 1024;
 
-/** Bytes of values that are encoded and written when the last one is there, at most about. */
+/** Approximate maximum bytes that remain to encode and write after the last value. */
 const LAST_PAGE_BYTES = 512 * 1024;
 
 export class EarlyFile {
@@ -59,29 +59,29 @@ export class EarlyFile {
   readonly #options: EarlyFileOptions;
   readonly #waiting: ComputedRows[] = [];
   #waitingBytes = 0;
-  /** Values that the file looks at until it is complete. */
+  /** Values that the file refers to until it is complete. */
   readonly #held: ComputedRows[] = [];
   /** Bytes of all values so far. */
   #bytes = 0;
-  /** True if further values are copied: all of them would take too much memory. */
+  /** True once further values are copied, because all of them would take too much memory. */
   #areCopied = false;
   #state: "open" | "complete" | "givenUp" = "open";
-  /** Lets the writing look again. */
+  /** Wakes the writer. */
   #wake = (): void => undefined;
-  /** Lets whoever adds values look again. */
+  /** Wakes a caller that waits to add values. */
   #makeRoom = (): void => undefined;
-  /** The writing; null before the first values. */
+  /** The running write; null before the first values. */
   #writing: Promise<void> | null = null;
 
-  /** @param files that the file is added to; they have no others */
+  /** @param files gets the file; it has no others */
   constructor(files: ColumnFiles, options: EarlyFileOptions) {
     this.#files = files;
     this.#options = options;
   }
 
   /**
-   * Adds the values of the next rows of the fragment at once, and waits for room for further ones.
-   * @param rows whose memory was shared with this
+   * Adds the values of the next rows of the fragment at once, and waits for room for more.
+   * @param rows whose memory is shared with this file
    */
   async add(rows: ComputedRows): Promise<void> {
     const { column, offsets, arena } = rows;
@@ -91,7 +91,7 @@ export class EarlyFile {
     }
     const byteCount = columnBytes(column);
     this.#bytes += byteCount;
-    // Later ones may be larger than the first ones let expect.
+    // Later values may be larger than the first ones suggest.
     const expected =
       this.#writing === null
         ? (byteCount / offsets.length) * this.#options.fragment.physicalRows
@@ -112,7 +112,7 @@ export class EarlyFile {
     }
   }
 
-  /** Has the file completed, without waiting for it: it has all values. */
+  /** Tells the writer that it has all values; does not wait. */
   complete(): void {
     if (this.#state !== "open") return;
     this.#state = "complete";
@@ -120,15 +120,15 @@ export class EarlyFile {
   }
 
   /**
-   * Completes the file and adds it to others. Nothing where it was given up or has failed: the values are
-   * then written when they are committed, which fails for the same reason, or does not.
+   * Completes the file and adds it to others. Does nothing if the file was abandoned or has failed: the
+   * commit then writes the values, and meets the error if it persists.
    */
   async handOver(files: ColumnFiles): Promise<void> {
     this.complete();
     if (this.#state === "givenUp" || this.#writing === null) return;
     try {
       await this.#writing;
-      // A cleanup may have taken it for a file that nobody needs.
+      // A cleanup may have taken it for an orphan.
       await this.#files.requireInPlace();
     } catch {
       return this.giveUp();
@@ -136,7 +136,7 @@ export class EarlyFile {
     files.adopt(this.#files);
   }
 
-  /** Removes what was written, unless it was handed over. */
+  /** Removes the file unless it was handed over. */
   async giveUp(): Promise<void> {
     this.#state = "givenUp";
     this.#wake();
@@ -147,7 +147,7 @@ export class EarlyFile {
 
   #begin(): void {
     this.#writing = this.#write();
-    // Looked at when the file is handed over.
+    // `handOver` looks at the error.
     this.#writing.catch(() => undefined);
   }
 
@@ -202,7 +202,7 @@ export class EarlyFile {
   }
 }
 
-/** Rows of which a file has copies, some at a time. */
+/** Yields copies of rows, a slice at a time. */
 function* copied(column: Column): Generator<InputBatch, void, undefined> {
   const { length } = column;
   for (let start = 0; start < length; ) {

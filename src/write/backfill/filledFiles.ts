@@ -1,6 +1,5 @@
 /**
- * The files that a backfill has made for fragments, or is about to commit, and how it notes them for a later
- * run.
+ * Files that a backfill has made for fragments, and the note of files about to be committed for a later run.
  */
 
 import type { DataFragment } from "../../format/table.js";
@@ -8,7 +7,7 @@ import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import { areStored } from "./storedFields.js";
 
-/** A file that has the column of a fragment. */
+/** A file with the column of a fragment. */
 export interface FilledFile {
   readonly name: string;
   /** Rows that got a value. */
@@ -25,13 +24,13 @@ export function hasFile(
   return areStored(own, new Set(fieldIdsOf(field)));
 }
 
-/** What a later run has to know of this one. */
+/** State of a run that a later run resumes from. */
 export type BackfillState = {
-  /** The version whose rows are filled. */
+  /** Version whose rows are filled. */
   readonly version: number;
   /**
-   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of
-   * rows that got a value.
+   * For each fragment: its id, the name of the file that holds the column or is about to, and the number of
+   * filled rows.
    */
   readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
@@ -42,8 +41,8 @@ export const stateToNote = (version: number, files: ReadonlyMap<number, FilledFi
 });
 
 /**
- * What an earlier run noted: the version whose rows it filled, and its files by fragment; none where that is
- * of no use.
+ * Reads the note of an earlier run: the version that it filled, and its files by fragment; empty if the note
+ * is useless.
  */
 export function notedState(noted: unknown): {
   readonly version: number | null;

@@ -1,7 +1,4 @@
-/**
- * A column of a fragment as it is after a backfill: the values it had, with those that were computed in their
- * places.
- */
+/** The column of a fragment after a backfill: its old values, overlaid with the computed ones. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
@@ -28,8 +25,8 @@ export interface FilledOptions {
 }
 
 /**
- * One value for each physical row of the fragment.
- * @param parts ascending; rows of them that are deleted by now are left out
+ * Yields one value for each physical row of the fragment.
+ * @param parts ascending; rows that were deleted since are skipped
  */
 export async function* filledRows(
   source: FragmentSource,
@@ -38,7 +35,7 @@ export async function* filledRows(
   parts: readonly ComputedPart[],
   { nullStructs, signal }: FilledOptions,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  // Parts don't overlap: with so many rows they have all.
+  // Parts don't overlap, so this number of rows means all rows.
   if (parts.reduce((sum, { rowCount }) => sum + rowCount, 0) === fragment.physicalRows) {
     yield* wholeRows(parts);
     return;
@@ -64,12 +61,12 @@ export async function* filledRows(
   yield* physicalRows(live, [field], places);
 }
 
-/** The rows of parts that have all rows of a fragment. */
+/** Yields the rows of parts that cover a whole fragment. */
 async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch, void, undefined> {
   let next = 0;
   for await (const { offsets, column, arena } of rowsOf(parts)) {
     const { length } = offsets;
-    // Of a file that is another by now than when its part was found.
+    // The file was replaced since its part was listed.
     if (length === 0 || offsets[0] !== next || offsets[length - 1] !== next + length - 1) {
       throw new CheckpointGoneError(`values for row ${next} are gone from the checkpoints`);
     }
@@ -99,7 +96,7 @@ async function* overlaid(
 /** Reads computed rows in the order of their offsets. */
 class ComputedReader {
   readonly #rows: AsyncGenerator<ComputedRows, void, undefined>;
-  /** What was read and not used up. */
+  /** Rows that were read and not used up. */
   #current: ComputedRows | null = null;
   #next = 0;
 
@@ -108,7 +105,7 @@ class ComputedReader {
   }
 
   /**
-   * The values of rows: the computed ones, and where there is none the one that is there.
+   * Returns the values of rows: the computed value, or else the old one.
    * @param offsets of the rows, ascending; above those of the call before
    */
   async over(before: Column, offsets: Uint32Array): Promise<Column> {

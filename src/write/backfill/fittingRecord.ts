@@ -4,9 +4,9 @@
  *
  *     {"version":7,"declaration":"…","fragments":{"0":"…","3":"…"}}
  *
- * with a digest of the column's declaration, and one for each fragment of that version: of the files that
- * hold the column and its inputs. Files never change, so a fragment of the same files has the same values.
- * Without the record, or with another one, the transactions tell (outdatedRows.ts).
+ * It has a digest of the column's declaration, and one for each fragment of that version: of the files that
+ * hold the column and its inputs. Files never change, so a fragment with the same files has the same values.
+ * Without a matching record, the transactions tell the same (outdatedRows.ts).
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -25,8 +25,7 @@ import { filesWith } from "./storedFields.js";
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads the record of the last backfill of a column; null if there is none, or the column was declared
- * differently then.
+ * Reads the record of the last backfill of a column; null if there is none, or it is of another declaration.
  */
 export async function readFittingRecord(
   { table, file }: OpenVersion,

@@ -30,15 +30,15 @@ export class LocalFill {
   }
 
   /**
-   * Yields each fragment when its values are computed: null if none of its rows is to be computed, "conflict"
-   * if the next round has to do it.
+   * Yields each fragment when its values are computed: null if no row needs a value, "conflict" if the
+   * fragment needs the next round.
    */
   compute(
     round: BackfillRound,
     fragments: readonly DataFragment[],
   ): AsyncIterable<OpenFragment | "conflict" | null> {
-    // One more than are computed: the values of one are saved, or committed, while the next is computed.
-    // After a failure, those that were computed before are still committed.
+    // One more fragment than tasks: values of one are saved or committed while the next is computed. After a
+    // failure, the fragments computed before it are still committed.
     const atOnce = { weigh: () => 1, maxWeight: this.#run.settings.concurrency + 1 };
     return mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
   }
@@ -46,7 +46,7 @@ export class LocalFill {
   async #compute(round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | "conflict" | null> {
     const { signal, onFailure } = this.#run;
     try {
-      // In the order of the fragments: one that is computed waits for those before it.
+      // Results come in the order of the fragments: a finished one waits for those before it.
       const computed = await this.#fragmentLimit.run(() => this.#computeNow(round, fragment), signal);
       const values = computed?.values ?? null;
       if (computed !== null && values !== null && round.savesAll) {
@@ -55,7 +55,7 @@ export class LocalFill {
       return computed;
     } catch (error) {
       if (isConflict(error)) return "conflict";
-      // Before others are waited for.
+      // Call it before waiting for other fragments.
       onFailure(error);
       throw error;
     }

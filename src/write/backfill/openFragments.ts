@@ -1,6 +1,4 @@
-/**
- * Fragments of a backfill whose values are computed, or about to be, until they are committed or given up.
- */
+/** Fragments of a backfill from their start until they are committed or abandoned. */
 
 import type { DataFragment } from "../../format/table.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
@@ -23,7 +21,7 @@ export interface OpenFragment extends Pick<FragmentToCommit, "id" | "content" | 
   values: ComputedValues | null;
 }
 
-/** A fragment that is begun, and the offsets of the rows to compute. */
+/** A begun fragment, and the offsets of its rows to compute. */
 interface BegunFragment {
   readonly opened: OpenFragment;
   readonly wanted: Uint32Array;
@@ -41,7 +39,7 @@ export class OpenFragments {
 
   /**
    * Begins a fragment.
-   * @returns null if none of its rows is to be computed, or enough fragments are begun
+   * @returns null if no row needs a value, or enough fragments are begun
    */
   async begin(round: BackfillRound, fragment: DataFragment): Promise<BegunFragment | null> {
     const { signal } = this.#run;
@@ -49,7 +47,7 @@ export class OpenFragments {
     const wanted = this.#takesMore
       ? await conflictIfRemoved(base, () => selectedOffsets(base, resolved, fragment, signal))
       : null;
-    // Another fragment may have been begun while the rows were selected.
+    // Another fragment may have begun while the rows were selected.
     const isChosen = wanted !== null && this.#takesMore;
     this.#progress.begin(fragment, isChosen ? wanted.length : null);
     if (!isChosen) return null;
@@ -73,7 +71,7 @@ export class OpenFragments {
     const files = new ColumnFiles(table, { signal: control.signal, pool: table.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, resolved, version: fileVersionOf(base.file) },
-      // A file that waits for those of other fragments, to be committed with them, holds no values meanwhile.
+      // A file that waits to be committed with others holds no values meanwhile.
       maxHeldBytes: savesAll ? 0 : maxUnsavedBytes,
       hold: () => control.hold(),
     });
@@ -88,9 +86,7 @@ export class OpenFragments {
     this.#progress.addRows(count);
   }
 
-  /**
-   * Returns the result of work on a fragment. After a conflict, the fragment is as if it had not been begun.
-   */
+  /** Returns the result of work on a fragment. After a conflict, the fragment counts as not begun. */
   async orUndo<Result>(opened: OpenFragment, work: Promise<Result>): Promise<Result> {
     try {
       return await work;
@@ -106,16 +102,13 @@ export class OpenFragments {
     this.close(opened);
   }
 
-  /** Gives back the memory of values that are committed, or have to be computed again. */
+  /** Releases the memory of values that are committed or must be computed again. */
   close(opened: OpenFragment): void {
     this.#open.delete(opened);
     opened.values?.release();
   }
 
-  /**
-   * Removes the files that are not committed, once the work has failed, and keeps the values that are
-   * computed.
-   */
+  /** Removes the uncommitted files after a failure, and saves the computed values. */
   async giveUp(): Promise<void> {
     for (const { early, values } of this.#open) {
       await early.giveUp();

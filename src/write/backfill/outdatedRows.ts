@@ -1,7 +1,7 @@
 /**
- * Finds rows whose value of a computed column no longer fits its inputs. Tiltyard's changes take such values
- * away at once. Other writers leave them: LanceDB's update copies the old value along. So the transactions
- * since the values were last known to fit are read, and those that gave inputs other values mark the rows:
+ * Finds rows whose value of a computed column no longer fits its inputs. Tiltyard's changes clear such values
+ * at once. Other writers leave them: LanceDB's update copies the old value. The marks come from the
+ * transactions since the values last fitted:
  *
  *     update of rows, merge         all rows of the new fragments, if it changed an input, or rows that were marked
  *     change of columns in place    the rows of the fragments whose files of an input are others
@@ -10,8 +10,8 @@
  *     a new value of the column     unmarks the fragment; a backfill of Tiltyard keeps the marks, since it only fills nulls
  *
  * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the
- * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of the
- * fragments are marked that the record does not have.
+ * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of fragments
+ * outside the record are marked.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
@@ -38,25 +38,23 @@ import { areStored, filesWith } from "./storedFields.js";
 
 /** Offsets of rows of a fragment, ascending, or all of them. */
 export type MarkedRows = Uint32Array | "all";
-/** The marked rows by the id of their fragment. */
+/** By fragment id: the marked rows. */
 export type Marks = ReadonlyMap<number, MarkedRows>;
 
-/**
- * Property of a transaction that takes all outdated values of a column away: the id of the column's field.
- */
+/** Property of a transaction that clears all outdated values of a column: the id of the column's field. */
 export const OUTDATED_PROPERTY = "tiltyard.outdated";
 
 /** A version in which all values of a column fit. */
 export interface FittingVersion {
   readonly version: number;
-  /** Tells whether the column and its inputs have the same values in a fragment as in that version. */
+  /** True if the column and its inputs have the same values in a fragment as in that version. */
   knows(fragment: DataFragment): Promise<boolean>;
 }
 
 /**
- * Returns the rows of a version whose values are outdated. Rows without a value are among them, or not.
+ * Returns the rows of a version whose values are outdated. It may include rows without a value.
  * @param field the computed column, as the version declares it
- * @param fitting the last version in which the values are known to fit
+ * @param fitting last version in which the values fit
  * @throws CorruptFileError; the signal's reason
  */
 export async function outdatedRows(
@@ -72,7 +70,7 @@ export async function outdatedRows(
 }
 
 /**
- * Takes a version that was just read for one in which all values fit.
+ * Makes the record of a version in which all values fit.
  * @param field the computed column, as the version declares it
  */
 export function fittingVersion({ file, version }: OpenVersion, field: TableField): FittingVersion {
@@ -107,7 +105,7 @@ function inputNamesOf(fields: readonly TableField[], field: TableField): Set<str
 interface ColumnsBehind {
   /** Ids of the fields of the computed column. */
   readonly ids: ReadonlySet<number>;
-  /** Id of its topmost field. */
+  /** Id of its top-level field. */
   readonly fieldId: number;
   /** Names of the columns that it is computed from. */
   readonly inputs: ReadonlySet<string>;
@@ -132,7 +130,7 @@ class History {
   readonly #columns: ColumnsBehind;
   readonly #fitting: FittingVersion | null;
   readonly #signal: AbortSignal | undefined;
-  /** Versions whose marks are looked for because a later version is a copy of them. */
+  /** Versions whose marks are being looked up for a copy of them. */
   readonly #copied = new Set<string>();
 
   constructor(columns: ColumnsBehind, fitting: FittingVersion | null, signal: AbortSignal | undefined) {
@@ -158,7 +156,7 @@ class History {
     let before = oldest as Step;
     while (before.open.version < version) {
       const step = await this.#step(table, before.open.version + 1);
-      // A cleanup has removed it since.
+      // A cleanup removed it meanwhile.
       if (step === null) return this.marksOf(table, version);
       marks = await this.#after(before, step, marks);
       before = step;
@@ -180,7 +178,7 @@ class History {
     };
   }
 
-  /** Returns the marks of a version if they are known without the version before it, else null. */
+  /** Returns the marks of a version if they follow without the version before it, else null. */
   async #known(step: Step): Promise<Marks | null> {
     const { open, transaction } = step;
     const { manifest } = open.file;
@@ -203,7 +201,7 @@ class History {
   /** Returns the marks of a version that is a copy of another one. */
   async #takenOver(step: Step, source: TableAt<TableEnvironment>, version: number): Promise<Marks> {
     const copied = JSON.stringify([source.root, version]);
-    // Transactions that are damaged may lead in a circle.
+    // Damaged transactions may form a circle.
     if (this.#copied.has(copied)) return this.#unknown(step);
     this.#copied.add(copied);
     const marks = await this.marksOf(source, version);
@@ -247,7 +245,7 @@ class History {
       } else if (old === fragment) {
         mark(id, marks.get(id));
       } else if (textOfFiles(old, ids) !== textOfFiles(fragment, ids) && (!isOurs || takesAway)) {
-        // The fragment has new values, or none that is outdated.
+        // The fragment has new values, or lost its outdated ones.
       } else if (!isOurs && textOfFiles(old, before.inputIds) !== textOfFiles(fragment, inputIds)) {
         mark(id, union(marks.get(id), changedOffsets(update, fragment, open.path)));
       } else {
@@ -288,7 +286,7 @@ class History {
   }
 
   /**
-   * Returns the positions of the marked rows among the live rows of fragments; null if a file of deletions is
+   * Returns positions of the marked rows among the live rows of fragments; null if a file of deletions is
    * gone.
    */
   async #positionsOf(
@@ -321,7 +319,7 @@ class History {
   }
 }
 
-/** Returns a function that tells for ascending rows whether they are marked. */
+/** Returns a test for marked rows; call it with ascending rows. */
 function rowTest(marked: MarkedRows | undefined): (row: number) => boolean {
   if (marked === undefined) return () => false;
   if (marked === "all") return () => true;
@@ -332,14 +330,11 @@ function rowTest(marked: MarkedRows | undefined): (row: number) => boolean {
   };
 }
 
-/** Tells whether an update may have moved marked rows to new fragments. */
+/** True if an update may have moved marked rows to new fragments. */
 const movesOutdated = ({ removedFragmentIds, updatedFragments }: Update, marks: Marks): boolean =>
   [...removedFragmentIds, ...updatedFragments.map(({ id }) => id)].some((id) => marks.has(id));
 
-/**
- * Tells whether an update may have changed values of some fields. Old writers do not say which fields they
- * changed.
- */
+/** True if an update may have changed values of some fields. Old writers don't record the changed fields. */
 const changesAny = ({ fieldsForPreservingFragBitmap: changed }: Update, ids: ReadonlySet<number>): boolean =>
   changed.length === 0 || changed.some((id) => ids.has(id));
 
@@ -349,7 +344,7 @@ const textOfFiles = ({ files }: DataFragment, ids: ReadonlySet<number>): string 
 
 /**
  * Returns the rows of a fragment that a change of columns in place gave other values; all if the change does
- * not say.
+ * not record them.
  */
 function changedOffsets(update: Update | null, { id, physicalRows }: DataFragment, path: string): MarkedRows {
   const bitmap = update?.updatedOffsetBitmaps.get(id);

@@ -1,7 +1,6 @@
 /**
- * Takes away what was computed from a column before a backfill gave it other values. Only rows whose value
- * changed are concerned: a row that had none, and was computed to have none, leaves the columns that depend
- * on it as they are.
+ * Clears the values of dependent columns when a backfill changes their input. Only rows with a changed value
+ * count: a row that had none, and was computed to be null, keeps its dependent values.
  */
 
 import type { Layout } from "../../arrow/columns/column.js";
@@ -37,9 +36,9 @@ const ROWS_AT_ONCE = 2 ** 18;
 /** A fragment whose column got values. */
 export interface FilledFragment {
   readonly before: DataFragment;
-  /** With the file that has the values. */
+  /** The fragment with the file that has the values. */
   readonly filled: DataFragment;
-  /** Digest of what the values are, and of the content that they were computed from. */
+  /** Digest of the work and of the content that the values were computed from. */
   readonly content: string;
   readonly parts: readonly ComputedPart[];
 }
@@ -50,7 +49,7 @@ export interface OutdatedOptions {
   readonly signal: AbortSignal;
 }
 
-/** @returns the fragment, and ids of the fields whose values are not those that they were */
+/** @returns the fragment, and ids of the fields that lost values */
 export async function withoutOutdated(
   base: OpenLatest<ReaderEnvironment>,
   { before, filled, content, parts }: FilledFragment,
@@ -76,7 +75,7 @@ export async function withoutOutdated(
   return { fragment, outdated };
 }
 
-/** Values of a column that are taken away. */
+/** Values of a column to clear. */
 export interface GoneValues {
   readonly field: TableField;
   /** Offsets of the rows, ascending, or all of them. */
@@ -85,7 +84,7 @@ export interface GoneValues {
   readonly rowsKey: string;
 }
 
-/** Returns a fragment without the values that a column has in some rows. */
+/** Returns a fragment without a column's values in some rows. */
 export async function withoutValues(
   base: OpenLatest<ReaderEnvironment>,
   fragment: DataFragment,
@@ -97,7 +96,7 @@ export async function withoutValues(
   const layout = layoutOfField(field);
   const { hasBlobs } = resolveProjection([field], new Map(), undefined);
   const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
-  // A column that no file of a fragment has is null in all its rows.
+  // A column without a file in a fragment is null in all its rows.
   if (rows === "all" || !canHaveNulls) return withoutFields(fragment, new Set(fieldIdsOf(field)));
   const columns = {
     fields: [field],
@@ -109,14 +108,14 @@ export async function withoutValues(
   return changed;
 }
 
-/** Returns a fragment without its files whose columns are all dropped. */
+/** Returns a fragment without the files that have no live column. */
 export const withoutUnusedFiles = (fragment: DataFragment): DataFragment =>
   DataFragment.create({
     ...fragment,
     files: fragment.files.filter(({ fields }) => fields.length === 0 || fields.some((id) => id >= 0)),
   });
 
-/** Offsets of the rows whose value may be another than before, ascending. */
+/** Returns offsets of the rows whose value may have changed, ascending. */
 async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean): Promise<Uint32Array> {
   const changed: Uint32Array[] = [];
   for (const part of parts) {
@@ -130,7 +129,7 @@ async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean):
   return concatWords(changed);
 }
 
-/** Offsets of the rows of a fragment whose value of a column is not null, ascending. */
+/** Returns offsets of the rows of a fragment whose value of a column is not null, ascending. */
 async function rowsWithValues(
   base: OpenLatest<ReaderEnvironment>,
   fragment: DataFragment,
@@ -147,7 +146,7 @@ async function rowsWithValues(
   return concatWords(found);
 }
 
-/** The numbers that are in both of two ascending lists. */
+/** Intersects two ascending lists. */
 async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Array> {
   const found = new Uint32Array(Math.min(left.length, right.length));
   let count = 0;
@@ -159,7 +158,7 @@ async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Arra
   return found.subarray(0, count);
 }
 
-/** Rows that have been computed to be null. */
+/** Makes a part of rows that were computed to be null. */
 const nullsAt = (offsets: Uint32Array, layout: Layout): ComputedPart => ({
   first: offsets[0],
   last: offsets[offsets.length - 1],

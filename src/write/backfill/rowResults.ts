@@ -1,7 +1,7 @@
 /**
- * What a function returned row by row. Lists of one size that come as typed arrays are copied to where the
- * column's items lie when they are added, before the function may use their memory again. All other values
- * are kept as they are.
+ * Results of a function, row by row. Fixed-size lists that come as typed arrays are copied into the column's
+ * items when they are added, before the function may reuse their memory. All other values are kept as they
+ * are.
  */
 
 import { type DataType, Type } from "apache-arrow";
@@ -13,13 +13,13 @@ export type Lend = (byteLength: number) => Uint8Array;
 export const isNumber = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
-/** True if numbers of a type are floats that typed arrays have as numbers. */
+/** True for float types whose typed arrays hold numbers; false for halves, whose arrays hold bits. */
 export const isFloat = (type: DataType): boolean => (type.typeId as Type) === Type.Float && !isHalf(type);
 
 const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
   (typeId as Type) === Type.Float && ArrayType === Uint16Array;
 
-/** A column of numbers without nulls, whose values are elements of a kind of typed array. */
+/** Makes a column of numbers without nulls, whose values are elements of a typed array. */
 export const numberColumn = (
   values: Uint8Array,
   length: number,
@@ -30,21 +30,18 @@ export const fixedLists = (items: FixedColumn, length: number, dimension: number
   ...{ kind: "fixedSizeList", length, validity: null, dimension, items },
 });
 
-/** In the place of a value whose items were copied. */
+/** Stands for a value whose items were copied. */
 const COPIED = Symbol("copied");
 
 export class RowResults {
   readonly #rowCount: number;
   readonly #lend: Lend;
-  /** Of the arrays that are copied; null where none are. */
+  /** Typed array of the items; null if arrays are not copied. */
   readonly #itemType: Float64ArrayConstructor | null;
   readonly #dimension: number;
-  /** The items of all rows; null before the first array that is copied. */
+  /** Items of all rows; null before the first copied array. */
   #items: Float64Array | null = null;
-  /**
-   * The values of all rows, but {@link COPIED} for those whose items were copied; null while there are no
-   * others.
-   */
+  /** Values of all rows, with {@link COPIED} for copied ones; null while all rows are copied. */
   #values: unknown[] | null = null;
 
   /** @param type of the values */
@@ -53,13 +50,13 @@ export class RowResults {
     this.#lend = lend;
     const item: DataType | null = layout.kind === "fixedSizeList" ? type.children[0].type : null;
     this.#dimension = layout.kind === "fixedSizeList" ? layout.dimension : 0;
-    // What arrays of halves hold is their bits, or are numbers.
+    // Arrays of halves hold bits or numbers.
     this.#itemType = item !== null && isNumber(item) && !isHalf(item) ? item.ArrayType : null;
   }
 
-  /** Adds the value of a row, which has none yet. */
+  /** Adds the value of a row that has none. */
   add(row: number, value: unknown): void {
-    // Compared by their constructors, which V8 does many times as fast as `instanceof`.
+    // Compare constructors: V8 does so many times as fast as `instanceof`.
     if (
       ArrayBuffer.isView(value) &&
       value.constructor === this.#itemType &&
@@ -73,7 +70,10 @@ export class RowResults {
     }
   }
 
-  /** Once all rows have a value: the column of them where all were copied, or else their values. */
+  /**
+   * Returns the column of all rows if every array was copied, else the values; call it once every row has a
+   * value.
+   */
   finish(): FixedSizeListColumn | unknown[] {
     const items = this.#items;
     const dimension = this.#dimension;

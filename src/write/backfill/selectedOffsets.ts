@@ -9,7 +9,7 @@ import { unskipped } from "../../rows/rowPositions.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
-/** @returns physical offsets of the rows, ascending; null where there are none */
+/** @returns physical offsets of the rows, ascending; null if there are none */
 export async function selectedOffsets(
   base: OpenVersion<ReaderEnvironment>,
   { filter, selectsAll }: Pick<ResolvedBackfill, "filter" | "selectsAll">,

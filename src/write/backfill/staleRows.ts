@@ -1,4 +1,4 @@
-/** Counts the rows of a computed column that have no value, or one that no longer fits. */
+/** Counts the rows of a computed column that have no value, or an outdated one. */
 
 import { runAsync } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
@@ -23,8 +23,8 @@ export interface StaleRows {
 }
 
 /**
- * Reads the column, in the fragments that have it.
- * @param options the signal, and what is told of rows that were looked at
+ * Reads the column in the fragments that have it.
+ * @param options signal, and callback for the number of scanned rows
  */
 export async function staleRowsOf(
   base: OpenVersion<ReaderEnvironment>,
@@ -69,7 +69,7 @@ export async function staleRowsOf(
   };
 }
 
-/** Counts the rows that are in one of two lists, and not deleted. */
+/** Counts the live rows that are in one of two lists. */
 function liveUnion(marked: Iterable<number>, nulls: Iterable<number>, deleted: Iterable<number>): number {
   const rows = new Set([...marked, ...nulls]);
   for (const row of deleted) rows.delete(row);

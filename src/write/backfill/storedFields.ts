@@ -2,7 +2,7 @@
 
 import type { DataFile } from "../../format/table.js";
 
-/** A file of a fragment, and which of some fields it has. */
+/** A file of a fragment, and the fields of a set that it has. */
 type FileOfFields = readonly [path: string, baseId: number | null, fieldIds: readonly number[]];
 
 /** Returns the files that have any of some fields. Files never change: equal lists mean equal values. */
@@ -15,6 +15,6 @@ export const filesWith = (
     return stored.length === 0 ? [] : [[path, baseId ?? null, stored]];
   });
 
-/** True if some files have any of some fields. Of a column, they may name the parts only. */
+/** True if some files have any of some fields. Files may name the leaves of a column only. */
 export const areStored = (files: readonly Pick<DataFile, "fields">[], ids: ReadonlySet<number>): boolean =>
   files.some(({ fields }) => fields.some((id) => ids.has(id)));

@@ -1,6 +1,6 @@
 /**
- * Takes away the values of a computed column that no longer fit their inputs, in one version, so that a
- * backfill computes these rows like others that have no value.
+ * Clears outdated values of a computed column in one version, so that a backfill computes these rows like
+ * others without a value.
  */
 
 import { type DataFragment, UPDATE_MODE, Update } from "../../format/table.js";
@@ -19,17 +19,14 @@ import { OUTDATED_PROPERTY, outdatedRows } from "./outdatedRows.js";
 import { withoutUnusedFiles, withoutValues } from "./outdatedValues.js";
 
 export interface TakeOutdatedOptions {
-  /** Returns the column on a version; rejects if it is declared differently than when the work began. */
+  /** Returns the column on a version; rejects if its declaration changed since the start of the work. */
   readonly fieldOn: (base: OpenLatest) => Promise<TableField>;
   /** Called right before the version is published. */
   readonly hold: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-/**
- * @returns the version that was committed, null if all values fit; and the version in which they were seen to
- *   fit
- */
+/** @returns the committed version, null if all values fit; and the version in which they were checked */
 export async function takeOutdated(
   target: ChangeTarget<ReaderEnvironment>,
   { fieldOn, hold, signal }: TakeOutdatedOptions,

@@ -1,6 +1,6 @@
 /**
- * What an update sets: columns, and the expressions that give their new values. Expressions see the values
- * before the update, all of them the same. A value of another type is cast to that of its column, as by CAST.
+ * The new values of an update: columns, and expressions over the values before the update. A value of another
+ * type is cast to its column's type, by the rules of CAST.
  */
 
 import {
@@ -27,13 +27,13 @@ import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";
 import { storedColumn } from "./storedValues.js";
 
-/** A column to set, as the caller names it. */
+/** A column to set, in the caller's spelling. */
 export interface Assignment {
   readonly path: string;
   readonly value: ExpressionInput;
-  /** What the caller passed, where that is a value and no expression. */
+  /** The caller's value, if it is a value rather than an expression. */
   readonly passed?: unknown;
-  /** What the caller passed the value as, for messages. */
+  /** The caller's spelling of the value, for messages. */
   readonly label: string;
 }
 
@@ -41,17 +41,17 @@ export interface PlannedAssignment {
   /** Index of the column among the table's. */
   readonly index: number;
   readonly field: TableField;
-  /** True if the values are those of blobs, which files keep in structs with their places. */
+  /** True for blobs, which files store as structs that hold their locations. */
   readonly wrapsBlobs: boolean;
-  /** The new values in the form in which the column is written. */
+  /** Returns the new values in the form that is written. */
   evaluate(columns: readonly Column[], rowCount: number): Steps<Column>;
 }
 
 /**
- * What is set, and with it the columns that are computed from what is set: they become null.
+ * Plans assignments. Columns that are computed from an assigned one become null.
  * @param fields of the table
  * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit;
- *   UnsupportedError for members of columns, and for functions and types that this build does not have
+ *   UnsupportedError for members of columns, and for functions and types that this build lacks
  */
 export async function planAssignments(
   fields: readonly TableField[],
@@ -77,7 +77,7 @@ export async function planAssignments(
   return [...planned, ...outdatedFields(fields, set).map((field) => withoutValues(fields, field))];
 }
 
-/** Takes the values of a computed column away: they no longer are those of its inputs. */
+/** Makes a computed column null, since its inputs change. */
 function withoutValues(fields: readonly TableField[], field: TableField): PlannedAssignment {
   const path = formatFieldPath([field.name]);
   const { type } = arrowFieldFromLogical(field, path);
@@ -126,19 +126,19 @@ async function planAssignment(
   };
 }
 
-/** A value that a row with it would hold, where CAST would make another of it. */
+/** Converts a value as rows are converted on insert, where CAST would round differently. */
 function asRowsTakeIt({ value, passed, label }: Assignment, type: ValueType): ExpressionInput {
   if (typeof passed === "number" && !Number.isSafeInteger(passed) && type.kind === "int") {
     throw new InvalidInputError(`${label}: ${passed} is no integer that is exact as a number; pass a bigint`);
   }
   const isCut = type.kind === "timestamp" && type.unit === "s" && isDate(passed);
-  // A moment is in the second that began before it; casts of a column of moments cut them towards 1970.
+  // Rows round a moment down to its second; CAST rounds it towards 1970.
   return isCut ? lit(new Date(Math.floor(passed.getTime() / 1000) * 1000)) : value;
 }
 
 const LARGE_BINARY: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
 
-/** The type that new values of a column are brought to. JSON comes as text, blobs as their bytes. */
+/** Returns the type to which new values of a column are cast. JSON comes as text, blobs as their bytes. */
 function assignedType(field: TableField, own: ValueType): ValueType {
   const type = valueTypeOfField(field);
   if (field.type.kind === "json" && own.kind !== "other" && own.kind !== "null") return STRING;
@@ -151,7 +151,7 @@ function assignedType(field: TableField, own: ValueType): ValueType {
 /** A column, or a member of one, that an expression needs. */
 interface Input {
   readonly index: number;
-  /** The member of each struct that leads to it. */
+  /** Index of the member in each struct on the path to it. */
   readonly members: readonly number[];
 }
 

@@ -1,13 +1,12 @@
 /**
- * Commits changes of rows: deletions, updates and merge inserts. Rows that go are marked as deleted in their
- * fragments; rows that were changed or are new lie in new fragments. All of it becomes visible with one
- * version.
+ * Commits changes of rows: deletions, updates and merge inserts. Removed rows are marked as deleted in their
+ * fragments; changed and new rows lie in new fragments. One version makes all of it visible.
  *
- *   plan on the latest version ─ mark the rows that go ─ commit
+ *   plan on the latest version ─ mark the removed rows ─ commit
  *
- * The plan says which rows go, and brings the files with the new ones. Where another writer changed some of
- * the same fragments meanwhile, nothing of it is kept: the change is planned again on that writer's version,
- * and so sees its rows. No change of another writer is lost.
+ * The plan names the removed rows and brings the files with the new ones. If another writer changed some of
+ * the same fragments meanwhile, the plan is discarded. The change is planned again on that writer's version,
+ * so it sees the new rows, and neither change is lost.
  */
 
 import { type DataFragment, Delete, type Transaction, UPDATE_MODE, Update } from "../../format/table.js";
@@ -23,25 +22,25 @@ import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { DeletionMarks, type MarkedFragments, rememberingDeletions } from "./deletionFiles.js";
 
-/** A change of rows, as it was planned on one version; the rows that go were marked. */
+/** A change of rows that was planned on one version, whose removed rows are marked. */
 export interface RowChange {
-  /** New files, in the order of their rows; removed again where the change is not committed. */
+  /** New files, in the order of their rows; removed if the change is not committed. */
   readonly written: readonly WrittenRows[];
   /**
-   * In a table with stable row ids: the ids of written rows that are moved, so that they go where they were.
-   * They are written first; all rows after them are new.
+   * Ids of the moved rows, in a table with stable row ids. Moved rows are written first; all rows after them
+   * are new.
    */
   readonly movedIds?: ValueRuns | null;
   /**
-   * True if rows were added because the version has none with their key: then another change that brought
-   * rows meanwhile has to be seen, or both would add the same.
+   * True if rows were added because the version has none with their key. Such a change must see rows that
+   * another change adds meanwhile, or both would add the same key.
    */
   readonly addsMissing?: boolean;
   readonly operation: RowOperation;
 }
 
 type RowOperation =
-  | { readonly kind: "delete" /** As the caller wrote it. */; readonly predicate: string }
+  | { readonly kind: "delete"; readonly predicate: string }
   | {
       readonly kind: "update" /** Ids of the fields whose values change. */;
       readonly fieldIds: readonly number[];
@@ -50,7 +49,7 @@ type RowOperation =
 export interface CommittedRowChange<Change extends RowChange> {
   readonly committed: OpenVersion;
   readonly transactionId: string;
-  /** As it was planned in the end. */
+  /** The last plan, which was committed. */
   readonly change: Change;
 }
 
@@ -62,12 +61,12 @@ type PlanRowChange<Change> = (
 ) => Promise<Change>;
 
 /**
- * @param plan called with the latest version, and again with a newer one where other writers were first; it
- *   marks the rows that go, and removes the files it wrote if it fails
+ * @param plan called with the latest version, and again after another writer commits first; it marks the
+ *   removed rows, and removes its files if it fails
  * @param signal ends the work; ignored once the version is being published
- * @param verifyMore called right before the version is published; what it throws ends the change
- * @throws errors of `plan`; TableReplacedError where the table was dropped meanwhile;
- *   ConcurrentModificationError where other writers keep changing the same fragments
+ * @param verifyMore called right before the version is published; an error ends the change
+ * @throws errors of `plan`; TableReplacedError if the table was dropped meanwhile;
+ *   ConcurrentModificationError if other writers keep changing the same fragments
  */
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
@@ -107,7 +106,7 @@ export async function commitRowChange<Change extends RowChange>(
   return { committed, transactionId: done.transaction.uuid, change: done.change };
 }
 
-/** What is to be committed, and what it was made of. */
+/** A change to commit, with the plan behind it. */
 interface Proposal<Change> extends PlannedChange {
   readonly change: Change;
   readonly marks: DeletionMarks;
@@ -137,7 +136,7 @@ function transactionOf(
   return newTransaction(base.version, "update", update);
 }
 
-/** The fragments with the ids of the rows that were moved to them. */
+/** Adds the ids of moved rows to their new fragments. */
 function withMovedIds(fragments: readonly DataFragment[], movedIds: ValueRuns | null): DataFragment[] {
   if (movedIds === null) return [...fragments];
   let left = rowsOfRuns(movedIds);

@@ -1,7 +1,4 @@
-/**
- * Deletes the rows that a filter selects: they are marked in their fragments, and no file with rows is
- * written.
- */
+/** Deletes the rows that a filter selects: marks them in their fragments and writes no rows. */
 
 import { mapAhead } from "../../async/parallel.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
@@ -20,7 +17,7 @@ const FRAGMENTS_AHEAD = 8;
 
 export interface MatchOptions {
   readonly signal?: AbortSignal;
-  /** Told of the rows that were looked at, deleted ones included. */
+  /** Called with the number of scanned rows, including deleted ones. */
   readonly onRows?: (done: number, total: number) => void;
 }
 
@@ -29,8 +26,8 @@ interface Deletion extends RowChange {
 }
 
 /**
- * @param filterOn plans the filter on a version; called again where another writer was first
- * @param predicate the filter as a text, for the record
+ * @param filterOn plans the filter on a version; called again after another writer commits first
+ * @param predicate text of the filter, for the transaction
  */
 export function deleteMatching(
   target: ChangeTarget<ReaderEnvironment>,
@@ -48,7 +45,7 @@ export function deleteMatching(
   );
 }
 
-/** Marks the rows that a filter selects, some fragments ahead of the caller, and hands them out. */
+/** Marks the rows that a filter selects, some fragments ahead of the caller, and yields them. */
 export async function* markSelected(
   base: OpenVersion,
   source: FragmentSource,
@@ -74,6 +71,6 @@ export async function* markSelected(
     yield selection;
     onRows?.(ends.get(selection.fragment.id) ?? 0, total);
   }
-  // The last ones may have no row that is selected.
+  // The last fragments may have no selected row.
   onRows?.(total, total);
 }

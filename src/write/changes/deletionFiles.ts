@@ -1,7 +1,7 @@
 /**
- * Marks rows of fragments as deleted: writes a new deletion file for each fragment that keeps some rows.
- * Fragments that keep none need no file, they go. The files lie in the table's or branch's own directory,
- * also for fragments whose data files lie elsewhere. They are invisible until a manifest names them.
+ * Marks rows of fragments as deleted. A fragment that keeps some rows gets a new deletion file; a fragment
+ * that keeps none is removed. The files lie in the directory of the table or branch, even if its data files
+ * lie elsewhere. They are invisible until a manifest names them.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -16,23 +16,23 @@ import { TableGoneError } from "../../table/versions/identity.js";
 import { deletionFileName, deletionsDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 
-/** Files written, or looked at, at the same time. */
+/** Files that are written or checked at the same time. */
 const PARALLELISM = 8;
 /** Attempts to create a file in a directory that others may remove while it is empty. */
 const MAX_CREATE_ATTEMPTS = 3;
 
-/** The fragments in which rows were marked. */
+/** Fragments in which rows were marked. */
 export interface MarkedFragments {
-  /** Those that keep some rows, with their new deletion files. */
+  /** Fragments that keep some rows, with their new deletion files. */
   readonly updatedFragments: DataFragment[];
-  /** Those that keep none. */
+  /** Ids of fragments that keep no rows. */
   readonly removedFragmentIds: number[];
 }
 
-/** Fragments whose deleted rows are remembered while their rows are selected, marked and moved. */
+/** Fragments whose deleted rows are cached while their rows are selected, marked and moved. */
 const REMEMBERED_FRAGMENTS = 16;
 
-/** The same source, which reads each deletion file once for all that is done with a fragment in a row. */
+/** Wraps a source so that it reads each deletion file once for consecutive steps on a fragment. */
 export function rememberingDeletions(source: FragmentSource): FragmentSource {
   const known = new Map<number, Promise<Uint32Array | null>>();
   return {
@@ -54,17 +54,17 @@ export class DeletionMarks {
   readonly #base: OpenVersion;
   readonly #source: Pick<FragmentSource, "readDeletions">;
   readonly #directory: string;
-  /** The fragments with their new deletion files; null for those that keep no rows. By id. */
+  /** By fragment id: the fragment with its new deletion file; null if it keeps no rows. */
   readonly #marked = new Map<number, DataFragment | null>();
-  /** Bytes of each file, by path; files that are incomplete included. */
+  /** By path: bytes of each file, including unfinished files. */
   readonly #written = new Map<string, number>();
-  /** True if the directory is there for good, because versions have files in it. */
+  /** True if the directory is permanent, because versions have files in it. */
   #isMade: boolean;
   #rowCount = 0;
 
   /**
-   * @param base the version that has the rows
-   * @param source of its rows
+   * @param base version that has the rows
+   * @param source reader of its rows
    */
   constructor(base: OpenVersion, source: Pick<FragmentSource, "readDeletions">) {
     this.#base = base;
@@ -73,15 +73,15 @@ export class DeletionMarks {
     this.#isMade = base.file.manifest.fragments.some(hasDeletionsHere);
   }
 
-  /** Rows marked so far. */
+  /** Number of rows marked so far. */
   get rowCount(): number {
     return this.#rowCount;
   }
 
   /**
-   * Marks rows of a fragment, for which this is called once. Calls for several fragments may overlap.
-   * @param rows physical rows, ascending and each once; none of them is deleted yet
-   * @throws CorruptFileError for a damaged deletion file; TableGoneError where the table was dropped
+   * Marks rows of a fragment; call it once for each fragment. Calls for several fragments may overlap.
+   * @param rows physical rows, ascending and distinct; none of them is deleted yet
+   * @throws CorruptFileError for a damaged deletion file; TableGoneError if the table was dropped
    */
   async mark(fragment: DataFragment, rows: Uint32Array): Promise<void> {
     const { id } = fragment;
@@ -95,7 +95,7 @@ export class DeletionMarks {
     this.#marked.set(id, { ...fragment, deletionFile });
   }
 
-  /** Call it once all rows are marked: then the files survive a power cut. */
+  /** Makes the files survive a power cut; call it once all rows are marked. */
   async finish(): Promise<MarkedFragments> {
     const { disk } = this.#base.table;
     if (this.#written.size > 0) await disk.syncDirectory(this.#directory);
@@ -106,7 +106,7 @@ export class DeletionMarks {
     };
   }
 
-  /** True if all the files are still where they were written, and complete. */
+  /** True if all the files are still in place and complete. */
   async areInPlace(): Promise<boolean> {
     const { disk } = this.#base.table;
     const files = [...this.#written];
@@ -114,7 +114,7 @@ export class DeletionMarks {
     return stats.every((stat, index) => stat?.size === files[index][1]);
   }
 
-  /** Removes the files; for when the commit failed. */
+  /** Removes the files after a failed commit. */
   async discard(): Promise<void> {
     if (this.#written.size === 0) return;
     const { disk } = this.#base.table;
@@ -154,7 +154,7 @@ export class DeletionMarks {
         this.#written.set(path, 0);
         return await disk.create(path);
       } catch (error) {
-        // A failing writer has just removed the directory because it was empty, or is removing it.
+        // A failed writer removed the directory because it was empty, or is removing it.
         const code = codeOf(error);
         const isLast = attempt === MAX_CREATE_ATTEMPTS;
         if (code === "ENOENT" && isLast) throw new TableGoneError(root, { cause: error });
@@ -168,7 +168,7 @@ export class DeletionMarks {
 const hasDeletionsHere = ({ deletionFile }: DataFragment): boolean =>
   deletionFile !== undefined && deletionFile.baseId === undefined;
 
-/** The rows deleted so far; `all` where none is left once `count` more are deleted. */
+/** Returns the rows that are deleted already; `all` if deleting `count` more leaves no row. */
 async function deletedBefore(
   source: Pick<FragmentSource, "readDeletions">,
   fragment: DataFragment,
@@ -181,7 +181,7 @@ async function deletedBefore(
   return before !== null && before.length + count === physicalRows ? "all" : before;
 }
 
-/** The elements of both, ascending and each once. */
+/** Merges two ascending lists into one of distinct numbers. */
 function union(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length);
   let count = 0;

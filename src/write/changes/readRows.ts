@@ -1,6 +1,6 @@
 /**
- * Reads given rows of a fragment as they are stored, to write them elsewhere. Where they are many, all rows
- * are read and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
+ * Reads rows of a fragment as stored, to write them elsewhere. If most rows are wanted, it reads all and
+ * drops the rest; if few are wanted, it reads only these. Batches are bounded in rows and in bytes.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -12,19 +12,19 @@ import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 
-/** Maximum rows of a batch, unless told. */
+/** Default maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Bytes of a batch, unless a single row has more. */
+/** Maximum bytes of a batch, unless a single row has more. */
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** Rows of the first batch, whose size tells how many the next ones may have. */
+/** Rows of the first batch, whose size tells how large the next ones may be. */
 const FIRST_ROWS = 1024;
 
 export interface ReadRowsOptions {
-  /** Maximum rows of a batch where all rows are read. Default: 16,384. */
+  /** Maximum rows of a batch when all rows are read. Default: 16,384. */
   readonly scannedRows?: number;
 }
 
-/** @param projection of the columns as they are stored, without addresses */
+/** @param projection stored columns, without addresses */
 export function readRows(
   source: FragmentSource,
   projection: Projection,

@@ -1,4 +1,4 @@
-/** Brings the values of an expression to the layout of the column that keeps them. Pure. */
+/** Converts the values of an expression to the layout of the column that stores them. Pure. */
 
 import type {
   Column,
@@ -16,10 +16,10 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 
 /**
- * @param column of the type that the layout is for, in any layout
- * @param path of the column that keeps the values, for messages
- * @throws InvalidInputError for lists with another number of items than the column's, and for more distinct
- *   values than a dictionary takes
+ * @param column of the layout's type, in any layout
+ * @param path of the storing column, for messages
+ * @throws InvalidInputError for lists of another size than the column's, and for more distinct values than a
+ *   dictionary takes
  */
 export function storedColumn(column: Column, layout: Layout, path: string): Column {
   if (column.kind === "null") return layout.kind === "null" ? column : nullColumn(layout, column.length);
@@ -69,7 +69,7 @@ function mismatch(column: Column, layout: Layout): never {
   throw new InternalError(`values of kind ${column.kind} for a column of kind ${layout.kind}`);
 }
 
-/** With offsets of another width. */
+/** Converts offsets to another width. */
 function withOffsets<C extends VariableColumn | ListColumn>(column: C, offsetBits: 32 | 64): C {
   const { offsets } = column;
   if (areNarrow(offsets) === (offsetBits === 32)) return column;
@@ -93,7 +93,7 @@ function dictionaryColumn(
   );
 }
 
-/** The items of lists that all have the same number of them; those of nulls are anything. */
+/** Returns the items of lists that all have `size` items; items of null lists are arbitrary. */
 function sizedItems({ offsets, items, length, validity }: ListColumn, size: number, path: string): Column {
   const indices = new Uint32Array(length * size);
   for (let row = 0; row < length; row++) {
@@ -107,7 +107,7 @@ function sizedItems({ offsets, items, length, validity }: ListColumn, size: numb
     }
     for (let item = 0; item < size; item++) indices[row * size + item] = first + item;
   }
-  // Without any items, all lists are null, and there is nothing to take from.
+  // Without any items all lists are null, so there are no items to copy.
   if (items.length === 0) return { kind: "null", length: indices.length, validity: null };
   return takeColumn(items, indices);
 }

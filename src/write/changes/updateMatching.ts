@@ -1,6 +1,6 @@
 /**
- * Updates the rows that a filter selects: they are read, changed column by column, and written to new
- * fragments; where they were, they are marked as deleted. Other rows are not touched.
+ * Updates the rows that a filter selects: reads them, changes them column by column, and writes them to new
+ * fragments. Their old rows are marked as deleted. Other rows stay untouched.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -27,7 +27,7 @@ import { type MatchOptions, markSelected } from "./deleteMatching.js";
 import type { DeletionMarks } from "./deletionFiles.js";
 import { readRows } from "./readRows.js";
 
-/** An update, as it is meant on one version. */
+/** An update resolved on one version. */
 interface ResolvedUpdate {
   readonly filter: Filter;
   readonly assignments: readonly PlannedAssignment[];
@@ -38,11 +38,10 @@ interface RowUpdate extends RowChange {
 }
 
 /**
- * @param resolvedOn plans the filter and the assignments on a version; called again where another writer was
- *   first
- * @throws TableSchemaValidationError where a column that is not nullable would hold nulls; InvalidInputError
- *   for a row for which an expression has no value; UnsupportedError for columns that this build does not
- *   write
+ * @param resolvedOn plans the filter and the assignments on a version; called again after another writer
+ *   commits first
+ * @throws TableSchemaValidationError if a column that is not nullable would hold nulls; InvalidInputError for
+ *   a row for which an expression has no value; UnsupportedError for columns that this build does not write
  */
 export function updateMatching(
   target: ChangeTarget<ReaderEnvironment>,
@@ -80,7 +79,7 @@ export function updateMatching(
   );
 }
 
-/** The columns of moved rows: copied, except for blobs that are set to other values. */
+/** Plans the columns of moved rows: copied, except for blobs that get new values. */
 function planMoved(fields: readonly TableField[], assignments: readonly PlannedAssignment[]): ColumnPlan {
   const plan = planCopy(fields, fields);
   const wrapped = new Set(assignments.filter(({ wrapsBlobs }) => wrapsBlobs).map(({ index }) => index));
@@ -90,7 +89,7 @@ function planMoved(fields: readonly TableField[], assignments: readonly PlannedA
   return { ...plan, columns };
 }
 
-/** Rows on their way to new fragments. They are marked where they were as they are read. */
+/** Rows on their way to new fragments. Reading a row marks its old one as deleted. */
 class MovedRows {
   readonly #base: OpenLatest<ReaderEnvironment>;
   readonly #source: FragmentSource;
@@ -126,7 +125,7 @@ class MovedRows {
     };
   }
 
-  /** The stable ids of the rows read so far; null in a table without. */
+  /** Returns the stable ids of the rows read so far; null in a table without stable ids. */
   ids(): ValueRuns | null {
     return this.#isStable ? concatRuns(1, this.#ids) : null;
   }
@@ -145,7 +144,7 @@ class MovedRows {
     }
   }
 
-  /** Assignments see the columns as they were. */
+  /** Evaluates the assignments on the values before the update. */
   async #changed(columns: readonly Column[], rowCount: number): Promise<Column[]> {
     const changed = [...columns];
     for (const assignment of this.#resolved.assignments) {

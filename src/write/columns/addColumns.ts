@@ -1,5 +1,5 @@
 /**
- * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure; only constants
+ * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure. Only constants
  * and computed columns have values to write.
  */
 
@@ -32,8 +32,8 @@ import { type ComputedColumn, planComputedColumn, storedComputedField } from "./
 import { checkExtension } from "./fieldMetadata.js";
 
 /**
- * One entry of a request: an SQL expression, evaluated now or kept as the rule of a column that is
- * backfilled; a function that fills it; or a type for a column that is all null.
+ * One new column of a request. An SQL expression is evaluated now, or kept as the rule of a column that is
+ * backfilled. A function fills the column later. A type makes it all null.
  */
 export type AddedColumn =
   | { readonly name: string; readonly expression: string }
@@ -46,24 +46,20 @@ export type AddedColumn =
   | { readonly name: string; readonly type: DataType; readonly metadata: ReadonlyMap<string, string> };
 
 export interface AddedColumns {
-  /** The new schema. */
   readonly schema: Field[];
-  /** The columns that have values to write. */
+  /** Columns that have values to write. */
   readonly written: readonly WrittenColumn[];
 }
 
-/**
- * A new column with the one value that it has in all rows, or with the expression that its values are
- * computed by.
- */
+/** A new column with its constant, or with the expression that computes its values. */
 export interface WrittenColumn {
   readonly field: TableField;
   readonly values: Column | ComputedColumn;
 }
 
 /**
- * @param base the version to change
- * @throws InvalidInputError, UnsupportedError for columns the table cannot have
+ * @param base version to change
+ * @throws InvalidInputError, UnsupportedError for columns that the table can't have
  */
 export async function planAddedColumns(
   base: ManifestFile,
@@ -100,9 +96,9 @@ export async function planAddedColumns(
 }
 
 /**
- * An input that is not there went away unseen, with another engine or with the rows of an overwrite. What is
- * computed already is not of the column that would take its place.
- * @throws InvalidInputError where a column is computed from one of this name
+ * Refuses a column that has the name of a missing input. Another engine, or an overwrite, removed that input;
+ * values computed from it do not belong to the new column.
+ * @throws InvalidInputError if a column is computed from one of this name
  */
 function refuseAwaited(name: string, computed: ReadonlyMap<string, string>): void {
   const from = computed.get(name);
@@ -115,7 +111,7 @@ function refuseAwaited(name: string, computed: ReadonlyMap<string, string>): voi
 
 interface PlannedColumn {
   readonly field: NewField;
-  /** Null: all null, and no file has the column. */
+  /** Null if the column is all null, so that no file has it. */
   readonly values: WrittenColumn["values"] | null;
   readonly isFilledLater?: boolean;
 }
@@ -147,7 +143,7 @@ async function newColumn(
   return { field: logicalFieldOf(field, path), values: null };
 }
 
-/** A column whose values an expression will compute. */
+/** Makes a column whose values an expression will compute. */
 async function ruledColumn(
   name: string,
   text: string,
@@ -163,7 +159,7 @@ async function ruledColumn(
   return { field: { ...field, metadata }, values: null, isFilledLater: true };
 }
 
-/** A column whose values a function will compute. */
+/** Makes a column whose values a function will compute. */
 function virtualColumn(
   { name, filledBy, metadata: own }: Extract<AddedColumn, { filledBy: unknown }>,
   present: readonly TableField[],
@@ -177,12 +173,12 @@ function virtualColumn(
   const declaration = { kind: "function", udfName: filledBy.name, udfVersion: version, inputs } as const;
   const metadata = new Map([...own, ...output.metadata, ...declarationMetadata(declaration)]);
   const field = { ...output, name, nullable: true, metadata };
-  // The function's values are of the type that it is registered with.
+  // The values have the type that the function is registered with.
   checkExtension(field, path);
   return { field, values: null, isFilledLater: true };
 }
 
-/** @throws UnsupportedError where files of the table can't say which rows have no value yet */
+/** @throws UnsupportedError if files of the table can't record which rows have no value yet */
 function refuseNullStructs({ name, type }: NewField, version: string): void {
   if (version !== "2.0" || type.kind !== "struct") return;
   throw new UnsupportedError(

@@ -1,9 +1,9 @@
 /**
  * Plans alterations of a schema: renames, nullability, other types. Pure: a plan has the new schema, the
- * fields whose values have to be checked first, and the columns to rewrite.
+ * fields to check first, and the columns to rewrite.
  *
  * A column of another type is another field, with a new id. Its values are written to files of their own; the
- * old ones stay where they are. Paths are those of the old schema, so names can be swapped.
+ * old ones stay. Paths belong to the old schema, so two columns can swap names.
  */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
@@ -32,7 +32,7 @@ import { checkColumnName } from "../tableColumns.js";
 import { checkSeparable } from "./dropColumns.js";
 import { checkPrimaryKey } from "./fieldMetadata.js";
 
-/** One entry of a request. */
+/** One alteration of a request. */
 export interface ParsedAlteration {
   readonly path: string;
   readonly rename?: string;
@@ -41,7 +41,6 @@ export interface ParsedAlteration {
 }
 
 export interface AlteredColumns {
-  /** The new schema. */
   readonly schema: Field[];
   /** Fields that were nullable and no longer are. */
   readonly tightened: readonly FieldAtPath[];
@@ -51,16 +50,16 @@ export interface AlteredColumns {
   readonly newIds: ReadonlySet<number>;
 }
 
-/** The part of one top-level column that is rewritten. */
+/** The rewritten part of one top-level column. */
 export interface RewrittenColumn {
-  /** The fields to read, from the old schema. */
+  /** Fields to read, of the old schema. */
   readonly from: TableField;
-  /** The fields to write, from the new schema. */
+  /** Fields to write, of the new schema. */
   readonly to: TableField;
   readonly cast: Cast;
 }
 
-/** The change of one field. */
+/** Change of one field. */
 interface Change {
   readonly field: FieldAtPath;
   readonly name: string;
@@ -70,7 +69,7 @@ interface Change {
 }
 
 /**
- * @param base the version to change
+ * @param base version to change
  * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not
  *   allow
  */
@@ -96,7 +95,7 @@ export function planAlteredColumns(
   const tightened = Array.from(changes.values()).filter(
     ({ field, nullable }) => field.field.nullable && !nullable,
   );
-  // In files of 2.0 a list or struct has a column of its own, which two files cannot share.
+  // In files of 2.0 a list or struct has a column of its own, which two files can't share.
   const whole = manifest.dataFormat?.version === "2.0";
   const rewritten =
     newIds.size === 0
@@ -136,7 +135,7 @@ function planChange(located: FieldAtPath, before: Change | undefined, alteration
   return { field: located, name, nullable: mayBeNull, replacement: wanted };
 }
 
-/** The field in another type; null if it already has that type. */
+/** Returns the field in another type; null if it already has that type. */
 function replacementOf({ chain, field, path }: FieldAtPath, type: DataType): NewField | null {
   const { metadata, nullable, name } = field;
   const wanted = logicalFieldOf(new ArrowField(name, type, nullable, new Map()), path);
@@ -153,11 +152,11 @@ function replacementOf({ chain, field, path }: FieldAtPath, type: DataType): New
     );
   }
   castBetween(field, wanted, path);
-  // Users' notes about a column also hold for its new type.
+  // Users' notes about a column also apply to its new type.
   return { ...wanted, metadata };
 }
 
-/** True if fields have the same type, and the fields inside them the same types, names and nullability. */
+/** True if two fields have the same type, and their children the same types, names and nullability. */
 function isSameField(field: NewField, wanted: NewField): boolean {
   return (
     isSameType(field.type, wanted.type) &&
@@ -169,7 +168,7 @@ function isSameField(field: NewField, wanted: NewField): boolean {
   );
 }
 
-/** The flat schema after the changes. Unchanged fields stay as they were, with all members. */
+/** Returns the flat schema after the changes. Unchanged fields keep all their members. */
 function alteredSchema(
   flat: readonly Field[],
   changes: ReadonlyMap<number, Change>,
@@ -216,8 +215,8 @@ function checkAltered(fields: readonly TableField[]): void {
 }
 
 /**
- * The part of a column that is read and written: the paths to new fields, and with `whole` all the rest of
- * the column. Null if nothing is new.
+ * Returns the part of a column that is read and written: the paths to new fields, or the whole column if
+ * `whole`. Null if no field is new.
  */
 function rewrittenPart(
   from: TableField,

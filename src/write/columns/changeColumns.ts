@@ -1,7 +1,7 @@
 /**
- * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs,
- * commits, and starts again if another writer was first. Rows are read and written batch by batch. A change
- * that fails leaves the table as it was.
+ * Adds, alters and drops columns of a table. A change is planned on the latest version, writes the files it
+ * needs and commits; if another writer commits first, it starts again. Rows are read and written batch by
+ * batch. A failed change leaves the table as it was.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -42,7 +42,7 @@ import { computeColumn } from "./computedColumns.js";
 import { BATCH_ROWS, type Derivation, derivedRows } from "./derivedRows.js";
 import { planDroppedFields } from "./dropColumns.js";
 
-/** The table to change. */
+/** Table to change. */
 type Target = ChangeTarget<ReaderEnvironment>;
 
 export interface ChangedColumns {
@@ -52,11 +52,11 @@ export interface ChangedColumns {
 
 export interface ChangeOptions {
   readonly signal?: AbortSignal;
-  /** Told of the rows for which new values were written, of those that need some. */
+  /** Called with the number of rows written, and the number to write. */
   readonly onRows?: (done: number, total: number) => void;
 }
 
-/** @throws InvalidInputError, UnsupportedError for columns the table cannot have */
+/** @throws InvalidInputError, UnsupportedError for columns that the table can't have */
 export function addColumns(
   target: Target,
   added: readonly AddedColumn[],
@@ -75,7 +75,7 @@ export function addColumns(
   });
 }
 
-/** Columns of constants and computed ones, to be written together. */
+/** Prepares columns of constants and computed columns, which are written together. */
 function newColumns(
   open: OpenVersion<ReaderEnvironment>,
   written: readonly WrittenColumn[],
@@ -116,7 +116,7 @@ function newColumns(
     nullStructs: fileVersionOf(open.file) !== "2.0",
     signal,
   };
-  // Planned again after renames and casts, an expression may mean other columns.
+  // After renames and casts, the same expression may name other columns.
   const meanings = computed.map(({ text, inputs }) => [text, inputs.map(shapeOf)]);
   return {
     fields,
@@ -127,8 +127,8 @@ function newColumns(
 
 /**
  * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not
- *   allow, and for other names and types of columns that others are computed from; TableSchemaValidationError
- *   for changes that the rows do not allow
+ *   allow, and for renaming or casting inputs of computed columns; TableSchemaValidationError for changes
+ *   that the rows do not allow
  */
 export function alterColumns(
   target: Target,
@@ -143,7 +143,7 @@ export function alterColumns(
     refuseInputs(base, schema, "renamed or cast");
     const source = versionSource(open);
     for (const field of tightened) await refuseNulls(source, base, field, signal);
-    // Rows appended meanwhile were not checked.
+    // Rows that were appended meanwhile are unchecked.
     const exclusive = tightened.length > 0;
     if (rewritten.length === 0) {
       const preservesNullability = tightened.length === 0;
@@ -156,8 +156,8 @@ export function alterColumns(
 }
 
 /**
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped,
- *   among them those that others are computed from and that are not dropped with these
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that can't be dropped,
+ *   such as inputs of computed columns that stay
  */
 export function dropColumns(
   target: Target,
@@ -176,7 +176,7 @@ export function dropColumns(
       const project = Project.create({ schema, preservesNullability: true });
       return { transaction: newTransaction(version, "project", project) };
     }
-    // The reference cannot read fragments without files, even if all their remaining values are null.
+    // LanceDB can't read fragments without files, even if all their remaining values are null.
     const filled = await fillWithNulls(base, schema, bare, files);
     return { transaction: merge(base, schema, inPlaceOf(fragments, filled)) };
   });
@@ -184,7 +184,7 @@ export function dropColumns(
 
 interface ColumnsPlan {
   readonly transaction: Transaction;
-  /** True if it may be committed only directly after the version it was planned on. */
+  /** True if the change must directly follow the version that it was planned on. */
   readonly exclusive?: boolean;
 }
 
@@ -229,9 +229,9 @@ function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFra
 }
 
 /**
- * An index is on values of one type. If it were removed silently, nobody would miss it until queries are
- * slow.
- * @throws InvalidInputError where a column to cast, or one of whose parts is to be, has an index
+ * Refuses to cast an indexed column: an index holds values of one type, and users would notice a silent
+ * removal only by slow queries.
+ * @throws InvalidInputError if a column to cast, or a part of it, has an index
  */
 function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
   const kept = new Set(schema.map((field) => field.id));
@@ -248,9 +248,9 @@ function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
 }
 
 /**
- * The declaration of a computed column names its inputs, and its values count as current until an input is
- * set. They would go on doing so beside an input that is gone, or another one under that name.
- * @throws InvalidInputError where an input of a column that stays would be changed so
+ * Refuses changes to the inputs of a computed column that stays. Its declaration names the inputs, and its
+ * values count as current until an input is set. A lost or renamed input would leave them current forever.
+ * @throws InvalidInputError if an input of such a column changes
  */
 function refuseInputs(
   base: ManifestFile,
@@ -259,7 +259,7 @@ function refuseInputs(
 ): void {
   const [before, after] = [base.manifest.fields, schema].map((fields) => decodeSchema(fields, base.path));
   const left = new Set(after.map(({ id }) => id));
-  // A column that is cast has another id, and stays.
+  // A cast column has another id, and stays.
   const staying = change === "dropped" ? before.filter(({ id }) => left.has(id)) : before;
   const found = changedInput(staying, before, after);
   if (found === null) return;
@@ -270,7 +270,7 @@ function refuseInputs(
   );
 }
 
-/** @throws TableSchemaValidationError where a live row is null */
+/** @throws TableSchemaValidationError if a live row is null */
 async function refuseNulls(
   source: FragmentSource,
   base: ManifestFile,
@@ -296,8 +296,8 @@ async function refuseNulls(
 }
 
 /**
- * The fragments with the columns in their new types. A fragment that has no values of a column needs no new
- * ones.
+ * Returns the fragments with the columns in their new types. A fragment without values of a column needs no
+ * new ones.
  */
 async function rewrite(
   base: ManifestFile,
@@ -342,7 +342,7 @@ async function rewrite(
       fields: written,
       // In files of 2.0 lists and structs have columns of their own, which are written too.
       fieldIds: version === "2.0" ? undefined : newIds,
-      // A cast that is planned again after renames may have other columns to read.
+      // After renames, the same cast may read other columns.
       key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
       rowsOf: (fragment: DataFragment) => derivedRows(source, fragment, derivation),
     };
@@ -351,14 +351,14 @@ async function rewrite(
   return inPlaceOf(base.manifest.fragments, changed);
 }
 
-/** The shape of a field that is read or written: ids and types. */
+/** Shape of a field that is read or written: ids and types. */
 const shapeOf = (field: TableField): unknown => [
   field.id,
   formatType(field.type),
   field.children.map(shapeOf),
 ];
 
-/** Ids of the fields, `from` or inside it, that are replaced in `to`. */
+/** Returns ids of the fields, `from` or inside it, that `to` replaces. */
 function replacedLeaves(from: TableField, to: TableField): number[] {
   if (from.id !== to.id) return leavesOf(from);
   return from.children.flatMap((child, index) => replacedLeaves(child, to.children[index]));
@@ -366,7 +366,7 @@ function replacedLeaves(from: TableField, to: TableField): number[] {
 
 const leavesOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(leavesOf)];
 
-/** The fragments, each with a file of nulls for a column of the schema that is all null in it. */
+/** Gives each fragment a file of nulls for a column of the schema that is all null in it. */
 function fillWithNulls(
   base: ManifestFile,
   schema: readonly Field[],

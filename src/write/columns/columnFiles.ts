@@ -1,6 +1,6 @@
 /**
  * Writes files with new columns for existing rows: one file per fragment, with a value for every physical
- * row; the values of deleted rows mean nothing. When a change is planned again on a newer version, the files
+ * row. The values of deleted rows are arbitrary. When a change is planned again on a newer version, the files
  * of unchanged fragments are reused.
  */
 
@@ -26,9 +26,9 @@ export interface NewColumns extends Pick<WriterOptions, "lastPageBytes"> {
   readonly fields: readonly TableField[];
   /** Ids of the fields to write. Default: all. */
   readonly fieldIds?: ReadonlySet<number>;
-  /** Identifies the values, so that they are not written twice: equal texts mean equal values. */
+  /** Identifies the values, so that they are written once: equal texts mean equal values. */
   readonly key: string;
-  /** The values for all physical rows of a fragment, one column for each of the fields. */
+  /** Returns the values for all physical rows of a fragment, one column for each of the fields. */
   readonly rowsOf: (fragment: DataFragment) => AsyncIterable<InputBatch>;
 }
 
@@ -36,7 +36,7 @@ export interface ColumnFilesOptions {
   readonly signal: AbortSignal | undefined;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
-  /** Told of the rows that have values, of those that {@link ColumnFiles.begin} has announced. */
+  /** Called with the number of rows written, and the number that {@link ColumnFiles.begin} announced. */
   readonly onRows?: (done: number, total: number) => void;
 }
 
@@ -57,7 +57,7 @@ export class ColumnFiles {
     this.#onRows = onRows;
   }
 
-  /** Announces the fragments that are about to get columns, of a plan that is made now. */
+  /** Announces the fragments that a new plan gives columns to. */
   begin(fragments: readonly DataFragment[]): void {
     this.#doneRows = 0;
     this.#totalRows = physicalRowCount(fragments);
@@ -67,7 +67,7 @@ export class ColumnFiles {
   /**
    * Adds the columns to fragments, in files of their own. If another file already has a column, that file no
    * longer names it.
-   * @throws UnsupportedError for fragments with no rows or more rows than a file takes
+   * @throws UnsupportedError for fragments with no rows, or with more rows than a file takes
    */
   async addTo(
     fragments: readonly DataFragment[],
@@ -101,7 +101,8 @@ export class ColumnFiles {
         `fragment ${fragment.id}: columns can be written for 1 to ${MAX_BARE_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
       );
     }
-    // Part of the key, because a file may lack the values of rows that were deleted when it was written.
+    // Deletions are part of the key: a file may lack the values of rows that were deleted when it was
+    // written.
     const deletions = fragment.deletionFile && [
       fragment.deletionFile.readVersion,
       String(fragment.deletionFile.id),
@@ -135,7 +136,7 @@ export class ColumnFiles {
     return files;
   }
 
-  /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
+  /** @throws ConcurrentModificationError if the files were removed together with their table */
   async requireInPlace(): Promise<void> {
     for (const { rows } of this.#written.values()) {
       if (await rows.areInPlace()) continue;
@@ -145,9 +146,7 @@ export class ColumnFiles {
     }
   }
 
-  /**
-   * Takes over the files that others have written for the same table or branch, to use them where they fit.
-   */
+  /** Takes over files for the same table or branch, to reuse them where they fit. */
   adopt(others: ColumnFiles): void {
     for (const [key, written] of others.#written) this.#written.set(key, written);
     others.#written.clear();

@@ -18,7 +18,7 @@ import { ColumnFiles, type ColumnFilesOptions } from "./columnFiles.js";
 export interface ColumnCommitOptions
   extends Pick<ColumnFilesOptions, "onRows">,
     Pick<CommitOptions, "signal" | "mustSee"> {
-  /** Called right before the version is published, once the files are known to be in place. */
+  /** Called right before the version is published, after the files are checked. */
   readonly verify?: () => Promise<void>;
 }
 
@@ -26,8 +26,8 @@ type PlanColumns<Plan> = (base: OpenLatest<ReaderEnvironment>, files: ColumnFile
 
 /**
  * Plans a change on the latest version and commits it; see {@link commitPlanned}.
- * @param plan gets the files to write columns to, the same ones each time that it is called
- * @returns null if the plan is null: nothing is to be done
+ * @param plan gets the same writer of column files at each call
+ * @returns null if the plan is null: nothing to do
  */
 export async function commitColumnFiles<Plan extends PlannedChange>(
   target: ChangeTarget<ReaderEnvironment>,

@@ -1,4 +1,4 @@
-/** New columns whose values expressions compute from other columns of a row. */
+/** New columns whose values expressions compute from other columns of the row. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
@@ -9,20 +9,20 @@ import { fieldOfValues, withoutDictionaries } from "../../expression/values/valu
 import { formatFieldPath } from "../../ident.js";
 import { type NewField, storageOf, type TableField } from "../../schema/schema.js";
 
-/** What computes a column. */
+/** A computed column and its expression. */
 export interface ComputedColumn {
   readonly kind: "computed";
   readonly expression: BoundExpression;
-  /** As it was written. */
+  /** Text of the expression, unchanged. */
   readonly text: string;
-  /** The fields that the expression needs, in its order. */
+  /** Fields that the expression needs, in its order. */
   readonly inputs: readonly TableField[];
-  /** The field that the expression is, and nothing but that; null for all else. */
+  /** The field that the expression names, if it consists of a name; else null. */
   readonly copied: TableField | null;
 }
 
 /**
- * @param present the fields of the table
+ * @param present fields of the table
  * @throws UnsupportedError for an expression over blobs
  */
 export function planComputedColumn(
@@ -50,8 +50,8 @@ const holdsBlobs = (field: TableField): boolean =>
   storageOf(field) === "blobs" || storageOf(field) === "blobStructs" || field.children.some(holdsBlobs);
 
 /**
- * The field of a computed column. It may be null whatever the expression. A column that is copied keeps its
- * type, and loses what its metadata says.
+ * Returns the field of a computed column, which is always nullable. A copied column keeps its type and loses
+ * its metadata.
  * @throws UnsupportedError for a type whose values can't be computed
  */
 export function storedComputedField(
@@ -77,7 +77,7 @@ const withoutMetadata = ({ name, type, nullable, children }: TableField): NewFie
   children: children.map(withoutMetadata),
 });
 
-/** The values of a computed column for some rows. */
+/** Computes the values of a column for some rows. */
 export function* computeColumn(
   { expression, copied }: ComputedColumn,
   inputs: readonly Column[],

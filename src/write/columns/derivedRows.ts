@@ -1,6 +1,6 @@
 /**
- * Rows of new columns that are made of those of others, batch by batch, in memory that is bounded by a batch.
- * There is a row for each physical row of the fragment; only rows that are not deleted are read and computed.
+ * Derives rows of new columns from other columns, batch by batch, in memory bounded by a batch. The result
+ * has a row for each physical row of the fragment; deleted rows are neither read nor computed.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -16,31 +16,28 @@ import { physicalRows } from "./physicalRows.js";
 
 /** Maximum rows of a batch. */
 export const BATCH_ROWS = 16_384;
-/** Minimum of the same where rows are computed. */
+/** Minimum rows of a batch that is computed. */
 const MIN_BATCH_ROWS = 256;
 /** Approximate bytes of a batch that is read. */
 const BATCH_BYTES = 16 * 1024 * 1024;
-/**
- * Rows of a batch times steps of the derivation: what is computed before other work on the thread has its
- * turn.
- */
+/** Rows of a batch times steps per row: the work before the thread yields. */
 const BATCH_WORK = 2 ** 20;
 
 export interface Derivation {
-  /** What is read. */
+  /** Columns to read. */
   readonly projection: Projection;
-  /** The fields of the columns that are made. */
+  /** Fields of the derived columns. */
   readonly fields: readonly TableField[];
-  /** Steps that a row takes, about. */
+  /** Approximate steps per row. */
   readonly steps: number;
-  /** Makes a batch of the outputs of the projection. */
+  /** Derives a batch from the outputs of the projection. */
   readonly derive: (columns: readonly Column[], rowCount: number) => Steps<Column[]>;
   /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The made columns of all physical rows of a fragment. */
+/** Yields the derived columns of all physical rows of a fragment. */
 export async function* derivedRows(
   source: FragmentSource,
   fragment: DataFragment,

@@ -1,6 +1,4 @@
-/**
- * Plans the schema that is left when columns are dropped. Pure; the files stay, and so do the ids they name.
- */
+/** Plans the schema that remains after columns are dropped. Pure. The files and the ids they name stay. */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
@@ -10,10 +8,10 @@ import { decodeSchema, isPacked, storageOf, type TableField } from "../../schema
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
 /**
- * The schema without some fields, each a column or a member of one. A field that has no members left is
- * dropped with them.
- * @param base the version to change
- * @throws TableColumnNotFoundError, InvalidInputError where nothing would be left, UnsupportedError for a
+ * Returns the schema without some fields, each a column or a member of one. A field that loses all its
+ * members is dropped too.
+ * @param base version to change
+ * @throws TableColumnNotFoundError, InvalidInputError if no column would remain, UnsupportedError for a
  *   member that shares its bytes with others
  */
 export function planDroppedFields(base: ManifestFile, paths: readonly string[]): Field[] {
@@ -41,8 +39,8 @@ export function planDroppedFields(base: ManifestFile, paths: readonly string[]):
 }
 
 /**
- * Checks that a part of a column may be changed without the rest.
- * @throws UnsupportedError where the parts are stored, or belong, together
+ * Checks that a part of a column can change without the rest.
+ * @throws UnsupportedError if the parts are stored together, or belong together
  */
 export function checkSeparable({ chain, path }: FieldAtPath, done: string): void {
   for (const parent of chain.slice(0, -1)) {
@@ -56,8 +54,8 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
 }
 
 /**
- * Refuses to lose nulls: the members of a struct or list record whether it is null. If a fragment has values
- * of dropped members and none of the remaining ones, that would be lost.
+ * Refuses to lose nulls. The members of a struct or list record its nulls; a fragment that has values of
+ * dropped members only would lose them.
  */
 function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
   const leftIds = new Set(left.map((field) => field.id));

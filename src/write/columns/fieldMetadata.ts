@@ -1,7 +1,7 @@
 /**
- * Plans changes of the metadata of fields and of the schema; pure, writes no data. Some keys are more than
- * notes: those that say how values lie in the files cannot be changed once there are files, and those of the
- * primary key and of computed columns follow the reference's rules.
+ * Plans changes of the metadata of fields and of the schema. Pure; writes no data. Keys that describe stored
+ * values can't change once the table has files. Keys of the primary key and of computed columns follow
+ * LanceDB's rules.
  */
 
 import { arrowFieldFromLogical, EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
@@ -31,10 +31,10 @@ import {
 import { newTransaction } from "../../table/commit/transaction.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
-/** One entry of a request. */
+/** One metadata change of a request. */
 export interface MetadataChange {
   readonly path: string;
-  /** A null value deletes its key. */
+  /** New values by key; null deletes a key. */
   readonly metadata: Readonly<Record<string, string | null>>;
   /** True if the earlier metadata is removed first. */
   readonly replace: boolean;
@@ -42,7 +42,7 @@ export interface MetadataChange {
 
 export interface FieldMetadataPlan {
   readonly transaction: Transaction;
-  /** The resulting metadata of the named fields, by canonical path. */
+  /** By canonical path: resulting metadata of a field. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
@@ -53,7 +53,7 @@ const FUNCTION_BINDINGS = "lancedb::function_bindings";
 
 const utf8 = new TextDecoder();
 
-/** A field's metadata while changes are applied to it, and the changes combined into one. */
+/** Metadata of a field while changes are applied, and the combined change. */
 interface PendingUpdate {
   readonly field: FieldAtPath;
   metadata: Map<string, string>;
@@ -62,9 +62,9 @@ interface PendingUpdate {
 }
 
 /**
- * Applies changes in their order; a field may be named any number of times.
- * @param base the version to change
- * @throws TableColumnNotFoundError, InvalidInputError where any of the changes cannot be made
+ * Applies changes in order; several may name the same field.
+ * @param base version to change
+ * @throws TableColumnNotFoundError, InvalidInputError if one of the changes is not allowed
  */
 export function planFieldMetadata(base: ManifestFile, changes: readonly MetadataChange[]): FieldMetadataPlan {
   const { manifest } = base;
@@ -98,9 +98,9 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
 }
 
 /**
- * Replaces all metadata of the schema as a whole.
- * @param base the version to change
- * @throws InvalidInputError if that would take the rules of computed columns from the engine that computes
+ * Replaces all metadata of the schema.
+ * @param base version to change
+ * @throws InvalidInputError if that would delete the rules of computed columns from the engine that computes
  *   them
  */
 export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<string, string>): Transaction {
@@ -109,7 +109,7 @@ export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<str
   return newTransaction(base.manifest.version, "updateConfig", update);
 }
 
-/** LanceDB keeps the rules of `function` columns here, and nobody else can write them again. */
+/** Refuses to delete LanceDB's rules of `function` columns, which no other engine can write again. */
 function refuseLostRules({ manifest, path }: ManifestFile, metadata: ReadonlyMap<string, string>): void {
   const rules = manifest.schemaMetadata.get(FUNCTION_BINDINGS);
   if (rules === undefined || metadata.get(FUNCTION_BINDINGS) === utf8.decode(rules)) return;
@@ -171,7 +171,7 @@ function checkReservedKeys(
   }
 }
 
-/** @throws InvalidInputError, UnsupportedError where the field cannot have the resulting metadata */
+/** @throws InvalidInputError, UnsupportedError if the field can't have the resulting metadata */
 function checkResult({ field: located, metadata }: PendingUpdate, hasFiles: boolean): void {
   const { path, field } = located;
   if (isPrimaryKey(metadata)) checkPrimaryKey(located);
@@ -189,7 +189,7 @@ function checkResult({ field: located, metadata }: PendingUpdate, hasFiles: bool
   );
 }
 
-/** @throws InvalidInputError where the extension type would imply a type that the field does not have */
+/** @throws InvalidInputError if the extension type implies another type than the field's */
 export function checkExtension(field: NewField, path: string): void {
   const { type } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
   if (isSameType(type, field.type)) return;
@@ -200,7 +200,7 @@ export function checkExtension(field: NewField, path: string): void {
 
 /**
  * @param at a part of the primary key
- * @throws InvalidInputError where the field, or a field around it, may be null
+ * @throws InvalidInputError if the field, or a field around it, is nullable
  */
 export function checkPrimaryKey({ path, chain }: FieldAtPath): void {
   if (!chain.some((field) => field.nullable)) return;

@@ -1,8 +1,7 @@
 /**
- * Puts rows of a fragment back at their physical places, with stand-ins for the deleted ones: a file that
- * joins a fragment has a value for every physical row. The values of deleted rows are not read: they may not
- * fit a column's new type, and in a fragment whose columns come from several files they may not even fit
- * together.
+ * Aligns the live rows of a fragment with its physical rows, with stand-ins for deleted rows: a file that
+ * joins a fragment has a value for every physical row. Values of deleted rows are never read. They may not
+ * fit a column's new type, or may disagree between the files of the fragment.
  */
 
 import type { Column, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
@@ -16,9 +15,9 @@ import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logicalTypes.js";
 
 export interface PhysicalPlaces {
-  /** Number of rows of the fragment, deleted ones included. */
+  /** Number of rows of the fragment, including deleted ones. */
   readonly rowCount: number;
-  /** Places of the deleted rows, ascending. */
+  /** Physical offsets of the deleted rows, ascending. */
   readonly deleted: Uint32Array;
   /** Maximum rows of a batch. */
   readonly batchRows: number;
@@ -27,8 +26,8 @@ export interface PhysicalPlaces {
 }
 
 /**
- * @param live the rows that are not deleted, in their order
- * @param fields the fields of the columns
+ * @param live rows that are not deleted, in order
+ * @param fields of the columns
  */
 export async function* physicalRows(
   live: AsyncIterable<InputBatch>,
@@ -42,8 +41,8 @@ export async function* physicalRows(
     return nullColumn(layoutOf(type, field.name), 0);
   });
   /**
-   * Indexes of the rows for the next places, stopping before the place of live row `end`; a deleted row gets
-   * index `end`.
+   * Returns indexes of live rows for the next physical rows, up to live row `end`; a deleted row gets index
+   * `end`.
    */
   const nextPlaces = (liveRow: number, end: number): Uint32Array => {
     const rows: number[] = [];
@@ -83,7 +82,7 @@ export async function* physicalRows(
 const ONE_NULL: Validity = { bytes: new Uint8Array(1), bitOffset: 0, nullCount: 1 };
 const NOT_NULL: Pick<LogicalField, "nullable" | "children"> = { nullable: false, children: [] };
 
-/** One row of a column's kind: null if it may be null, else as small as possible. */
+/** Returns one row of a column's kind: null if the column is nullable, else the smallest value. */
 function standIn(
   column: Column,
   field: Pick<LogicalField, "nullable" | "children">,

@@ -1,19 +1,19 @@
 /**
- * Compaction: replaces small fragments, and ones with many deleted rows, with fewer, larger ones of the same
- * rows.
+ * Compaction: replaces small fragments, and fragments with many deleted rows, with fewer, larger fragments of
+ * the same rows.
  *
- *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit them in place of the old
+ *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit the replacement
  *
  * Other writers may append in between. If one changes fragments that are being copied, the compaction is
- * planned again and reuses the copies of all others. Nothing refers to the copies until the last commit.
+ * planned again and reuses all other copies. Nothing refers to the copies until the last commit.
  *
- * Reserving ids makes a version. From then on a compaction ignores its signal and goes through; one that is
- * cancelled before leaves the table as it was.
+ * Reserving ids makes a version. From then on a compaction ignores its signal and finishes. Cancelling it
+ * earlier leaves the table unchanged.
  *
- * An index holds addresses of rows, which change with the fragments they are in. It is written anew with the
- * new addresses, after the ids of the new fragments are known, and comes with the same commit. Fragments that
- * an index covers which can't be written, because its kind is not, are left as they are. With stable row ids,
- * most indexes hold those ids and stay valid.
+ * An index holds addresses of rows, which depend on their fragments. Once the ids of the new fragments exist,
+ * the index is rewritten with the new addresses and joins the same commit. Some kinds of indexes can't be
+ * rewritten; their fragments stay as they are. With stable row ids, most indexes hold those ids and stay
+ * valid.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -55,14 +55,12 @@ import {
 import { FragmentCopies } from "./fragmentCopies.js";
 
 export interface CompactionResult {
-  /** The version committed; the latest version if there was nothing to do. */
+  /** Committed version; the latest version if nothing changed. */
   readonly version: number;
-  /** Null if there was nothing to do. */
+  /** Null if nothing changed. */
   readonly transactionId: string | null;
   readonly groups: readonly ReplacedGroup[];
-  /**
-   * Fragments that would have been merged or rewritten if no index covered them that can't be written anew.
-   */
+  /** Fragments that stay as they are only because an index that can't be rewritten covers them. */
   readonly indexedFragments: number;
 }
 
@@ -77,26 +75,26 @@ interface Proposal extends PlannedChange {
 
 const NO_INDEXES: RemappedIndexes = { rewritten: [], segments: [] };
 
-/** The compaction planned on a version. */
+/** Compaction planned on a version. */
 interface Plan {
   readonly file: ManifestFile;
   readonly groups: readonly CompactionGroup[];
   readonly indexedFragments: number;
 }
 
-/** How a compaction is watched and ended. */
+/** Options that watch or end a compaction. */
 export interface CompactionOptions {
   /** Ends the work; ignored once the first version is committed. */
   readonly signal?: AbortSignal;
-  /** Told how many rows were copied so far, and of how many. */
+  /** Called with the number of copied rows, and the number to copy. */
   readonly progress?: (done: number, total: number) => void;
-  /** Rejects where the caller may not commit any more; called right before each commit. */
+  /** Rejects if the caller may no longer commit; called right before each commit. */
   readonly hold?: () => Promise<void>;
 }
 
 /**
  * @throws UnsupportedError for columns, or a data format, that this build does not write
- * @throws ConcurrentModificationError where other writers keep changing the fragments
+ * @throws ConcurrentModificationError if other writers keep changing the fragments
  */
 export async function compactFragments(
   target: ChangeTarget<ReaderEnvironment>,
@@ -150,7 +148,7 @@ export async function compactFragments(
   };
   const options = {
     verify,
-    // A getter, because it is read again at each step.
+    // A getter, because each step reads it again.
     get signal() {
       return signalNow();
     },
@@ -170,7 +168,7 @@ export async function compactFragments(
   };
 }
 
-/** True if each index covers a fragment, a letter for each index. */
+/** Coverage of a fragment has one letter for each index; this letter means "not covered". */
 const NOT_COVERED = "-";
 const COVERED = "c";
 
@@ -185,7 +183,7 @@ async function planOn(
   const isStable = hasStableRowIds(manifest);
   const indices = indicesOf(file);
   const coverages = indices.map(coverageOf);
-  // Some index may cover more than is known here.
+  // Some index may cover more than its metadata says.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fields = decodeSchema(manifest.fields, file.path);
   const version = manifest.dataFormat?.version ?? "";
@@ -215,7 +213,7 @@ async function planOn(
   }
   return { file, groups, indexedFragments };
 
-  /** True if an index covers a group whose new addresses can't be written to it. */
+  /** True if an index that can't be rewritten covers a group. */
   async function isHeld(coverage: string): Promise<boolean> {
     for (const [position, index] of indices.entries()) {
       if (coverage[position] === COVERED && !(await isWritable(index))) return true;
@@ -250,7 +248,7 @@ async function copyGroups(
   return replaced;
 }
 
-/** The groups with reserved ids for their new fragments. Nobody else can get these ids any more. */
+/** Reserves ids for the new fragments of groups. No other writer can get these ids. */
 async function withIds(
   base: OpenLatest,
   groups: readonly ReplacedGroup[],
@@ -264,7 +262,7 @@ async function withIds(
     "reserveFragments",
     ReserveFragments.create({ numFragments: count }),
   );
-  // What is verified ensures that no ids of another table under the same name are reserved.
+  // Verifying prevents reserving ids of another table under the same name.
   const options = { signal: signalNow(), verify };
   const { file } = await commitTransaction(base, reservation, options);
   let nextId = (file.manifest.maxFragmentId ?? 0) + 1 - count;

@@ -1,36 +1,38 @@
 /**
- * Plans which fragments a compaction merges, before a row is read. Pure.
+ * Plans which fragments a compaction merges, before it reads any row. Pure.
  *
  * Small fragments are merged with their neighbours. Fragments with many deleted rows are rewritten without
- * these, alone or with their neighbours. Fragments that need neither separate groups, because rows keep their
- * order within a group. Indexes separate groups too, because the same indexes cover all fragments of a group;
- * so do columns that only some fragments have and whose nulls cannot be written.
+ * these rows, alone or with their neighbours. All other fragments separate groups, because rows keep their
+ * order within a group.
+ *
+ * Indexes separate groups too: all fragments of a group have the same indexes. So do columns that only some
+ * fragments have and whose nulls can't be written.
  */
 
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 
 export interface CompactionSettings {
-  /** Number of rows that make a fragment large enough; at most {@link MAX_FILE_ROWS}. */
+  /** Number of rows that makes a fragment large enough; at most {@link MAX_FILE_ROWS}. */
   readonly targetRows: number;
-  /** Share of deleted rows, 0 to 1, beyond which a fragment of any size is rewritten. */
+  /** Share of deleted rows, 0 to 1, above which a fragment of any size is rewritten. */
   readonly maxDeletedShare: number;
 }
 
-/** The facts about a fragment that a plan needs. */
+/** Facts about a fragment that a plan needs. */
 export interface FragmentFacts {
   readonly fragment: DataFragment;
   readonly liveRows: number;
-  /** The indexes that cover the fragment; equal texts mean the same indexes. */
+  /** Indexes that cover the fragment; equal texts mean equal indexes. */
   readonly coverage: string;
   /**
-   * The columns of which it has no values and whose nulls cannot be written (absentColumns.ts); equal texts
-   * mean the same columns.
+   * Columns that the fragment lacks and whose nulls can't be written (absentColumns.ts); equal texts mean
+   * equal columns.
    */
   readonly absent: string;
 }
 
-/** Neighbours to merge, in their order in the table. */
+/** Neighbours to merge, in table order. */
 export interface CompactionGroup {
   readonly fragments: readonly DataFragment[];
   readonly coverage: string;
@@ -41,7 +43,7 @@ export interface CompactionGroup {
 /** A run of neighbours that may be merged. */
 interface Candidates {
   readonly facts: FragmentFacts[];
-  /** True if at least one of them has too many deleted rows. */
+  /** True if at least one fragment has too many deleted rows. */
   hasDeletions: boolean;
 }
 
@@ -54,7 +56,7 @@ export function planCompaction(
   for (const facts of fragments) {
     const { physicalRows } = facts.fragment;
     const hasDeletions = (physicalRows - facts.liveRows) / physicalRows > settings.maxDeletedShare;
-    // A fragment without a row count, which old writers left out, may hold any number of rows.
+    // Old writers omitted row counts; such a fragment may hold any number of rows.
     if (physicalRows < 1 || (!hasDeletions && physicalRows >= settings.targetRows)) {
       run = null;
       continue;
@@ -80,8 +82,7 @@ const sumOf = (facts: readonly FragmentFacts[]): number =>
   facts.reduce((sum, { liveRows }) => sum + liveRows, 0);
 
 /**
- * Splits fragments into parts that each make a large enough fragment, if there are enough rows: a smaller
- * rest goes with the last part.
+ * Splits fragments into parts that each make a large fragment. A rest with fewer rows joins the last part.
  */
 function splitBySize(facts: readonly FragmentFacts[], targetRows: number): FragmentFacts[][] {
   const parts: FragmentFacts[][] = [];
@@ -102,8 +103,8 @@ function splitBySize(facts: readonly FragmentFacts[], targetRows: number): Fragm
 }
 
 /**
- * Spreads rows evenly over as many fragments as they fill. Where files cannot be that long, all but the last
- * are just large enough: fragments that are all a little too small would be merged again by the next
+ * Spreads rows evenly over as many fragments as they fill. If a file can't hold that many, all fragments but
+ * the last are just large enough. Fragments that are all slightly too small would be merged again by the next
  * compaction.
  */
 function newRowCounts(rowCount: number, targetRows: number): number[] {

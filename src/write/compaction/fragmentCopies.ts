@@ -1,7 +1,7 @@
 /**
- * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in new files with
- * all the columns the fragments have. Rows are read and written batch by batch. When a compaction is planned
- * again on a newer version, copies of unchanged groups are reused.
+ * Copies fragments for a compaction: merges groups of neighbours, without their deleted rows, into new files
+ * with all their columns. Rows are read and written batch by batch. When a compaction is planned again on a
+ * newer version, copies of unchanged groups are reused.
  */
 
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -41,11 +41,10 @@ import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Bytes of the files of a small fragment, at most: no page of such is worth a thread. */
+/** Maximum bytes of the files of a small fragment, whose pages are not worth a thread. */
 const SMALL_FRAGMENT_BYTES = 256 * 1024;
 /**
- * Its rows, at most: those of a small file may be much once they are decoded, and are then better not copied
- * once more.
+ * Maximum rows of a small fragment: more rows may decode to many bytes, which should not be copied again.
  */
 const SMALL_FRAGMENT_ROWS = 4096;
 
@@ -65,7 +64,7 @@ export class FragmentCopies {
   /**
    * @param table the table or branch
    * @param signalNow returns the signal that ends the work; called for each group
-   * @param copied called with the number of rows whenever some were copied, or need not be copied again
+   * @param copied called with the number of rows after each copy, even a reused one
    */
   constructor(
     table: VersionsAt,
@@ -78,7 +77,7 @@ export class FragmentCopies {
   }
 
   /**
-   * The fragments that replace a group, in its order. They have no ids yet.
+   * Copies a group to new fragments, in order. They have no ids yet.
    * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
    */
   async copy(base: OpenVersion<ReaderEnvironment>, group: CompactionGroup): Promise<readonly DataFragment[]> {
@@ -153,7 +152,7 @@ export class FragmentCopies {
     }
   }
 
-  /** Removes copies of all groups except these: the fragments they were made of have changed. */
+  /** Removes copies of all groups except these: the fragments of other groups have changed. */
   async retain(groups: readonly CompactionGroup[]): Promise<void> {
     const isWanted = (copy: Copy): boolean => groups.some((group) => hasSameRows(copy.group, group));
     const unwanted = this.#copies.filter((copy) => !isWanted(copy));
@@ -164,7 +163,7 @@ export class FragmentCopies {
     }
   }
 
-  /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
+  /** @throws ConcurrentModificationError if the files were removed together with their table */
   async requireInPlace(): Promise<void> {
     for (const { files } of this.#copies) {
       for (const written of files) {
@@ -187,8 +186,8 @@ export class FragmentCopies {
 }
 
 /**
- * True if groups, possibly of different versions, have the same fragments. Most groups that differ already
- * differ in their ids.
+ * True if two groups, maybe of different versions, have the same fragments. Comparing ids first settles most
+ * cases.
  */
 function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
   const others = other.fragments;
@@ -203,16 +202,15 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/** Fragments that follow one another, and whether they are small. */
+/** Consecutive fragments, and whether they are small. */
 interface FragmentRun {
   readonly isSmall: boolean;
   readonly fragments: DataFragment[];
 }
 
 /**
- * The runs of small fragments and of others. The values of small ones are put where those of the last one
- * were, and copied from there while they are in the processor's caches; those of others may be decoded by
- * threads.
+ * Splits fragments into runs of small and of large ones. Values of small fragments reuse one buffer, and are
+ * copied from it while the processor's caches hold them. Values of large fragments may be decoded by threads.
  */
 function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   const runs: FragmentRun[] = [];
@@ -224,23 +222,23 @@ function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   return runs;
 }
 
-/** Files of which nobody noted how long they are have a length of 0. */
+/** A length of 0 means that no writer recorded it. */
 const isSmallFragment = ({ files, physicalRows }: DataFragment): boolean =>
   physicalRows <= SMALL_FRAGMENT_ROWS &&
   files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
 
-/** True if a column's values can be copied by whoever gets them for a while. */
+/** True if readers copy a column's values out of memory that is reused. */
 const isCopied = ({ layout, blobs }: FileColumn): boolean =>
   blobs === undefined && leafOf(layout).kind !== "dictionary";
 
-/** Cuts a stream of batches into pieces of given numbers of rows. */
+/** Cuts a stream of batches into pieces of requested sizes. */
 class RowFeed {
   readonly #batches: AsyncIterator<InputBatch>;
   readonly #taken: (rowCount: number) => void;
-  /** The part of the current batch that no piece has taken. */
+  /** Part of the current batch that no piece has taken. */
   #rest: InputBatch | null = null;
 
-  /** @param taken called with the number of rows of each piece of a batch, when the next one is asked for */
+  /** @param taken called with the number of rows of each piece, when the next one is requested */
   constructor(batches: AsyncIterable<InputBatch>, taken: (rowCount: number) => void) {
     this.#batches = batches[Symbol.asyncIterator]();
     this.#taken = taken;

@@ -3,10 +3,10 @@
  *
  *   plan on the latest version ─ stream its rows ─ write the files ─ commit
  *
- * The index covers the fragments of the version that it was planned on; rows that others add meanwhile are
- * found by scanning, until the table is optimized. Where others compact covered fragments, change the column
- * in place, or restore a version with rows that were deleted, before the commit, the index is built again on
- * their version. If that happens again and again, it is committed for the fragments all of whose rows it has.
+ * The index covers the fragments of the version that it was planned on. Scans find rows that others add
+ * meanwhile, until the table is optimized. The index is built again if others, before the commit, compact
+ * covered fragments, change the column in place, or restore deleted rows. If that happens repeatedly, the
+ * index is committed for the fragments whose rows it has in full.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -25,13 +25,13 @@ import { type IndexDefinition, type IndexPlan, planIndex } from "./indexPlan.js"
 import { rowsOfKind } from "./indexRows.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
 
-/** Times an index is built again because fragments were changed meanwhile. */
+/** Rebuilds after other writers changed fragments. */
 const MAX_REBUILDS = 2;
 
 export interface BuildControl {
   /** Ends the build; ignored once the version is being published. */
   readonly signal?: AbortSignal;
-  /** Called with the rows taken in, and all rows. */
+  /** Called with the number of indexed rows, and of all rows. */
   progress?(done: number, total: number): void;
   /** Called with the name of the directory before it is made. */
   announce?(directoryName: string): Promise<void>;
@@ -49,7 +49,7 @@ export interface BuiltIndex {
   readonly indexedRows: number;
 }
 
-/** An index as it was written from one version. */
+/** An index as written from one version. */
 interface Draft {
   readonly segment: WrittenSegment;
   readonly column: IndexColumn;
@@ -58,8 +58,8 @@ interface Draft {
 }
 
 /**
- * @throws InvalidInputError, TableColumnNotFoundError, TableIndexAlreadyExistsError where the table, as it is
- *   by then, can't have the index; ConcurrentModificationError where others keep changing it
+ * @throws InvalidInputError, TableColumnNotFoundError, TableIndexAlreadyExistsError if the current table
+ *   can't have the index; ConcurrentModificationError if others keep changing it
  */
 export async function buildIndex(
   target: ChangeTarget<ReaderEnvironment>,
@@ -122,15 +122,15 @@ export async function buildIndex(
 }
 
 /**
- * True if a change committed meanwhile may concern the index in a way that the rules for conflicts let pass:
- * its column may be gone or another, and so may the index that it replaces.
+ * True if another change may invalidate the plan although the rules for conflicts allow it: it may remove the
+ * column, or the index to replace.
  */
 export function isSeen(other: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
   if (other.merge !== undefined || other.project !== undefined) return true;
   return other.rewrite !== undefined && replaced !== null;
 }
 
-/** The fragments of a version that the draft has all rows of; null where the version's column is another. */
+/** Returns the fragments whose rows the draft has in full; null if the version's column is another one. */
 async function coveredBy(
   { column, rows }: Draft,
   planned: IndexPlan,

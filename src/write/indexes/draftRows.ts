@@ -1,7 +1,7 @@
 /**
- * The rows that files of an index were made of, by fragment: those that lived in the version they were read
- * from. The files serve in a later version for the fragments whose live rows are all among them. Values that
- * were written anew and rows that a restore brought back are not; rows that were deleted since do no harm.
+ * Rows that files of an index were made of, by fragment: the live rows of the version that they were read
+ * from. In a later version, the files serve every fragment whose live rows are all among them. Rows with new
+ * values and restored rows are not among them; rows deleted since are harmless.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -12,7 +12,7 @@ import { isSameDeletion } from "../../table/fragments/deletions.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { type IndexColumn, valuesKey } from "./indexColumn.js";
 
-/** Offsets that are looked at between two looks at the clock. */
+/** Offsets between two checks of the clock. */
 const STEP_OFFSETS = 65_536;
 
 const NONE = new Uint32Array(0);
@@ -20,10 +20,10 @@ const NONE = new Uint32Array(0);
 export class DraftRows {
   readonly #base: OpenVersion<ReaderEnvironment>;
   readonly #column: IndexColumn;
-  /** By {@link valuesKey}. */
+  /** Fragments by {@link valuesKey}. */
   readonly #fragments: ReadonlyMap<string, DataFragment>;
 
-  /** @param base the version that the rows are read from, all fragments of it */
+  /** @param base version whose fragments are all read */
   constructor(base: OpenVersion<ReaderEnvironment>, column: IndexColumn) {
     const { fragments } = base.file.manifest;
     this.#base = base;
@@ -35,7 +35,7 @@ export class DraftRows {
     return this.#fragments.size;
   }
 
-  /** The fragments of a version whose live rows are all among these. */
+  /** Returns the fragments of a version whose live rows are all among these. */
   async coveredIn(version: OpenVersion<ReaderEnvironment>): Promise<DataFragment[]> {
     const covered: DataFragment[] = [];
     for (const fragment of version.file.manifest.fragments) {
@@ -60,7 +60,7 @@ export class DraftRows {
     return isSubset(deletedBefore, deleted);
   }
 
-  /** Null where nothing tells any more: a cleanup may have removed the version meanwhile. */
+  /** Returns null if that is unknown: a cleanup may have removed the version meanwhile. */
   async #deletedBefore(fragment: DataFragment): Promise<Uint32Array | null> {
     try {
       return (await versionSource(this.#base).readDeletions(fragment)) ?? NONE;
@@ -71,7 +71,7 @@ export class DraftRows {
   }
 }
 
-/** True if all offsets are among others; both ascend. */
+/** True if all offsets are in the second list; both ascend. */
 async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<boolean> {
   if (offsets.length > others.length) return false;
   let slot = 0;

@@ -1,8 +1,7 @@
 /**
- * Brings indexes up to date: the rows of fragments that an index does not cover are merged into it, and an
- * index of several segments becomes one. All indexes change in one version. Those of kinds that this release
- * does not write stay as they are, and so do all indexes of a table that follows moved rows by an index of
- * its own.
+ * Brings indexes up to date: merges rows of uncovered fragments into each index, and the segments of an index
+ * into one. All indexes change in one version. Kinds that this release does not write stay as they are. So do
+ * all indexes of a table that tracks moved rows by an index of its own.
  */
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
@@ -38,33 +37,33 @@ export interface FoldedIndexes {
   readonly names: readonly string[];
 }
 
-/** An index that is to be brought up to date. */
+/** An index that needs an update. */
 interface Outdated {
   readonly index: NamedIndex;
   readonly kind: MergeableKind;
   readonly column: IndexColumn;
 }
 
-/** What was written for one index; it serves again where the version it was planned on was overtaken. */
+/** Files written for one index, which a retry on a newer version may reuse. */
 interface Draft {
   readonly segment: WrittenSegment;
-  /** Names the segments that it was made of. */
+  /** Identifies the segments that the draft was made of. */
   readonly key: string;
   readonly rows: DraftRows;
   readonly fragmentIds: readonly number[];
 }
 
-/** How the work is ended. */
+/** Options that end a fold. */
 export interface FoldOptions {
   /** Ends the work; ignored once the version is being published. */
   readonly signal?: AbortSignal;
-  /** Rejects where the caller may not commit any more; called right before the commit. */
+  /** Rejects if the caller may no longer commit; called right before the commit. */
   readonly hold?: () => Promise<void>;
 }
 
 /**
- * @returns null where there was nothing to do
- * @throws ConcurrentModificationError where other writers keep changing the indexes or what they cover;
+ * @returns null if no index needed an update
+ * @throws ConcurrentModificationError if other writers keep changing the indexes or their fragments;
  *   CorruptFileError for an index that can't be read
  */
 export async function foldIndexes(
@@ -112,7 +111,7 @@ export async function foldIndexes(
 
 const namesOf = (outdated: readonly Outdated[]): string[] => outdated.map(({ index }) => index.name);
 
-/** The indexes that do not cover all fragments, or have several segments, and that can be written. */
+/** Returns the writable indexes that miss some fragments or have several segments. */
 function outdatedIndexes(file: ManifestFile): Outdated[] {
   if (indicesOf(file).some(({ name }) => name === DEFERRED_REMAP_INDEX)) return [];
   return namedIndexes(file).flatMap((index) => {
@@ -129,7 +128,7 @@ function outdatedIndexes(file: ManifestFile): Outdated[] {
       const column = indexColumn(file, fieldId);
       return kind.refusal(column.field) === null ? [{ index, kind, column }] : [];
     } catch (error) {
-      // An index on a field that is gone is of no use to anybody.
+      // An index on a removed field needs no update.
       if (error instanceof TableColumnNotFoundError) return [];
       throw error;
     }
@@ -160,15 +159,15 @@ async function draftOf(
   return draft;
 }
 
-/** True if a draft has the rows of a version, and of no other fragments. */
+/** True if a draft has the rows of exactly the fragments of a version. */
 async function hasAllRows(rows: DraftRows, base: OpenLatest<ReaderEnvironment>): Promise<boolean> {
   const { length } = base.file.manifest.fragments;
   return rows.fragmentCount === length && (await rows.coveredIn(base)).length === length;
 }
 
 /**
- * Merges the rows that are not covered into the segment that there is. Several segments may hold entries of
- * the same fragment, of which only one is right: they are built anew.
+ * Merges uncovered rows into the only segment of an index. Several segments may hold entries of the same
+ * fragment, of which only one is right, so such an index is rebuilt.
  * @returns null for an index whose files this release can't read
  */
 async function writeMerged(
@@ -209,7 +208,7 @@ function metadataOf(
   { index, column }: Outdated,
   { segment, fragmentIds }: Draft,
 ): IndexMetadata {
-  // Of a merged segment the version of the one before is kept: the reference does so, too.
+  // Like LanceDB, keep the version of the first segment.
   const [first] = index.segments;
   return segmentMetadata(segment, {
     name: index.name,

@@ -1,6 +1,4 @@
-/**
- * The column of an index: what is read of it, and in which fragments its values are stored where they were.
- */
+/** The column of an index: how to read it, and which fragments store the same values of it. */
 
 import { TableColumnNotFoundError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -17,9 +15,9 @@ export interface IndexColumn extends FieldAtPath {
 }
 
 /**
- * The column of a field.
- * @throws TableColumnNotFoundError where the schema lacks the field; UnsupportedError for a column that is
- *   not read
+ * Returns the column of a field.
+ * @throws TableColumnNotFoundError if the schema lacks the field; UnsupportedError for a column that can't be
+ *   read
  */
 export function indexColumn(file: ManifestFile, fieldId: number): IndexColumn {
   const fields = decodeSchema(file.manifest.fields, file.path);
@@ -27,7 +25,7 @@ export function indexColumn(file: ManifestFile, fieldId: number): IndexColumn {
   throw new TableColumnNotFoundError(`field ${fieldId} is not in the table's schema`);
 }
 
-/** @throws UnsupportedError for a column that is not read */
+/** @throws UnsupportedError for a column that can't be read */
 export function columnAt(fields: readonly TableField[], located: FieldAtPath): IndexColumn {
   const reads = new ColumnReads(fields);
   reads.source(located.chain.map(({ name }) => name));
@@ -35,12 +33,12 @@ export function columnAt(fields: readonly TableField[], located: FieldAtPath): I
   return { ...located, projection: { ...reads.plan(), withAddresses: true }, fieldIds: new Set(below) };
 }
 
-/** True if the pages of a column hold what its type says, and not something that stands for it. */
+/** True if the pages of a column hold values of its type rather than stand-ins. */
 export const hasPlainValues = ({ chain }: Pick<FieldAtPath, "chain">): boolean =>
   chain.every((field) => storageOf(field) === "values" && field.type.kind !== "dictionary");
 
 /**
- * Names the values of a column in a fragment: the same text, the same values for the same physical rows.
+ * Identifies the values of a column in a fragment: equal texts mean equal values of the same physical rows.
  */
 export function valuesKey(
   { id, physicalRows, files }: DataFragment,

@@ -1,4 +1,4 @@
-/** Plans a new index on a version: which column, which name, which index it takes the place of. */
+/** Plans a new index on a version: its column, its name, and the index that it replaces. */
 
 import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
@@ -17,9 +17,9 @@ export interface IndexDefinition {
   /** Path of the column. */
   readonly column: string;
   readonly kind: BuildableKind;
-  /** Null for one made from the column's path. */
+  /** Null to make one from the column's path. */
   readonly name: string | null;
-  /** True if an index of the same name and column may be replaced. */
+  /** True if the index may replace one of the same name and column. */
   readonly replaces: boolean;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
@@ -27,13 +27,13 @@ export interface IndexDefinition {
 export interface IndexPlan {
   readonly name: string;
   readonly column: IndexColumn;
-  /** The index that it takes the place of. */
+  /** The index to replace. */
   readonly replaced: NamedIndex | null;
 }
 
 /**
  * @throws InvalidInputError, TableColumnNotFoundError for a column that can't have the index;
- *   TableIndexAlreadyExistsError where the name is taken
+ *   TableIndexAlreadyExistsError if the name is taken
  */
 export function planIndex(file: ManifestFile, definition: IndexDefinition): IndexPlan {
   const plan = planReplacement(file, definition);
@@ -45,9 +45,9 @@ export const indexExists = (name: string): TableIndexAlreadyExistsError =>
   new TableIndexAlreadyExistsError(`name: index ${name} exists already; replace: true replaces it`);
 
 /**
- * The same, whether or not an index may be replaced.
+ * Plans an index without checking that it may replace one.
  * @throws InvalidInputError, TableColumnNotFoundError for a column that can't have the index;
- *   TableIndexAlreadyExistsError where an index of another column has the name
+ *   TableIndexAlreadyExistsError if an index of another column has the name
  */
 export function planReplacement(file: ManifestFile, definition: IndexDefinition): IndexPlan {
   const fields = decodeSchema(file.manifest.fields, file.path);
@@ -64,9 +64,9 @@ export function planReplacement(file: ManifestFile, definition: IndexDefinition)
 }
 
 /**
- * Makes sure that a column can have an index of a kind.
- * @param refusal why not, as the rest of a sentence about the column; null where it can
- * @throws InvalidInputError naming the kinds that it can have
+ * Checks that a column can have an index of a kind.
+ * @param refusal reason against it, as the rest of a sentence about the column; null if it is allowed
+ * @throws InvalidInputError naming the kinds that the column can have
  */
 export function requireKind(
   located: FieldAtPath,
@@ -88,15 +88,15 @@ export function requireKind(
 }
 
 /**
- * Names of indexes quote a name only for its dots, as the reference's do: it would else build the same index
- * once more.
+ * Quote a name only for its dots, like LanceDB; else LanceDB would build the same index again under its own
+ * name.
  */
 const nameInPath = (name: string): string => (name.includes(".") ? formatFieldPath([name]) : name);
 
 /**
- * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
- * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors
- * are one here. An index whose kind is unknown is replaced too, where one may be.
+ * Returns `<path>_idx`, with a number after it if an index on another column, or of another kind, has that
+ * name. An index of the same column and kind keeps its name: the new index replaces it, or is refused. All
+ * vector kinds count as one kind here. An index of unknown kind may be replaced like one of the same kind.
  */
 function freeName(
   present: readonly NamedIndex[],

@@ -1,4 +1,4 @@
-/** Streams the rows that an index is built of. */
+/** Streams the rows of a new index. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
@@ -24,16 +24,16 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 export interface RowsWanted {
   readonly column: IndexColumn;
   readonly fragments: readonly DataFragment[];
-  /** True if addresses are wanted even of rows that have stable ids, and the places of rows beside them. */
+  /** True to read physical addresses even of rows that have stable ids, and rows' positions with them. */
   readonly byPlace: boolean;
   /** True if values, and items of lists, may come in dictionaries. Default false. */
   readonly takesDictionaries?: boolean;
-  /** True if each batch is looked at only until the next is asked for. Default false. */
+  /** True if each batch is used only until the next one is requested. Default false. */
   readonly isTransient?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** The rows that an index of a kind is built of, which may be gone through more than once. */
+/** Returns the rows of a new index as an iterable that may be read repeatedly. */
 export const rowsOfKind = (
   base: OpenVersion<ReaderEnvironment>,
   { storesAddresses, takesDictionaries, keepsNoRows }: Omit<BuildableKind, "name">,
@@ -48,7 +48,7 @@ export const rowsOfKind = (
     })[Symbol.asyncIterator](),
 });
 
-/** The live rows of fragments, in the order in which they lie there. */
+/** Yields the live rows of fragments, in stored order. */
 export async function* indexRows(
   base: OpenVersion<ReaderEnvironment>,
   { column, fragments, byPlace, takesDictionaries = false, isTransient = false, signal }: RowsWanted,
@@ -82,12 +82,12 @@ export async function* indexRows(
   }
 }
 
-/** True if a column is a dictionary without a null among its values. */
+/** True for a dictionary column without a null among its entries. */
 const hasPlainEntries = (column: Column): boolean =>
   column.kind === "dictionary" && column.dictionary.validity === null;
 
 /**
- * What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's
+ * Makes the sorter of rows by value, nulls first. Rows beyond its memory wait in files of the table's
  * directory.
  */
 export const rowSorter =

@@ -1,4 +1,4 @@
-/** Names of the kinds of indexes, and which a column can have. */
+/** Names of the kinds of indexes, and the kinds that each type of column can have. */
 
 import type { LogicalType } from "../../arrow/types/type.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
@@ -7,9 +7,9 @@ import type { TableField } from "../../schema/schema.js";
 
 /** Kinds that look up values. */
 export const SCALAR_KINDS = ["BTREE", "BITMAP", "LABEL_LIST", "ZONEMAP", "BLOOMFILTER", "NGRAM"] as const;
-/** Kinds for words and parts of text. */
+/** Kinds that search words and parts of text. */
 export const TEXT_KINDS = ["FTS", "FM"] as const;
-/** Kinds for neighbours of vectors. */
+/** Kinds that find neighbours of vectors. */
 export const VECTOR_KINDS = [
   ...["IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
 ] as const;
@@ -17,10 +17,10 @@ export const VECTOR_KINDS = [
 /** Kinds that this release does not build. */
 const UNBUILT: ReadonlySet<string> = new Set(["FM", "IVF_RQ"]);
 
-/** True if this release builds indexes of a kind: only such kinds are offered. */
+/** True if this release builds indexes of a kind and so offers it. */
 export const isBuilt = (name: string): boolean => !UNBUILT.has(name);
 
-/** The kinds that a column of plain values can have. */
+/** Returns the kinds that a column of plain values can have. */
 export function kindNamesFor(field: TableField): string[] {
   const scalar = SCALAR_KINDS.filter((name) => kindOfName(name)?.refusal(field) === null);
   const text = TEXT_KINDS.filter((name) => textRefusal(name, field) === null);
@@ -28,7 +28,7 @@ export function kindNamesFor(field: TableField): string[] {
   return [...scalar, ...text, ...vector].filter(isBuilt);
 }
 
-/** Why a column can't have an index of a kind for text; null where it can. */
+/** Returns why a column can't have an index of a kind for text; null if it can. */
 export function textRefusal(kind: string, { type, children }: TableField): string | null {
   const item: LogicalType | undefined = type.kind === "list" ? children[0]?.type : undefined;
   if (type.kind === "string") return null;

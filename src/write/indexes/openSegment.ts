@@ -1,4 +1,4 @@
-/** Opens segments of indexes that are to be merged or remapped, and tells which can be. */
+/** Opens segments of indexes to merge or remap, and tells which can be rewritten. */
 
 import { UnsupportedError } from "../../errors.js";
 import type { IndexMetadata } from "../../format/table.js";
@@ -19,12 +19,12 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 
-/** Bytes of decoded parts of an index that are kept while it is merged: each is needed once. */
+/** Bytes of cached parts of an index during a merge, which reads each part once. */
 const PART_BYTES = 16 * 1024 * 1024;
 
 /**
- * The kind of a segment that this release can write anew; null for any other: its type or its version is
- * unknown, it is on more than one field, or does not say what it covers.
+ * Returns the kind of a segment if this release can rewrite it. Null if its type or version is unknown, it
+ * has several fields, or it does not record its coverage.
  */
 export function writableKind(segment: IndexMetadata): MergeableKind | null {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
@@ -33,8 +33,8 @@ export function writableKind(segment: IndexMetadata): MergeableKind | null {
 }
 
 /**
- * True if a segment can be written anew. Its entry in the manifest does not always tell: its files may be of
- * a form that this release does not read.
+ * True if a segment can be rewritten. The manifest alone does not decide: the files may have a form that this
+ * release does not read.
  * @throws CorruptFileError
  */
 export async function canBeWritten(
@@ -52,7 +52,7 @@ export async function canBeWritten(
 }
 
 /**
- * @returns null for files laid out in a way that this release does not read
+ * @returns null for files in a form that this release does not read
  * @throws CorruptFileError
  */
 export async function openIfReadable(
@@ -72,7 +72,7 @@ export async function openIfReadable(
   }
 }
 
-/** @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read */
+/** @throws CorruptFileError; UnsupportedError for files in a form that this release does not read */
 async function openSegment(
   { table, file }: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,

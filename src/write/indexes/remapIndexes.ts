@@ -1,4 +1,4 @@
-/** Writes the indexes anew whose rows a compaction moves. */
+/** Rewrites the indexes whose rows a compaction moves. */
 
 import type { IndexMetadata, RewrittenIndex } from "../../format/table.js";
 import type { MergeableKind } from "../../indexes/kind.js";
@@ -19,8 +19,8 @@ export interface RemappedIndexes {
 }
 
 /**
- * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't
- * be, or needn't because it knows its rows by stable ids.
+ * Returns the kind that rewrites a segment when its fragments are merged. Null if it can't be rewritten, or
+ * holds stable ids and stays valid.
  */
 function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);
@@ -29,7 +29,7 @@ function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableK
 
 /**
  * @param groups with the ids of the new fragments, whose files are complete
- * @throws CorruptFileError for an index that can't be read. What was written is removed again
+ * @throws CorruptFileError for an index that can't be read; all written files are removed first
  */
 export async function remapIndexes(
   base: OpenVersion<ReaderEnvironment>,
@@ -47,14 +47,14 @@ export async function remapIndexes(
       const touched = groups.filter(({ oldFragments }) => oldFragments.some(({ id }) => covered.has(id)));
       if (touched.length === 0) continue;
       const segment = await writeRemapped(base, { index, kind, covered }, touched, signal);
-      // The commit then takes the merged fragments out of its coverage.
+      // The commit then removes the merged fragments from the index's coverage.
       if (segment === null) continue;
       segments.push(segment);
       rewritten.push(rewrittenIndex(index.uuid, segment));
     }
     return { rewritten, segments };
   } catch (error) {
-    // The error thrown is the one that kept the indexes out; files that can't be removed are only garbage.
+    // The caller gets the first error; files that can't be removed are only orphans.
     for (const segment of segments) await segment.discard().catch(() => undefined);
     throw error;
   }
@@ -72,7 +72,7 @@ async function writeRemapped(
   if (old === null) return null;
   const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
-  // Kinds that know places are handed the rows where they are now.
+  // Kinds that hold addresses get the rows at their new addresses.
   const fragments = kind.storesAddresses ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;

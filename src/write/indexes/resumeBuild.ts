@@ -1,6 +1,6 @@
 /**
- * What a build of an index left behind when its process died: either the index is committed, or its files are
- * garbage. A process that was only suspended finds its files gone, and commits nothing.
+ * Recovers a build whose process died: the index is committed, or its files are orphans, which are removed. A
+ * process that was only suspended finds its files gone and commits nothing.
  */
 
 import { join } from "../../platform/native.js";
@@ -13,9 +13,9 @@ import { withTableLock } from "../../table/versions/tableLock.js";
 const DIRECTORY_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * @param checkpoint as the build saved it: the name of its directory and, before the commit, its
+ * @param checkpoint state that the build saved: the name of its directory and, before the commit, its
  *   transaction's id
- * @returns what was committed; null where nothing was, and nothing is left of it
+ * @returns the committed index; null if nothing was committed, and the files are removed
  */
 export async function resumeBuild(
   table: TableAt,
@@ -25,7 +25,7 @@ export async function resumeBuild(
   if (!isJsonObject(checkpoint)) return null;
   const { directory, transactionId } = checkpoint;
   if (typeof directory !== "string" || !DIRECTORY_FORM.test(directory)) return null;
-  // Under the lock nobody publishes, and whoever held it before finds out that it no longer does.
+  // Under the lock no other process publishes, and a former holder notices that it lost the lock.
   return withTableLock(table, { signal }, async () => {
     if (typeof transactionId === "string") {
       const found = await findTransaction(table, transactionId, { thorough: true, signal });

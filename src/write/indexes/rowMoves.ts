@@ -1,7 +1,7 @@
 /**
- * Which rows of an old index are still right, and where they are now. An index keeps entries of fragments
- * that it no longer covers: their values were changed in place, or their rows went elsewhere. Such entries
- * must not get into a segment that covers the fragments again.
+ * Tells which rows of an old index are still right, and their new addresses. An index keeps entries of
+ * fragments that it no longer covers, because values changed in place or rows moved. A segment that covers
+ * such fragments again must not take these entries.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -13,7 +13,7 @@ import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { withoutRows } from "../../table/fragments/rowSequences.js";
 
-/** Rows of these fragments stay, by their addresses; all others are gone. */
+/** Keeps the rows of these fragments, by address; all others are gone. */
 export function stayingFragments(fragments: readonly DataFragment[]): RowMoves {
   const rowCounts = new Map(fragments.map(({ id, physicalRows }) => [id, physicalRows]));
   const isStaying = (fragmentId: number): boolean => rowCounts.has(fragmentId);
@@ -25,11 +25,11 @@ export function stayingFragments(fragments: readonly DataFragment[]): RowMoves {
   };
 }
 
-/** Ids that are added between two looks at the clock. */
+/** Ids between two checks of the clock. */
 const STEP_IDS = 65_536;
 
 /**
- * The live rows of fragments stay, by their stable ids; all others are gone.
+ * Keeps the live rows of fragments, by stable id; all others are gone.
  * @param path of the manifest, for errors
  */
 export async function stayingRows(
@@ -56,14 +56,14 @@ export async function stayingRows(
   const fragmentIds = new Set(fragments.map(({ id }) => id));
   return {
     move: (ids) => ({ ids, kept: keptOf(ids, (low, high) => live.has(high, low)) }),
-    // Some of them may be gone.
+    // Some of the ids may be gone.
     keepsIds: () => false,
     lowsBelow: (high) => Math.max(0, Math.min(2 ** 32, highestId + 1 - high * 2 ** 32)),
     keepsFragment: (fragmentId) => fragmentIds.has(fragmentId),
   };
 }
 
-/** Pairs of words, low and high, of consecutive ids. */
+/** Returns pairs of words, low and high, of consecutive ids. */
 function idWords(first: number, count: number, step: number): Uint32Array {
   const words = new Uint32Array(2 * count);
   for (let row = 0; row < count; row++) {
@@ -74,7 +74,7 @@ function idWords(first: number, count: number, step: number): Uint32Array {
   return words;
 }
 
-/** Positions of the ids that stay, of pairs of words; null for all of them. */
+/** Returns positions of the ids that stay, from pairs of words; null for all of them. */
 function keptOf(ids: Uint32Array, stays: (low: number, high: number) => boolean): Uint32Array | null {
   const rowCount = ids.length / 2;
   const kept = new Uint32Array(rowCount);
@@ -83,16 +83,16 @@ function keptOf(ids: Uint32Array, stays: (low: number, high: number) => boolean)
   return count === rowCount ? null : kept.subarray(0, count);
 }
 
-/** Fragments that were merged: the live rows of the old ones, in their order, are those of the new ones. */
+/** Merged fragments: the live rows of the old ones, in order, are the rows of the new ones. */
 export interface MergedFragments {
   readonly oldFragments: readonly DataFragment[];
-  /** With their ids. */
+  /** New fragments with their ids. */
   readonly newFragments: readonly DataFragment[];
 }
 
-/** Where the rows of a merged fragment are. */
+/** New position of the rows of a merged fragment. */
 interface Merged {
-  /** Live rows of the fragments merged with it that come before. */
+  /** Live rows of the fragments that precede it in its group. */
   readonly firstRow: number;
   /** Sorted physical offsets. */
   readonly deleted: Uint32Array;
@@ -104,8 +104,8 @@ interface Merged {
 const NONE = new Uint32Array(0);
 
 /**
- * Rows of covered fragments, by their addresses, after a compaction.
- * @param covered as they were before
+ * Maps the addresses of rows of covered fragments across a compaction.
+ * @param covered fragments before the compaction
  */
 export async function compactedRows(
   source: FragmentSource,

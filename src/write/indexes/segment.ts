@@ -1,6 +1,6 @@
 /**
- * Writes a segment of an index: its files, in a directory of their own that nothing refers to until a version
- * names it. The directory has a random id for a name; each build, merge and remapping makes another.
+ * Writes a segment of an index: its files, in a directory that nothing refers to until a version names it. A
+ * random id names the directory; each build, merge and remapping makes another.
  */
 
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
@@ -19,18 +19,18 @@ import { indexDirectoryName, indicesDirectory } from "../../table/versions/paths
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { rowSorter } from "./indexRows.js";
 
-/** What is recorded of the kind of a segment. */
+/** Properties of a kind that a segment records. */
 type SegmentKind = Pick<BuildableKind, "typeUrl" | "details" | "indexVersion" | "versionOf">;
 
-/** A segment whose files are complete and would survive a power cut. */
+/** A segment whose files are complete and survive a power cut. */
 export interface WrittenSegment {
   readonly kind: SegmentKind;
   readonly parameters: IndexTarget["parameters"];
   readonly uuid: Uuid;
   readonly files: readonly WrittenIndexFile[];
-  /** True if all the files are still where they were written, and complete. */
+  /** True if all the files are still in place and complete. */
   areInPlace(): Promise<boolean>;
-  /** Removes the files; for when no version names them. */
+  /** Removes the files; call it if no version names them. */
   discard(): Promise<void>;
 }
 
@@ -38,9 +38,9 @@ export interface SegmentOptions {
   readonly kind: SegmentKind;
   readonly field: IndexTarget["field"];
   readonly parameters?: IndexTarget["parameters"];
-  /** Threads for long work. Default: it is done in line. */
+  /** Threads for long work. Default: the work is done in line. */
   readonly workers?: IndexTarget["workers"];
-  /** Approximate number of rows; of use to kinds for vectors. Default 0. */
+  /** Approximate number of rows, for kinds for vectors. Default 0. */
   readonly rowCount?: number;
   readonly progress?: (doneRows: number) => void;
   readonly signal?: AbortSignal;
@@ -48,7 +48,7 @@ export interface SegmentOptions {
   readonly announce?: (directoryName: string) => Promise<void>;
 }
 
-/** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
+/** @throws TableGoneError, ConcurrentModificationError if the table's directory is removed meanwhile */
 export async function writeSegment(
   { table, file }: { readonly table: VersionsAt; readonly file: ManifestFile },
   { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
@@ -69,7 +69,7 @@ export async function writeSegment(
     files = await write({ ...target, sort: rowSorter(table, signal), temporaryFile });
     await disk.syncDirectory(directory);
   } catch (error) {
-    // The error thrown is the one that kept the index out; files that can't be removed are only garbage.
+    // The caller gets the first error; files that can't be removed are only orphans.
     await discard().catch(() => undefined);
     if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
     if ((await disk.stat(root)) === null) throw new TableGoneError(root, { cause: error });
@@ -85,8 +85,8 @@ export async function writeSegment(
 }
 
 /**
- * Version of the files of an index: the table's, as the reference has it; of a table that is only read, the
- * last written.
+ * Returns the file version of the index: the table's, as in LanceDB; for a read-only version, the latest that
+ * is written.
  */
 function indexFileVersion({ manifest }: ManifestFile): FileVersion {
   const version = manifest.dataFormat?.version ?? "";
@@ -109,13 +109,13 @@ const detailsOf = ({ kind, parameters }: WrittenSegment): Any =>
 const versionOf = ({ kind, parameters }: WrittenSegment): number =>
   kind.versionOf?.(parameters) ?? kind.indexVersion;
 
-/** What a version records of a segment. */
+/** Makes the metadata of a segment for the manifest. */
 export function segmentMetadata(
   segment: WrittenSegment,
   index: {
     readonly name: string;
     readonly fieldId: number;
-    /** The version whose rows it was built of. */
+    /** Version whose rows the segment was built from. */
     readonly datasetVersion: number;
     readonly createdAt: number;
     readonly fragmentIds: Iterable<number>;
@@ -135,7 +135,7 @@ export function segmentMetadata(
   return withCoverage(metadata, fragmentIds);
 }
 
-/** What a compaction records of a segment that takes the place of another. */
+/** Makes the record of a segment that replaces another in a compaction. */
 export const rewrittenIndex = (oldId: Uuid | undefined, segment: WrittenSegment): RewrittenIndex => ({
   oldId,
   newId: segment.uuid,

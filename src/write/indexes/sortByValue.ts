@@ -1,7 +1,7 @@
 /**
- * Sorts the rows of an index by their values. While they fit in memory and their ids follow one another batch
- * by batch, as addresses of rows do, only the order of the rows is sorted, and ids are computed from it. All
- * other rows are sorted together with their ids (query/order/sortRows), which spills to disk.
+ * Sorts the rows of an index by value. Rows that fit in memory and have consecutive ids batch by batch, like
+ * addresses, are sorted by row number; their ids are computed from it. All other rows are sorted together
+ * with their ids (query/order/sortRows), which spills to disk.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -19,20 +19,22 @@ import type { MakeSpillFile } from "../../query/order/spill.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 
 const ID_BYTES = 8;
-/** Rows that are handed on at once, and approximate bytes of their values. */
+/** Rows of an output block, and approximate bytes of their values. */
 const BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 1024 * 1024;
-/** Rows of a piece of the order: which run its first row is in is looked up. */
+/** Rows per piece of the order, for which the run of its first row is stored. */
 const PIECE_BITS = 10;
 
 export interface ValueSortOptions {
   readonly makeFile: MakeSpillFile;
-  /** Bytes of rows that are sorted in memory. Default: those of any sort. */
   readonly concurrency?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The rows by value: nulls first, rows of equal values as they came. @param type of the values */
+/**
+ * Yields the rows by value: nulls first, equal values in input order.
+ * @param type of the values
+ */
 export async function* sortByValue(
   rows: AsyncIterable<IndexRows>,
   type: LogicalType,
@@ -134,7 +136,7 @@ async function* sortInMemory(
 const isNumber = ({ type }: KeyOrder): boolean => type.kind !== "fixedSizeBinary";
 
 /**
- * Rows whose values are the words that they were sorted by, so that none has to be looked up.
+ * Yields rows whose sort words are their values, so that no value is looked up.
  * @param pairs of such a word and the number of a row
  */
 async function* numbersInOrder(
@@ -152,16 +154,14 @@ async function* numbersInOrder(
   }
 }
 
-/** The ids of rows by their number, from runs of rows whose ids follow one another. */
+/** Ids of rows by number, from runs of rows with consecutive ids. */
 class IdRuns {
-  /** By run: number of its first row; behind the last, that of all rows. */
+  /** By run: number of its first row; after the last run, the number of all rows. */
   readonly #starts: Uint32Array;
-  /**
-   * By run: what is added to the number of a row, modulo 2^32, for the low word of its id; and the high word.
-   */
+  /** By run: offset from the number of a row to the low word of its id, modulo 2^32; and the high word. */
   readonly #lows: Uint32Array;
   readonly #highs: Uint32Array;
-  /** By piece: the run of its first row. */
+  /** By piece: run of its first row. */
   readonly #runOfPiece: Uint32Array;
 
   constructor(batches: readonly IndexRows[], rowCount: number) {
@@ -191,8 +191,8 @@ class IdRuns {
   }
 
   /**
-   * Pairs of words: low, high.
-   * @param rows by number, with their step: 2 for the second ones of pairs
+   * Returns pairs of words: low, high.
+   * @param rows by number, with their step: 2 for the second words of pairs
    */
   idsOf(rows: Uint32Array, step: 1 | 2): Uint32Array {
     const starts = this.#starts;

@@ -1,6 +1,6 @@
 /**
- * The clauses of a merge: what becomes of rows that source and target share, and of those that only one of
- * them has. Filters are bound to the columns that they may name before anything is read. Pure.
+ * Clauses of a merge: what happens to matched rows, and to rows that only the source or only the target has.
+ * Filters are bound to their columns before anything is read. Pure.
  */
 
 import { runAsync } from "../../async/eventLoop.js";
@@ -17,26 +17,26 @@ import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import { isPrimaryKey, type TableField } from "../../schema/schema.js";
 import { type KeyForm, keyFormOf } from "./keyColumns.js";
 
-/** A merge as a caller asks for it. */
+/** A merge as the caller asks for it. */
 export interface MergeRequest {
-  /** Paths of the columns of the key; at least one. */
+  /** Paths of the key columns; at least one. */
   readonly on: readonly string[];
-  /** Null to leave target rows that a source row matches. */
+  /** Null to leave matched target rows. */
   readonly update: { readonly filter?: ExpressionInput } | null;
-  /** True if source rows that match no target row are added. */
+  /** True to add source rows that match no target row. */
   readonly insert: boolean;
   /** Null to leave target rows that no source row matches. */
   readonly remove: { readonly filter?: ExpressionInput } | null;
   readonly parameters: FilterParameters;
 }
 
-/** A part of the key. */
+/** A column of the key. */
 export interface KeyPart {
   readonly path: string;
   readonly form: KeyForm;
 }
 
-/** A filter, and the paths of the columns that it needs, in the order in which it is passed them. */
+/** A filter, and paths of the columns that it needs, in the order of its arguments. */
 export interface RowFilter {
   readonly condition: BoundExpression;
   readonly columns: readonly FilterColumn[];
@@ -47,14 +47,14 @@ export interface FilterColumn {
   readonly path: string;
 }
 
-/** A merge into a table of given columns. */
+/** A merge bound to the columns of a table. */
 export interface MergePlan {
   readonly key: readonly KeyPart[];
-  /** Null where all matched rows are updated, or none. */
+  /** Null if all matched rows are updated, or none. */
   readonly updateFilter: RowFilter | null;
-  /** Null where all rows that the source lacks go, or none. */
+  /** Null if all unmatched target rows are deleted, or none. */
   readonly removeFilter: RowFilter | null;
-  /** The columns of the table that the source has. */
+  /** Columns of the table that the source has. */
   readonly given: readonly TableField[];
 }
 
@@ -65,7 +65,7 @@ const REMOVE_FILTER = "whenNotMatchedBySourceDeleteFilt";
  * @param fields of the table
  * @param sourceNames of the columns of the source
  * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit
- *   the columns; TableSchemaValidationError where the source lacks what the merge needs of it
+ *   the columns; TableSchemaValidationError if the source lacks columns that the merge needs
  */
 export async function planMerge(
   request: MergeRequest,
@@ -93,7 +93,7 @@ function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[
   return parts.filter(({ path }) => paths.delete(path));
 }
 
-/** The name of a top-level column as the table spells it, which may differ in its case. */
+/** Returns the table's spelling of a top-level column, which may differ in case. */
 function asSpelled(text: string, fields: readonly TableField[]): string {
   const [name, ...members] = parseFieldPath(text);
   if (fields.some((field) => field.name === name)) return text;
@@ -108,8 +108,8 @@ function requireGiven(path: string, fields: readonly TableField[], sourceNames: 
 }
 
 /**
- * Refuses a merge that a table with an LSM write spec does not take: its other writers may buffer rows at any
- * time, which replace those of the same primary key and nothing else.
+ * Refuses merges into a table with an LSM write spec unless they upsert by primary key. Other writers of such
+ * a table may hold buffered rows, which replace rows of the same primary key only.
  * @param fields of the table
  * @param where the table, for messages
  * @throws UnsupportedError unless the merge updates every matched row and adds the others, by the primary key
@@ -135,7 +135,7 @@ export function requireUpsertByPrimaryKey(
   );
 }
 
-/** Rows that are added have all columns, or null. */
+/** Requires all columns of added rows that can't be null. */
 function refuseMissing(fields: readonly TableField[], sourceNames: ReadonlySet<string>): void {
   const missing = fields.find(({ name, nullable }) => !nullable && !sourceNames.has(name));
   if (missing === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * Joins the rows of a merge's source with those of the table by their keys, and decides what becomes of them.
- * Of the table, only the columns of the key and of the filters are read, batch by batch, once for each pass
- * over the source's keys.
+ * Joins the rows of a merge's source with the table by key, and decides the fate of each row. It reads only
+ * the columns of the key and of the filters from the table, batch by batch, once for each pass over the
+ * source's keys.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -24,30 +24,30 @@ import { RowMarks, setBit } from "./marks.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
 /**
- * Rows of the source that replace rows of the table. A source row stands there once for each row that it
+ * Pairs of a source row and the table row that it replaces. A source row appears once for each row that it
  * replaces.
  */
 export interface RowPairs {
   /** Numbers of source rows. */
   readonly sourceRows: Uint32Array;
-  /** The rows they replace: the ids of their fragments, and their physical rows. */
+  /** Replaced rows: ids of their fragments, and their physical rows. */
   readonly fragmentIds: Uint32Array;
   readonly targetRows: Uint32Array;
 }
 
-/** Physical rows by the ids of their fragments: ascending, each once. */
+/** By fragment id: physical rows, ascending and distinct. */
 export type FragmentRows = ReadonlyMap<number, Uint32Array>;
 
 export interface Joined {
-  /** A bit for each row of the source: whether it is the same as a row of the table. */
+  /** A bit for each source row, set if it matches a row of the table. */
   readonly matched: Uint8Array;
-  /** Rows of the table that go: those that are replaced, and those that the source lacks. */
+  /** Rows of the table to delete: replaced rows, and rows that the source lacks. */
   readonly removed: FragmentRows;
   readonly removedBySource: number;
 }
 
 export interface JoinOptions {
-  /** Limit on the bytes of keys that are held at once. */
+  /** Limit on the bytes of keys in memory. */
   readonly maxKeyBytes: number;
   readonly signal?: AbortSignal;
   /** Called after each pass over the source's keys. */
@@ -56,7 +56,7 @@ export interface JoinOptions {
 
 /**
  * @param fields of the table
- * @throws InvalidInputError where several rows of the source would replace the same row
+ * @throws InvalidInputError if several source rows would replace the same row
  */
 export async function joinByKey(
   base: OpenVersion<ReaderEnvironment>,
@@ -78,9 +78,9 @@ const pathsOf = (filter: RowFilter | null, side: "source" | "target"): string[] 
   ...new Set((filter?.columns ?? []).filter((column) => column.side === side).map(({ path }) => path)),
 ];
 
-/** The columns of one batch of the table, and which rows of the source they may be the same as. */
+/** Columns of one batch of the table, and the source rows that they may match. */
 interface TargetBatch {
-  /** By path. */
+  /** Columns by path. */
   readonly columns: ReadonlyMap<string, Column>;
   readonly rowCount: number;
   readonly places: RowPlaces;
@@ -115,7 +115,7 @@ class Join {
     this.#signal = signal;
   }
 
-  /** Looks at the rows of the table for the keys of one pass. */
+  /** Compares the rows of the table with the keys of one pass. */
   async pass(keys: SourceKeys): Promise<RowPairs> {
     const pairs = new PairLists();
     if (keys.rows.length > 0 || this.#request.remove !== null) {
@@ -176,7 +176,7 @@ class Join {
     this.#remove(batch, removed);
   }
 
-  /** Notes the rows that match, and pairs those that are replaced with what replaces them. */
+  /** Records matched rows, and pairs the replaced ones with their source rows. */
   async #match(batch: TargetBatch, keys: SourceKeys, found: Int32Array, pairs: PairLists): Promise<void> {
     const { table, rows } = keys;
     const targets = new NumberList();
@@ -210,7 +210,7 @@ class Join {
     this.#remove(batch, replaced);
   }
 
-  /** The indexes of the rows, or pairs of rows, that a filter selects; null for all of them. */
+  /** Returns indexes of the rows, or pairs of rows, that a filter selects; null for all of them. */
   async #chosenPairs(
     filter: RowFilter | null,
     count: number,
@@ -237,7 +237,7 @@ class Join {
   }
 }
 
-/** Pairs as they are found. */
+/** Growing lists of pairs. */
 class PairLists {
   readonly #sourceRows = new NumberList();
   readonly #fragmentIds = new NumberList();

@@ -1,10 +1,10 @@
 /**
- * The key columns of rows, in the form in which merges compare them: hashed and compared column by column, as
+ * Key columns of rows in the form in which merges compare them: hashed and compared column by column, as
  * bytes.
  *
- * Two keys are the same where SQL's `=` says so: a key with a null is the same as no other. Floats are
- * compared as the reference does it: all NaNs are one value, and 0 and -0 are two. So it is with structs and
- * lists, in which a null is a value like any other.
+ * Two keys match if SQL's `=` says so: a key with a null matches no key. Floats compare like LanceDB's: all
+ * NaNs are equal, and 0 and -0 differ. Structs and lists follow the same rules for floats; a null inside them
+ * is a value.
  */
 
 import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/columns/column.js";
@@ -16,14 +16,14 @@ import { alignedBytes } from "../../bytes/aligned.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
 
-/** A column of a key: values of one width, or of any. */
+/** A key column: values of fixed or variable width. */
 export type KeyColumn = FixedColumn | VariableColumn;
 
-/** How a column is made a column of a key: the forms of its children where it has some. */
+/** Conversion of a column to a key column; a list holds the forms of its children. */
 export type KeyForm = LeafForm | readonly KeyForm[];
 type LeafForm = "plain" | "float16" | "float32" | "float64";
 
-/** What a form needs to know of a field. */
+/** Properties of a field that decide its form. */
 interface KeyField {
   readonly type: LogicalType;
   readonly children: readonly KeyField[];
@@ -31,7 +31,7 @@ interface KeyField {
 
 /**
  * @param path of the column, for the message
- * @throws UnsupportedError for a type whose values are not compared
+ * @throws UnsupportedError for a type whose values can't be compared
  */
 export function keyFormOf({ type, children }: KeyField, path: string): KeyForm {
   switch (type.kind) {
@@ -64,7 +64,7 @@ export function keyFormOf({ type, children }: KeyField, path: string): KeyForm {
   }
 }
 
-/** The column as one of a key. Its memory may be the column's. */
+/** Converts a column to a key column, which may share its memory. */
 export function keyColumn(column: Column, form: KeyForm): KeyColumn {
   return isLeafForm(form) ? leafKey(column, form) : nestedKey(column, form);
 }
@@ -115,14 +115,14 @@ function bytesOfBits(bits: Uint8Array, bitOffset: number, length: number): Uint8
   return bytes;
 }
 
-/** By width of a float: the first bit pattern above infinity, and the pattern that all NaNs get. */
+/** By width of a float: the first bit pattern above infinity, and the pattern that replaces all NaNs. */
 const NAN_BITS = {
   float16: { infinity: 0x7c00, nan: 0x7e00 },
   float32: { infinity: 0x7f80_0000, nan: 0x7fc0_0000 },
   float64: { infinity: 0x7ff0_0000, nan: 0x7ff8_0000 },
 } as const;
 
-/** The column with the same bits for all NaNs; the column itself where it has none. */
+/** Returns a column in which all NaNs have the same bits; the column itself if it has no NaN. */
 function withOneNaN(column: FixedColumn, form: Exclude<LeafForm, "plain">): FixedColumn {
   const { length, values, byteWidth } = column;
   const { infinity, nan } = NAN_BITS[form];
@@ -149,10 +149,10 @@ function withOneNaN(column: FixedColumn, form: Exclude<LeafForm, "plain">): Fixe
 
 // ------------------------------------------------------------------------------------------------ nested keys
 
-/** Writes the value of a row in bytes: the same bytes for the same values. */
+/** Writes the value of a row as bytes: equal values give equal bytes. */
 type WriteValue = (row: number, target: KeyBytes) => void;
 
-/** Structs and lists as bytes. */
+/** Encodes structs and lists as bytes. */
 function nestedKey(column: Column, forms: readonly KeyForm[]): VariableColumn {
   const { length, validity } = column;
   const offsets = new Int32Array(length + 1);
@@ -166,7 +166,7 @@ function nestedKey(column: Column, forms: readonly KeyForm[]): VariableColumn {
   return { kind: "variable", length, validity, offsets, bytes: target.bytes };
 }
 
-/** Of values that are not null. */
+/** Makes the writer of values that are not null. */
 function nestedWriter(column: Column, forms: readonly KeyForm[]): WriteValue {
   switch (column.kind) {
     case "struct":
@@ -197,11 +197,11 @@ function nestedWriter(column: Column, forms: readonly KeyForm[]): WriteValue {
   }
 }
 
-/** Of values that may be null. */
+/** Makes the writer of nullable values. */
 function valueWriter(column: Column, form: KeyForm): WriteValue {
   const write = isLeafForm(form) ? leafWriter(leafKey(column, form)) : nestedWriter(column, form);
   const { validity } = column;
-  // A column of nothing but nulls has no bits for them.
+  // A null column has no validity bits.
   const isNull = column.kind === "null";
   return (row, target) => {
     const isThere = !isNull && isValid(validity, row);
@@ -243,7 +243,7 @@ class KeyBytes {
   writeRange(source: Uint8Array, start: number, end: number): void {
     this.#reserve(end - start);
     const bytes = this.#bytes;
-    // Most values are too short for a copy by the runtime to pay.
+    // Most values are too short for a native copy to pay off.
     for (let offset = start; offset < end; offset++) bytes[this.byteLength++] = source[offset];
   }
 
@@ -253,14 +253,14 @@ class KeyBytes {
   }
 }
 
-/** Offsets as numbers. */
+/** Returns offsets as numbers. */
 export function positionsOf(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
   if (areNarrow(offsets)) return offsets;
   const words = wordsOf(offsets);
   return Float64Array.from(offsets, (_, index) => words[2 * index] + words[2 * index + 1] * 2 ** 32);
 }
 
-/** The rows whose keys have no null; null for all rows. */
+/** Returns the validity of rows whose keys have no null; null for all rows. */
 export function rowsWithKey(columns: readonly KeyColumn[], rowCount: number): Validity | null {
   return columns.reduce<Validity | null>(
     (validity, column) => bothValid(validity, column.validity, rowCount),

@@ -1,16 +1,16 @@
-/** Hashes of keys, and their comparison: column by column, as bytes. */
+/** Hashes and comparison of keys: column by column, as bytes. */
 
 import type { FixedColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import { type KeyColumn, positionsOf } from "./keyColumns.js";
 
-/** Tells whether a row of one column has the value of a row of another. Neither of the two is null. */
+/** True if a row of one column equals a row of another. Neither value is null. */
 export type SameKey = (row: number, other: number) => boolean;
 
 /**
- * A hash for each row; of a row whose key has a null, any.
- * @param seed a random number: whoever chooses the keys must not be able to choose their hashes
+ * Returns a hash for each row; a key with a null may have any.
+ * @param seed a random number, so that whoever chooses the keys can't choose their hashes
  */
 export function hashKeys(columns: readonly KeyColumn[], rowCount: number, seed: number): Int32Array {
   const hashes = new Int32Array(rowCount);
@@ -28,7 +28,7 @@ export function hashKeys(columns: readonly KeyColumn[], rowCount: number, seed: 
   return hashes;
 }
 
-/** The commonest keys, in one go: one integer of 64 bits. */
+/** Hashes the most common keys, single 64-bit integers, in one loop. */
 function hashPairs(words: Int32Array, seed: number, hashes: Int32Array): void {
   for (let row = 0; row < hashes.length; row++) {
     hashes[row] = finished(mixed(mixed(seed, words[2 * row]), words[2 * row + 1]));
@@ -96,7 +96,9 @@ function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): v
   }
 }
 
-/** Compares the keys of rows. Both lists have columns of the same types; a list for no rows may be empty. */
+/**
+ * Compares the keys of rows. Both lists have columns of the same types; a list without rows may be empty.
+ */
 export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
   const each = columns.map((column, index) => sameValue(column, others[index]));
   if (each.length === 1) return each[0];

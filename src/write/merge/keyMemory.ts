@@ -1,16 +1,16 @@
 /**
- * Memory for the keys of merges. All that are under way in the process share it: the first takes half of it,
- * each further one half of what is left. One that gets little goes through its keys in more passes.
+ * Memory for the keys of merges, shared by all merges of the process. The first merge takes half of it, each
+ * further one half of the rest. A merge with little memory makes more passes over its keys.
  */
 
-/** Bytes of keys of all merges at once, but for the least that each has. */
+/** Bytes of keys of all merges, without the minimum of each. */
 const ALL_BYTES = 512 * 1024 * 1024;
-/** What a merge has in any case: of this, 256 take a quarter of a gibibyte. */
+/** Minimum bytes of a merge; 256 merges then take a quarter of a gibibyte. */
 const LEAST_BYTES = 1024 * 1024;
 
 let takenBytes = 0;
 
-/** @param use is told how many bytes it may take until it ends */
+/** @param use gets the bytes that it may use until it ends */
 export async function withKeyMemory<Result>(use: (bytes: number) => Promise<Result>): Promise<Result> {
   const bytes = Math.max(LEAST_BYTES, Math.floor((ALL_BYTES - takenBytes) / 2));
   takenBytes += bytes;

@@ -1,7 +1,7 @@
 /**
- * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows
- * with the same key form a chain. Memory is that of the keys and at most 26 bytes a row; there are no objects
- * per row.
+ * Table of source rows by key, for lookups by target rows: an open hash table, at most half full. Rows with
+ * equal keys form a chain. It takes the memory of the keys and at most 26 bytes a row, without an object per
+ * row.
  */
 
 import { isSet } from "../../arrow/columns/validity.js";
@@ -10,13 +10,13 @@ import { HashBits } from "../../expression/kernels/integerSet.js";
 import { type KeyColumn, rowsWithKey } from "./keyColumns.js";
 import { type SameKey, sameKey } from "./keyHashes.js";
 
-/** Ends a chain, and stands for no row. */
+/** Marks the end of a chain, or a missing row. */
 export const NO_ROW = -1;
 
-/** Rows added before other work on the thread has its turn. */
+/** Rows added before the thread yields. */
 const STEP_ROWS = 16_384;
 
-/** Slots are found by the lowest bits of a hash, and passes over the keys by the highest. */
+/** Slots use the lowest bits of a hash, passes over the keys the highest. */
 const tagOf = (hash: number): number => ((hash >>> 21) & 0x7f) + 1;
 
 export class KeyTable {
@@ -25,13 +25,13 @@ export class KeyTable {
   /** By slot: the first row of a chain plus 1, or 0 for none. */
   readonly #slots: Int32Array;
   /**
-   * By slot: a part of the hash of its row, or 0 for none. Most rows that are looked up are not there, and a
-   * row of which the tags tell that needs nothing else, which takes more memory than the processor has near.
+   * By slot: some bits of the hash of its row, or 0 for none. Most lookups find no row. For these the tags
+   * suffice, and they fit in the processor's cache, unlike the slots.
    */
   readonly #tags: Uint8Array;
-  /** Bits of hashes, of which few are set: a processor predicts that a row is turned away by them. */
+  /** Filter of the hashes; few of its bits are set, so a processor predicts that it rejects a row. */
   readonly #known: HashBits;
-  /** By row: the next of its chain. Null where all keys are distinct. */
+  /** By row: the next row of its chain. Null if all keys are distinct. */
   #next: Int32Array | null = null;
 
   private constructor(columns: readonly KeyColumn[], hashes: Int32Array) {
@@ -85,8 +85,8 @@ export class KeyTable {
   }
 
   /**
-   * For each row, the first row of the chain with its key; {@link NO_ROW} where there is none.
-   * @param hashes of the rows, with the seed of the table's own
+   * Returns, for each row, the first row of the chain with its key; {@link NO_ROW} if there is none.
+   * @param hashes of the rows, with the seed of the table's hashes
    */
   find(columns: readonly KeyColumn[], hashes: Int32Array): Int32Array {
     const slots = this.#slots;
@@ -114,7 +114,7 @@ export class KeyTable {
     return found;
   }
 
-  /** The next row with the same key, or {@link NO_ROW}. */
+  /** Returns the next row with the same key, or {@link NO_ROW}. */
   next(row: number): number {
     return this.#next === null ? NO_ROW : this.#next[row];
   }

@@ -3,7 +3,7 @@
 import type { Steps } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 
-/** Rows that are gone through in a step. */
+/** Rows of a step, after which the thread may yield. */
 export const STEP_ROWS = 65_536;
 
 export const hasBit = (marks: Uint8Array, row: number): boolean =>
@@ -13,7 +13,7 @@ export function setBit(marks: Uint8Array, row: number): void {
   marks[Math.floor(row / 8)] |= 1 << (row & 7);
 }
 
-/** Marks of the rows of a fragment, as many as there turn out to be. */
+/** Marks of the rows of a fragment; grows as rows are marked. */
 export class RowMarks {
   #marks = new Uint8Array(64);
   #count = 0;
@@ -27,7 +27,7 @@ export class RowMarks {
     this.#count++;
   }
 
-  /** The marked rows, ascending. */
+  /** Yields steps; returns the marked rows, ascending. */
   *rows(): Steps<Uint32Array> {
     const marks = this.#marks;
     const rows = new Uint32Array(this.#count);

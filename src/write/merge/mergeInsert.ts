@@ -1,10 +1,10 @@
 /**
  * Merges rows into a table by key:
  *
- *   write the source ─ join its keys with the table's ─ write what is new, mark what goes ─ commit
+ *   write the source ─ join its keys with the table's ─ write new rows, mark removed ones ─ commit
  *
- * The source is read once. Where another writer changes the table meanwhile, what was written of the source
- * stays, and the rest is done again on that writer's version.
+ * The source is read once. If another writer changes the table meanwhile, the written source stays, and the
+ * other steps run again on that writer's version.
  */
 
 import { countedInput } from "../../arrow/exchange/countedInput.js";
@@ -43,15 +43,12 @@ const MARKED_AT_ONCE = 8;
 
 export interface MergeOptions {
   readonly bounds?: InputBounds;
-  /** Told how many rows of the source were taken so far. */
+  /** Called with the number of source rows read so far. */
   readonly onRows?: (rowCount: number) => void;
   readonly signal?: AbortSignal;
-  /** Called right before the merge is committed; what it throws ends the merge. */
+  /** Called right before the merge is committed; an error ends the merge. */
   readonly verify?: () => Promise<void>;
-  /**
-   * Bytes of keys that are held at once. Default: 256 MiB, less where other merges are under way
-   * (keyMemory.ts).
-   */
+  /** Bytes of keys in memory. Default: 256 MiB, less if other merges run (keyMemory.ts). */
   readonly maxKeyBytes?: number;
 }
 
@@ -60,7 +57,7 @@ export interface MergedRows {
   readonly transactionId: string;
   readonly updatedRows: number;
   readonly insertedRows: number;
-  /** Without those that were updated. */
+  /** Without the updated rows. */
   readonly deletedRows: number;
 }
 
@@ -71,9 +68,9 @@ interface MergeChange extends RowChange {
 }
 
 /**
- * @throws errors of {@link planMerge} and of what inserts throw; InvalidInputError where several rows of the
- *   source would replace the same row; ConcurrentModificationError where other writers changed the table's
- *   columns meanwhile, or keep changing the same rows
+ * @throws errors of {@link planMerge} and of inserts; InvalidInputError if several source rows would replace
+ *   the same row; ConcurrentModificationError if other writers changed the table's columns, or keep changing
+ *   the same rows
  */
 export async function mergeInsert(
   target: ChangeTarget<ReaderEnvironment>,
@@ -109,9 +106,7 @@ export async function mergeInsert(
   }
 }
 
-/**
- * A merge under way: what it wrote of its source, and what it made of the columns that the table had then.
- */
+/** A running merge: its written source, and its plan for the current columns of the table. */
 class Merge {
   readonly #input: ArrowInput;
   readonly #request: MergeRequest;
@@ -128,7 +123,7 @@ class Merge {
     this.#options = options;
   }
 
-  /** What to commit over a version. Called again where another one came in between. */
+  /** Plans the commit over a version; called again after another writer commits first. */
   async plan(base: OpenLatest<ReaderEnvironment>, marks: DeletionMarks): Promise<MergeChange> {
     const { fields, plan, source } = await this.#sourceFor(base);
     const { signal, maxKeyBytes } = this.#options;
@@ -169,19 +164,18 @@ class Merge {
     } catch (error) {
       for (const each of written) await each.discard().catch(() => undefined);
       if (!(error instanceof CorruptFileError) || (await source.written.areInPlace())) throw error;
-      // Whoever puts another table in the place of this one takes the source's files away with it.
+      // Whoever replaced this table also removed the source's files.
       throw new TableReplacedError(base.table.root);
     }
   }
 
-  /** The rows of the source, which the first call writes. */
+  /** Returns the rows of the source, which the first call writes. */
   async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
     if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.table.root);
     if (this.#planned !== null) {
-      // The columns that the source has are told from the others by their fields, which must be the same
-      // objects.
+      // Source columns are recognised by their field objects, so equal schemas keep the old plan.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
       throw new ConcurrentModificationError(
         `${base.table.root}: another writer changed the columns while rows were merged; please retry`,
@@ -199,9 +193,7 @@ class Merge {
     await this.#planned?.source.written.discard();
   }
 
-  /**
-   * Removes the files of the source that are not among those committed. They are garbage where that fails.
-   */
+  /** Removes source files that were not committed. If that fails, they are orphans. */
   async discardUnused(committed: readonly WrittenRows[]): Promise<void> {
     const fragments = committed.flatMap((written) => written.fragments);
     const used = new Set(fragments.flatMap(({ files }) => files.map(({ path }) => path)));
@@ -227,7 +219,7 @@ const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 /**
- * Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed
+ * Marks the source rows of pairs, and returns the pairs whose rows were marked before: those rows are needed
  * again.
  */
 function* unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): Steps<RowPairs> {
@@ -249,7 +241,7 @@ function* unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uin
   return { sourceRows: again[0].numbers, fragmentIds: again[1].numbers, targetRows: again[2].numbers };
 }
 
-/** Marks the rows that match none of the table, and returns their number. */
+/** Marks the rows that match no row of the table, and returns their number. */
 function markLacking(matched: Uint8Array, marks: Uint8Array, rowCount: number): number {
   for (let byte = 0; byte < marks.length; byte++) {
     const rows = Math.min(8, rowCount - 8 * byte);
@@ -258,7 +250,7 @@ function markLacking(matched: Uint8Array, marks: Uint8Array, rowCount: number): 
   return rowCount - countOnes(matched, 0, rowCount);
 }
 
-/** The ids of the rows that are replaced, in the order of the pairs. */
+/** Returns ids of the replaced rows, in the order of the pairs. */
 function idsOf({ file }: OpenLatest, { fragmentIds, targetRows }: RowPairs): ValueRuns[] {
   const byId = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
   const ids: ValueRuns[] = [];

@@ -1,10 +1,10 @@
 /**
- * Writes what a merge adds to the table: the rows that replace others, and those that are new.
+ * Writes the rows that a merge adds to the table: replacements and new rows.
  *
- * Where the source has all columns, they are its rows as they are, and its files serve as they are if all
- * their rows are wanted. Of other files the wanted rows are copied. Where the source lacks columns, these are
- * taken from the rows that are replaced. In a table with stable row ids, rows that replace others come first,
- * in the order of the ids that they take over.
+ * A source with all columns provides the rows unchanged. A file of the source is committed as it is if all
+ * its rows are wanted; of other files the wanted rows are copied. Columns that the source lacks come from the
+ * replaced rows. In a table with stable row ids, replacements come first, in the order of the ids that they
+ * inherit.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -33,17 +33,17 @@ import { hasBit } from "./marks.js";
 import { RowTaker } from "./rowTaker.js";
 import { MERGED_ROWS, type SourceRows } from "./sourceRows.js";
 
-/** What all files of one merge are written with. */
+/** Settings that all files of a merge share. */
 export interface MergeFiles {
   readonly base: OpenVersion<ReaderEnvironment>;
-  /** Of the table. */
+  /** Fields of the table. */
   readonly fields: readonly TableField[];
   readonly source: SourceRows;
   readonly signal: AbortSignal | undefined;
 }
 
 /**
- * The wanted rows of the source, each once.
+ * Writes the wanted rows of the source, each once.
  * @param wanted a bit for each row
  */
 export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise<WrittenRows[]> {
@@ -63,7 +63,7 @@ export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise
   return made;
 }
 
-/** Files of the source, which the source removes. */
+/** Wraps files of the source, which the source removes. */
 const asTheyAre = (source: SourceRows, fragments: DataFragment[]): WrittenRows => ({
   fragments,
   rowCount: physicalRowCount(fragments),
@@ -102,7 +102,7 @@ async function* pickedBatches(
   }
 }
 
-/** Rows that replace others, in the order of the pairs. */
+/** Writes the replacements, in the order of the pairs. */
 export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<WrittenRows> {
   const { base, fields, source } = files;
   const { manifest } = base.file;
@@ -110,7 +110,7 @@ export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<
   const ids = distinctIn(pairs.fragmentIds);
   const touched = manifest.fragments.filter(({ id }) => ids.has(id));
   const others = fields.filter((field) => !given.has(field));
-  // Values that were computed from what the source replaces hold no longer: the rows have none again.
+  // Columns computed from replaced columns become null.
   const outdated = outdatedFields(fields, new Set(source.given.map(({ name }) => name)));
   const absent = new Set([...absentColumns(others, touched, fileVersionOf(base.file)), ...outdated]);
   const kept = others.filter((field) => !absent.has(field));
@@ -121,7 +121,7 @@ export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<
   );
 }
 
-/** The distinct ones of numbers that mostly follow others of their kind. */
+/** Returns the distinct numbers of a list with long runs. */
 function distinctIn(numbers: Uint32Array): ReadonlySet<number> {
   const distinct = new Set<number>();
   for (let index = 0; index < numbers.length; index++) {
@@ -160,8 +160,8 @@ async function* replacementBatches(
 }
 
 /**
- * Writes rows as files hold them.
- * @param stored the columns of the batches, which are some of the table's
+ * Writes rows in stored form.
+ * @param stored fields of the batches, a part of the table's
  */
 function writeStored(
   { base, fields, signal }: MergeFiles,

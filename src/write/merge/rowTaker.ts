@@ -1,6 +1,6 @@
 /**
- * Takes rows of a version, or of files of one's own, by fragment and physical row, in any order and any
- * number of times.
+ * Takes rows of a version, or of unpublished files, by fragment and physical row, in any order and any number
+ * of times.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -36,8 +36,8 @@ export class RowTaker {
   }
 
   /**
-   * The outputs of the projection for each row asked for. Every row is read once.
-   * @param fragmentIds of the rows, of which there is at least one
+   * Returns the outputs of the projection for each requested row. Every row is read once.
+   * @param fragmentIds of the rows; at least one
    * @param rows the physical rows
    */
   async take(fragmentIds: Uint32Array, rows: Uint32Array): Promise<Column[]> {

@@ -1,10 +1,10 @@
 /**
- * The rows of a merge's source. They are written once, as they come, to data files of the table, which are
- * invisible until a manifest names them. Everything else is read from there, so the source may be a stream,
- * and a merge that is planned again needs nothing of it.
+ * Rows of a merge's source. They are written once, in stream order, to data files of the table, which are
+ * invisible until a manifest names them. Later steps read these files, so the source may be a stream, and a
+ * retry does not need it.
  *
- * Keys are held in memory up to a bound. Where there are more, they are taken in passes: each takes the keys
- * whose hashes lie in its part, and reads all of them anew.
+ * Keys are held in memory up to a limit. Above it they are read in passes; each pass reads all keys and keeps
+ * those whose hashes lie in its range.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -34,36 +34,34 @@ import { type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
 import { hashKeys } from "./keyHashes.js";
 import { KeyTable } from "./keyTable.js";
 
-/** Rows of a batch that is looked at at once. */
+/** Rows of a batch of the merge. */
 export const MERGED_ROWS = 32_768;
-/** Bytes that a row takes in a table of keys, besides its key. */
+/** Bytes of a row in a table of keys, besides its key. */
 const ROW_BYTES = 24;
 /** Rows are numbered with 32 bits. */
 const MAX_ROWS = 2 ** 32 - 1;
 
-/** Keys of some of the source's rows, those without nulls. */
+/** Keys of some source rows, without keys that have nulls. */
 export interface SourceKeys {
   readonly table: KeyTable;
-  /** By row of the table: the number of the source's row. */
+  /** By row of the key table: number of the source row. */
   readonly rows: Uint32Array;
-  /** Further columns, by row of the table. */
+  /** Further columns, by row of the key table. */
   readonly carried: readonly Column[];
-  /** With which the keys were hashed. */
+  /** Seed of the hashes. */
   readonly seed: number;
-  /** True if a key with this hash is one of these, if it is a key of the source at all. */
+  /** True if the pass covers a hash: a source key with this hash is among these keys. */
   covers(hash: number): boolean;
-  /**
-   * True if these are the first: keys with nulls, which are the same as no other, are looked at with them.
-   */
+  /** True for the first pass, which also handles target keys with nulls. */
   readonly isFirst: boolean;
 }
 
-/** How keys are read. */
+/** Settings for reading keys. */
 interface KeyRead {
   readonly source: FragmentSource;
   readonly projection: Projection;
   readonly key: readonly KeyPart[];
-  /** By part of the key, and by further column: its place in the projection. */
+  /** By key column, then by further column: its index in the projection. */
   readonly keyPlaces: readonly number[];
   readonly carriedPlaces: readonly number[];
   readonly seed: number;
@@ -76,12 +74,12 @@ export interface SourceOptions {
 }
 
 export class SourceRows {
-  /** The fragments of the files, with their indexes as ids. */
+  /** Fragments of the files, with their indexes as ids. */
   readonly fragments: readonly DataFragment[];
-  /** By fragment: the number of its first row. */
+  /** By fragment: number of its first row. */
   readonly firstRows: Float64Array;
   readonly rowCount: number;
-  /** The columns of the table that the files have. */
+  /** Columns of the table that the files have. */
   readonly given: readonly TableField[];
   readonly written: WrittenRows;
 
@@ -100,9 +98,9 @@ export class SourceRows {
 
   /**
    * Writes the rows of a source.
-   * @param fields of the table, as the base has them
+   * @param fields of the table, in the base version
    * @param given those that the rows have
-   * @throws TableSchemaValidationError for rows that do not fit; UnsupportedError for more than 2^32 - 1
+   * @throws TableSchemaValidationError for rows that do not fit; UnsupportedError for more than 2^32 - 1 rows
    */
   static async write(
     base: OpenVersion,
@@ -131,7 +129,7 @@ export class SourceRows {
     return new SourceRows(written, given);
   }
 
-  /** The id of the fragment that has a row. */
+  /** Returns the id of the fragment that has a row. */
   fragmentOf(row: number): number {
     return upperBound(this.firstRows, row, 1) - 1;
   }
@@ -139,7 +137,7 @@ export class SourceRows {
   /**
    * Reads the keys, in as many passes as their bytes take.
    * @param carried paths of further columns to keep in memory with the keys
-   * @param maxBytes limit on what is held at once
+   * @param maxBytes limit on memory at a time
    */
   async *keys(
     base: OpenVersion<ReaderEnvironment>,
@@ -170,7 +168,7 @@ export class SourceRows {
     }
   }
 
-  /** The keys of one pass and their bytes; only their bytes, where these are more than `maxBytes`. */
+  /** Returns the keys of one pass and their bytes; only the bytes if they exceed `maxBytes`. */
   async #read(
     { source, projection, keyPlaces, carriedPlaces, key, seed, signal }: KeyRead,
     pass: number,
@@ -219,7 +217,7 @@ export class SourceRows {
     const rows = concatWords(parts.map((part) => part.rows));
     await yieldToEventLoop();
     const hashes = concatSignedWords(parts.map((part) => part.hashes));
-    // Their memory is needed no more.
+    // Frees the memory of the parts.
     parts.length = 0;
     const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
     const table = await KeyTable.of(keys, hashes);
@@ -228,10 +226,10 @@ export class SourceRows {
   }
 }
 
-/** The pass in which a key is looked at. Tables use the other end of the hash. */
+/** Returns the pass that handles a key. Hash tables use the other end of the hash. */
 const passOf = (hash: number, passCount: number): number => Math.floor(((hash >>> 0) * passCount) / 2 ** 32);
 
-/** The rows whose keys have no nulls and are covered. */
+/** Returns the rows whose keys have no nulls and are covered. */
 function pickRows(
   key: readonly KeyColumn[],
   hashes: Int32Array,
