@@ -35,7 +35,7 @@ export interface JobSpec {
   run(control: JobControl): Promise<JsonValue | undefined>;
 }
 
-/** What the work of a job receives from its runner. */
+/** Control that the runner of a job hands to its work. */
 export interface JobControl {
   readonly jobId: string;
   /** Aborts if the job is cancelled, the namespace is closed, or another process has taken the job over. */

@@ -2,13 +2,14 @@
  * Records of jobs on the disk, which every process with the namespace open can read. Below the namespace's
  * directory:
  *
- *   .tiltyard-jobs/.tiltyard.lock/         held while a job is started, taken over or removed
- *   .tiltyard-jobs/<job id>/job.json       what the job is; the directory gets its name when this is complete
- *   .tiltyard-jobs/<job id>/.tiltyard.lock/  held by the running process, since before the directory had its name
- *                          progress.json   how far the job is; may be lost
- *                          checkpoint.json state to resume from; synced
- *                          cancel          a process asks to cancel the job
- *                          outcome.json    how the job ended; created exclusively, which decides
+ *   .tiltyard-jobs/.tiltyard.lock/   held while a job is started, taken over or removed
+ *   .tiltyard-jobs/<job id>/
+ *     .tiltyard.lock/                held by the running process, since before the directory had its name
+ *     job.json                       what the job is; the directory gets its name when this is complete
+ *     progress.json                  how far the job is; may be lost
+ *     checkpoint.json                state to resume from; synced
+ *     cancel                         a process asks to cancel the job
+ *     outcome.json                   how the job ended; created exclusively, which decides
  *
  * The id is a UUID (version 8). Its first 12 digits come from a digest of what the job is, so a listing of
  * names shows which jobs may be equal. A job is interrupted if it has no outcome and no living process holds
@@ -54,7 +55,7 @@ const MAX_PROGRESS_BYTES = 64 * 1024;
 const MAX_OUTCOME_BYTES = 1024 * 1024;
 const MAX_CHECKPOINT_BYTES = 64 * 1024 * 1024;
 
-/** What reading and writing records needs. */
+/** Environment of reading and writing records. */
 export interface JobsEnvironment {
   readonly disk: Disk;
   /** Absolute path of the namespace's directory. */

@@ -2,11 +2,12 @@
  * Content of a job's files: each is a JSON object with a checksum (bytes/sealedJson.ts). jobFiles.ts shows
  * the directories.
  *
- *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
- *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
+ *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,
+ *                     "key":"…","identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
  *   progress.json    {"done":10,"total":100,"rate":2.5,"startedMs":…,"isClosed":true}
  *   checkpoint.json  {"state":…}
- *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,"error":{"type":"…","message":"…"},"result":…}
+ *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,
+ *                     "error":{"type":"…","message":"…"},"result":…}
  *
  * The decoders trust nothing: a file of any other form counts as absent. A release increments `format` when
  * older releases must not read its jobs.

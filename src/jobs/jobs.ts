@@ -77,7 +77,7 @@ export interface WaitOptions {
 
 export class Jobs {
   readonly #environment: JobsEnvironment;
-  readonly #running = new Map<string, OwnJob>();
+  readonly #running = new Map<string, LocalJob>();
   readonly #limit = new Limit(MAX_RUNNING);
   /** Ended jobs, which never change: repeated requests need not read them again. */
   readonly #ended = new Set<string>();
@@ -185,8 +185,8 @@ export class Jobs {
       this.#readIfSound(jobId, (reason) => {
         this.#environment.noteUnlisted?.({ jobId, location: jobDirectory(root, jobId), reason });
       });
-    const found = await mapParallel(ids, PARALLELISM, read, signal);
-    const stored = found.filter((job) => job !== null);
+    const records = await mapParallel(ids, PARALLELISM, read, signal);
+    const stored = records.filter((job) => job !== null);
     stored.sort((a, b) => b.record.createdMs - a.record.createdMs || (a.jobId < b.jobId ? -1 : 1));
     return stored.map(describeStored).filter((job) => state === undefined || job.state === state);
   }
@@ -279,19 +279,22 @@ export class Jobs {
     const prefix = idPrefix(record);
     const ids = (await listJobIds(disk, root)).filter((id) => id.startsWith(prefix) && !this.#ended.has(id));
     const read = (id: string) => this.#readIfSound(id);
-    const found: StoredJob[] = [];
+    const equalJobs: StoredJob[] = [];
     for (const stored of await mapParallel(ids.sort(), PARALLELISM, read)) {
       if (stored === null) continue;
       if (stored.outcome !== null) {
         this.#noteEnd(stored.jobId);
         continue;
       }
-      const { record: other } = stored;
+      const { record: existing } = stored;
       const isSame =
-        other.kind === kind && other.location === location && other.branch === branch && other.key === key;
-      if (isSame) found.push(stored);
+        existing.kind === kind &&
+        existing.location === location &&
+        existing.branch === branch &&
+        existing.key === key;
+      if (isSame) equalJobs.push(stored);
     }
-    return found;
+    return equalJobs;
   }
 
   #causeOf(jobId: string): unknown {
@@ -315,7 +318,7 @@ export class Jobs {
     const jobId = newJobId(record);
     const unnamed = await makeUnnamed(disk, root);
     try {
-      await this.#own(unnamed, async (lease) => {
+      await this.#holdLock(unnamed, async (lease) => {
         const directory = await publishJob(disk, root, unnamed, jobId, record);
         lease.movedTo(directory);
         return { jobId, record, spec, progress: null, directory };
@@ -348,7 +351,7 @@ export class Jobs {
     const directory = jobDirectory(root, jobId);
     let isEnded = false;
     try {
-      await this.#own(directory, async () => {
+      await this.#holdLock(directory, async () => {
         // The job may have ended since it was read.
         isEnded = (await readJobOutcome(disk, directory)) !== null;
         return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
@@ -365,7 +368,7 @@ export class Jobs {
    * @param prepare resolves to the job to run; null for none
    * @returns when the job is about to run
    */
-  #own(
+  #holdLock(
     locked: string,
     prepare: (lease: LockLease) => Promise<(JobToRun & { readonly directory: string }) | null>,
   ): Promise<void> {
@@ -413,8 +416,8 @@ export class Jobs {
 
   /** @throws TransactionNotFoundError */
   async #find(jobId: string): Promise<StoredJob> {
-    const own = this.#running.get(jobId);
-    if (own !== undefined) return own.job.stored;
+    const localJob = this.#running.get(jobId);
+    if (localJob !== undefined) return localJob.job.stored;
     const stored = isJobId(jobId) ? await readJob(this.#environment, jobId) : null;
     if (stored === null) throw noJobError(jobId);
     return stored;
@@ -431,16 +434,16 @@ export class Jobs {
     leftMs: number,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const own = this.#running.get(jobId);
+    const localJob = this.#running.get(jobId);
     await new Promise<void>((resolve, reject) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const endings: (() => void)[] = [];
-      const finish = (settle: () => void): void => {
+      const finish = (conclude: () => void): void => {
         clearTimeout(timer);
         for (const end of endings) end();
-        settle();
+        conclude();
       };
-      if (own === undefined) timer = setTimeout(() => finish(resolve), lookMs);
+      if (localJob === undefined) timer = setTimeout(() => finish(resolve), lookMs);
       else {
         const waitMs = Math.min(leftMs, MAX_LOOK_MS);
         timer = setTimeout(() => finish(resolve), waitMs);
@@ -456,8 +459,8 @@ export class Jobs {
             Math.max(0, Math.min(earliestMs - performance.now(), leftMs)),
           );
         };
-        endings.push(own.job.watch(change));
-        endings.push(whenAborted(own.ended, () => finish(resolve)));
+        endings.push(localJob.job.watch(change));
+        endings.push(whenAborted(localJob.ended, () => finish(resolve)));
       }
       if (signal !== undefined) endings.push(whenAborted(signal, () => finish(() => reject(signal.reason))));
     });
@@ -479,7 +482,7 @@ async function untilLate(awaited: Promise<unknown>, deadlineMs: number, signal?:
 }
 
 /** A job that this process runs. */
-interface OwnJob {
+interface LocalJob {
   readonly job: RunningJob;
   /** Aborts once the lock of the job is free; until then others see the job as running. */
   readonly ended: AbortSignal;

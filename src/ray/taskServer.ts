@@ -2,7 +2,7 @@
  * Loop of a worker: it takes tasks from standard input and reports to standard output, line by line, until
  * the input ends.
  *
- *   in    {"root": …} first, then one {"task": …} after the other, each after the report of the one before
+ *   in    {"root": …} first, then {"task": …} for each task, once the one before is reported
  *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; functions may print all other text
  *
  * If the input ends while a task runs, the process at its other end died: the worker aborts the task.

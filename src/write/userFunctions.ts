@@ -37,27 +37,30 @@ const DEFAULT_RETRIES = 2;
 const MAX_RETRIES = 100;
 
 /**
- * @param given the option `functions`
+ * @param functions the option `functions`
  * @throws InvalidInputError naming function and member; UnsupportedError for an output that tables can't have
  */
-export function registerFunctions(given: unknown): ReadonlyMap<string, RegisteredFunction> {
-  if (given === undefined) return new Map();
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+export function registerFunctions(functions: unknown): ReadonlyMap<string, RegisteredFunction> {
+  if (functions === undefined) return new Map();
+  if (typeof functions !== "object" || functions === null || Array.isArray(functions)) {
     throw new InvalidInputError("functions: must be an object with a function for each name");
   }
-  return new Map(Object.entries(given).map(([name, each]) => [name, register(name, each as UserFunction)]));
+  return new Map(
+    Object.entries(functions).map(([name, each]) => [name, register(name, each as UserFunction)]),
+  );
 }
 
-function register(name: string, given: UserFunction): RegisteredFunction {
+function register(name: string, userFunction: UserFunction): RegisteredFunction {
   const label = `functions.${formatFieldPath([name])}`;
-  if (typeof given !== "object" || given === null) throw new InvalidInputError(`${label}: must be an object`);
-  const unauthenticated = Object.keys(given).find((member) => !MEMBERS.has(member));
-  if (unauthenticated !== undefined) {
+  if (typeof userFunction !== "object" || userFunction === null)
+    throw new InvalidInputError(`${label}: must be an object`);
+  const unknownMember = Object.keys(userFunction).find((member) => !MEMBERS.has(member));
+  if (unknownMember !== undefined) {
     throw new InvalidInputError(
-      `${label}: has no member ${unauthenticated}; it has ${[...MEMBERS].join(", ")}`,
+      `${label}: has no member ${unknownMember}; it has ${[...MEMBERS].join(", ")}`,
     );
   }
-  const { version, inputs, output, nullable, retries } = given;
+  const { version, inputs, output, nullable, retries } = userFunction;
   if (typeof version !== "string" || version === "") {
     throw new InvalidInputError(`${label}.version: must be a text that is not empty`);
   }
@@ -81,21 +84,21 @@ function register(name: string, given: UserFunction): RegisteredFunction {
     layout: layoutOf(type, `${label}.output`),
     mayBeNull: nullable ?? true,
     retries: retries ?? DEFAULT_RETRIES,
-    call: callOf(given, label),
+    call: callOf(userFunction, label),
   };
 }
 
-function callOf(given: UserFunction, label: string): RegisteredFunction["call"] {
-  const { row, batch } = given;
+function callOf(userFunction: UserFunction, label: string): RegisteredFunction["call"] {
+  const { row, batch } = userFunction;
   if ((row === undefined) === (batch === undefined)) {
     throw new InvalidInputError(`${label}: must have either row or batch`);
   }
   if (row !== undefined) {
     if (typeof row !== "function") throw new InvalidInputError(`${label}.row: must be a function`);
-    return { kind: "row", row: row.bind(given) };
+    return { kind: "row", row: row.bind(userFunction) };
   }
   if (typeof batch !== "function") throw new InvalidInputError(`${label}.batch: must be a function`);
-  return { kind: "batch", batch: batch.bind(given) };
+  return { kind: "batch", batch: batch.bind(userFunction) };
 }
 
 function inputPaths(inputs: unknown, label: string): string[] {
@@ -127,23 +130,23 @@ const holdsDictionary = ({ type, children }: LogicalField): boolean =>
   type.kind === "dictionary" || children.some(holdsDictionary);
 
 /** True if two fields have the same type, including the fields inside them. */
-export function haveSameType(one: LogicalField, other: LogicalField): boolean {
+export function haveSameType(left: LogicalField, right: LogicalField): boolean {
   return (
-    isSameType(one.type, other.type) &&
-    one.children.length === other.children.length &&
-    one.children.every((child, index) => {
-      const twin = other.children[index];
-      return (one.type.kind !== "struct" || child.name === twin.name) && haveSameType(child, twin);
+    isSameType(left.type, right.type) &&
+    left.children.length === right.children.length &&
+    left.children.every((child, index) => {
+      const twin = right.children[index];
+      return (left.type.kind !== "struct" || child.name === twin.name) && haveSameType(child, twin);
     })
   );
 }
 
 /** Formats the type of a field for messages: `fixed_size_list:float:3`, `struct<a: int32>`. */
 export function typeInWords({ type, children }: LogicalField): string {
-  const own = formatType(type);
-  if (children.length === 0) return own;
+  const typeName = formatType(type);
+  if (children.length === 0) return typeName;
   const inside = children.map((child) => `${child.name}: ${typeInWords(child)}`);
-  return `${own}<${inside.join(", ")}>`;
+  return `${typeName}<${inside.join(", ")}>`;
 }
 
 /** @throws InvalidInputError naming the registered functions */
@@ -154,6 +157,6 @@ export function functionNamed(
 ): RegisteredFunction {
   const owner = functions.get(name);
   if (owner !== undefined) return owner;
-  const known = functions.size === 0 ? "none is" : `${[...functions.keys()].join(", ")} are`;
-  throw new InvalidInputError(`${label}: there is no function ${name}; ${known} registered`);
+  const names = functions.size === 0 ? "none is" : `${[...functions.keys()].join(", ")} are`;
+  throw new InvalidInputError(`${label}: there is no function ${name}; ${names} registered`);
 }

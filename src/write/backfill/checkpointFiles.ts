@@ -138,7 +138,7 @@ export class CheckpointFiles {
    *   Default: the whole fragment
    */
   async recover(source: string, physicalRows: number, span?: OffsetSpan): Promise<SavedPart[]> {
-    const found: SavedPart[] = [];
+    const savedParts: SavedPart[] = [];
     for (const name of await this.#names()) {
       const [, , ofSource, first, last] = NAME.exec(name) ?? [];
       if (ofSource !== source) continue;
@@ -150,13 +150,13 @@ export class CheckpointFiles {
         offsets[0] === Number(first) &&
         offsets[offsets.length - 1] === Number(last) &&
         Number(last) < physicalRows;
-      if (fits) found.push(this.#part(name, offsets));
+      if (fits) savedParts.push(this.#part(name, offsets));
       else await this.#table.disk.remove(path);
     }
     // If two runs computed the same rows, the longer part wins.
-    found.sort((a, b) => a.first - b.first || b.last - a.last);
+    savedParts.sort((a, b) => a.first - b.first || b.last - a.last);
     const kept: SavedPart[] = [];
-    for (const part of found) {
+    for (const part of savedParts) {
       if (part.first > (kept.at(-1)?.last ?? -1)) kept.push(part);
       else await part.remove();
     }

@@ -50,7 +50,7 @@ export async function* runOnCluster(
   let ended: RunOutcome | null = null;
   let isOver = false;
   let wake = (): void => undefined;
-  const settle = (outcome: TaskOutcome): void => {
+  const conclude = (outcome: TaskOutcome): void => {
     if (isOver || !unreported.delete(outcome.taskId)) return;
     outcomes.push(outcome);
     wake();
@@ -71,11 +71,11 @@ export async function* runOnCluster(
       const { taskId, rows } = (report ?? {}) as Partial<typeof report>;
       const task = taskId === undefined ? undefined : unreported.get(taskId);
       // The files are read in any case. Another number of rows means that the worker saw another table.
-      if (task !== undefined && task.rows === rows) settle({ kind: "done", taskId: task.taskId });
+      if (task !== undefined && task.rows === rows) conclude({ kind: "done", taskId: task.taskId });
     },
     onFailed: (taskId, failure) => {
       const { type, message } = (failure ?? {}) as { readonly type?: unknown; readonly message?: unknown };
-      settle({
+      conclude({
         ...{ kind: "failed", taskId, type: typeof type === "string" ? type : "Internal" },
         message: typeof message === "string" ? message : `cluster ${name}: a task failed without a message`,
       });

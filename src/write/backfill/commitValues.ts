@@ -86,8 +86,8 @@ const NEUTRAL: ReadonlySet<string> = new Set([
 ]);
 
 /** True if a change may outdate a plan for the values of a computed column. */
-export function mustSee(other: Transaction): boolean {
-  const operation = operationOf(other);
+export function mustSee(change: Transaction): boolean {
+  const operation = operationOf(change);
   if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
   // The metadata of its field declares the column.
   return operation.value.fieldMetadataUpdates.length > 0 || operation.value.unknown !== undefined;
@@ -130,8 +130,8 @@ async function changedFragments(
 }
 
 const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
-  const known = new Set(before.files.map(({ path }) => path));
-  return after.files.filter(({ path }) => !known.has(path));
+  const oldPaths = new Set(before.files.map(({ path }) => path));
+  return after.files.filter(({ path }) => !oldPaths.has(path));
 };
 
 /**

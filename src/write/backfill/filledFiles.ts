@@ -20,8 +20,8 @@ export function hasFile(
   { name }: FilledFile,
   field: TableField,
 ): boolean {
-  const own = fragment?.files.filter(({ path }) => path === name) ?? [];
-  return areStored(own, new Set(fieldIdsOf(field)));
+  const namedFiles = fragment?.files.filter(({ path }) => path === name) ?? [];
+  return areStored(namedFiles, new Set(fieldIdsOf(field)));
 }
 
 /** State of a run that a later run resumes from. */

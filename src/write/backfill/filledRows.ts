@@ -120,10 +120,10 @@ class ComputedReader {
         this.#current = value;
         this.#next = 0;
       }
-      const { offsets: own, column } = this.#current;
+      const { offsets: currentOffsets, column } = this.#current;
       let isUsed = false;
-      while (index < offsets.length && this.#next < own.length) {
-        const ahead = own[this.#next] - offsets[index];
+      while (index < offsets.length && this.#next < currentOffsets.length) {
+        const ahead = currentOffsets[this.#next] - offsets[index];
         if (ahead === 0) {
           taken[index] = rowCount + this.#next;
           isUsed = true;
@@ -135,7 +135,7 @@ class ComputedReader {
         columns.push(column);
         rowCount += column.length;
       }
-      if (this.#next === own.length) this.#current = null;
+      if (this.#next === currentOffsets.length) this.#current = null;
     }
     return columns.length === 1 ? before : takeColumn(concatColumns(columns), taken);
   }

@@ -39,8 +39,8 @@ export class LocalFill {
   ): AsyncIterable<OpenFragment | "conflict" | null> {
     // One more fragment than tasks: values of one are saved or committed while the next is computed. After a
     // failure, the fragments computed before it are still committed.
-    const atOnce = { weigh: () => 1, maxWeight: this.#run.settings.concurrency + 1 };
-    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
+    const bounds = { weigh: () => 1, maxWeight: this.#run.settings.concurrency + 1 };
+    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), bounds);
   }
 
   async #compute(round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | "conflict" | null> {

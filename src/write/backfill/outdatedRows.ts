@@ -3,11 +3,11 @@
  * at once. Other writers leave them: LanceDB's update copies the old value. The marks come from the
  * transactions since the values last fitted:
  *
- *     update of rows, merge         all rows of the new fragments, if it changed an input, or rows that were marked
- *     change of columns in place    the rows of the fragments whose files of an input are others
- *     compaction                    marks follow the rows; their order stays
- *     restore, branch               the marks of the version that it goes back to
- *     a new value of the column     unmarks the fragment; a backfill of Tiltyard keeps the marks, since it only fills nulls
+ *     update of rows, merge       all rows of the new fragments, if it changed an input or moved marked rows
+ *     change of columns in place  the rows of the fragments whose files of an input changed
+ *     compaction                  marks follow the rows; their order stays
+ *     restore, branch             the marks of the version that it returns to
+ *     new value of the column     unmarks the fragment; Tiltyard's backfills fill only nulls and keep the marks
  *
  * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the
  * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of fragments
@@ -76,8 +76,8 @@ export async function outdatedRows(
 export function fittingVersion({ file, version }: OpenVersion, field: TableField): FittingVersion {
   const { fields, fragments } = file.manifest;
   const ids = relevantIds(decodeSchema(fields, file.path), field);
-  const known = new Map(fragments.map((fragment) => [fragment.id, textOfFiles(fragment, ids)]));
-  return { version, knows: async (fragment) => known.get(fragment.id) === textOfFiles(fragment, ids) };
+  const fittingTexts = new Map(fragments.map((fragment) => [fragment.id, textOfFiles(fragment, ids)]));
+  return { version, knows: async (fragment) => fittingTexts.get(fragment.id) === textOfFiles(fragment, ids) };
 }
 
 /** Returns the ids of the fields of a computed column and of its inputs. */
@@ -150,7 +150,7 @@ class History {
         marks = await this.#unknown(oldest);
       } else {
         oldest = step;
-        marks = await this.#known(step);
+        marks = await this.#oldFragments(step);
       }
     }
     let before = oldest as Step;
@@ -179,7 +179,7 @@ class History {
   }
 
   /** Returns the marks of a version if they follow without the version before it, else null. */
-  async #known(step: Step): Promise<Marks | null> {
+  async #oldFragments(step: Step): Promise<Marks | null> {
     const { open, transaction } = step;
     const { manifest } = open.file;
     if (!manifest.fields.some(({ id }) => id === this.#columns.fieldId)) return NO_MARKS;
@@ -227,7 +227,9 @@ class History {
     const operation = transaction === null ? null : operationOf(transaction);
     const takesAway = transaction?.transactionProperties.get(OUTDATED_PROPERTY) === String(fieldId);
     const update = operation?.kind === "update" ? operation.value : null;
-    const known = new Map(before.open.file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
+    const oldFragments = new Map(
+      before.open.file.manifest.fragments.map((fragment) => [fragment.id, fragment]),
+    );
     const moved = operation?.kind === "rewrite" ? await this.#moved(before, operation.value, marks) : null;
     const next = new Map<number, MarkedRows>();
     const mark = (id: number, rows: MarkedRows | undefined): void => {
@@ -235,7 +237,7 @@ class History {
     };
     for (const fragment of manifest.fragments) {
       const { id } = fragment;
-      const old = known.get(id);
+      const old = oldFragments.get(id);
       if (!areStored(fragment.files, ids)) continue;
       if (old === undefined) {
         if (operation?.kind === "append") continue;

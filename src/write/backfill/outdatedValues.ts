@@ -141,21 +141,21 @@ async function rowsWithValues(
   const filter = await runAsync(planFilter(hasValue, {}, [field], "column"));
   const numbers = new RowNumbers(source, base.file.manifest, base.path);
   const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
-  const found: Uint32Array[] = [];
-  for await (const { rows } of selectedRows(source, request)) found.push(rows);
-  return concatWords(found);
+  const parts: Uint32Array[] = [];
+  for await (const { rows } of selectedRows(source, request)) parts.push(rows);
+  return concatWords(parts);
 }
 
 /** Intersects two ascending lists. */
 async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Array> {
-  const found = new Uint32Array(Math.min(left.length, right.length));
+  const common = new Uint32Array(Math.min(left.length, right.length));
   let count = 0;
-  for (let index = 0, other = 0; index < left.length && other < right.length; index++) {
-    if ((index & (ROWS_AT_ONCE - 1)) === 0) await yieldToEventLoop();
-    while (other < right.length && right[other] < left[index]) other++;
-    if (right[other] === left[index]) found[count++] = left[index];
+  for (let leftIndex = 0, rightIndex = 0; leftIndex < left.length && rightIndex < right.length; leftIndex++) {
+    if ((leftIndex & (ROWS_AT_ONCE - 1)) === 0) await yieldToEventLoop();
+    while (rightIndex < right.length && right[rightIndex] < left[leftIndex]) rightIndex++;
+    if (right[rightIndex] === left[leftIndex]) common[count++] = left[leftIndex];
   }
-  return found.subarray(0, count);
+  return common.subarray(0, count);
 }
 
 /** Makes a part of rows that were computed to be null. */

@@ -106,7 +106,7 @@ async function planAssignment(
     asRowsTakeIt(assignment, valueTypeOfField(field)),
     parameters,
     fields,
-    (own) => assignedType(field, own),
+    (valueType) => assignedType(field, valueType),
     label,
   );
   const expression = await runAsync(bound, signal);
@@ -139,10 +139,10 @@ function asRowsTakeIt({ value, passed, label }: Assignment, type: ValueType): Ex
 const LARGE_BINARY: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
 
 /** Returns the type to which new values of a column are cast. JSON comes as text, blobs as their bytes. */
-function assignedType(field: TableField, own: ValueType): ValueType {
+function assignedType(field: TableField, valueType: ValueType): ValueType {
   const type = valueTypeOfField(field);
-  if (field.type.kind === "json" && own.kind !== "other" && own.kind !== "null") return STRING;
-  if (storageOf(field) === "blobStructs" && own.kind !== "struct" && own.kind !== "null") {
+  if (field.type.kind === "json" && valueType.kind !== "other" && valueType.kind !== "null") return STRING;
+  if (storageOf(field) === "blobStructs" && valueType.kind !== "struct" && valueType.kind !== "null") {
     return { kind: "binary", large: true };
   }
   return type;

@@ -100,8 +100,8 @@ export async function commitRowChange<Change extends RowChange>(
       return planned;
     });
   };
-  const mustSee = (other: Transaction): boolean =>
-    planned?.change.addsMissing === true && (other.update?.newFragments.length ?? 0) > 0;
+  const mustSee = (transaction: Transaction): boolean =>
+    planned?.change.addsMissing === true && (transaction.update?.newFragments.length ?? 0) > 0;
   const { committed, plan: done } = await commitPlanned(target, propose, { signal, verify, mustSee });
   return { committed, transactionId: done.transaction.uuid, change: done.change };
 }

@@ -34,16 +34,16 @@ const REMEMBERED_FRAGMENTS = 16;
 
 /** Wraps a source so that it reads each deletion file once for consecutive steps on a fragment. */
 export function rememberingDeletions(source: FragmentSource): FragmentSource {
-  const known = new Map<number, Promise<Uint32Array | null>>();
+  const deletionsById = new Map<number, Promise<Uint32Array | null>>();
   return {
     ...source,
     readDeletions(fragment) {
-      let deletions = known.get(fragment.id);
+      let deletions = deletionsById.get(fragment.id);
       if (deletions === undefined) {
         deletions = source.readDeletions(fragment);
-        known.set(fragment.id, deletions);
-        const [oldest] = known.keys();
-        if (known.size > REMEMBERED_FRAGMENTS) known.delete(oldest);
+        deletionsById.set(fragment.id, deletions);
+        const [oldest] = deletionsById.keys();
+        if (deletionsById.size > REMEMBERED_FRAGMENTS) deletionsById.delete(oldest);
       }
       return deletions;
     },

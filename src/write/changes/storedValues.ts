@@ -73,8 +73,10 @@ function mismatch(column: Column, layout: Layout): never {
 function withOffsets<C extends VariableColumn | ListColumn>(column: C, offsetBits: 32 | 64): C {
   const { offsets } = column;
   if (areNarrow(offsets) === (offsetBits === 32)) return column;
-  const other = areNarrow(offsets) ? BigInt64Array.from(offsets, BigInt) : Int32Array.from(offsets, Number);
-  return { ...column, offsets: other };
+  const converted = areNarrow(offsets)
+    ? BigInt64Array.from(offsets, BigInt)
+    : Int32Array.from(offsets, Number);
+  return { ...column, offsets: converted };
 }
 
 function dictionaryColumn(

@@ -161,17 +161,17 @@ async function ruledColumn(
 
 /** Makes a column whose values a function will compute. */
 function virtualColumn(
-  { name, filledBy, metadata: own }: Extract<AddedColumn, { filledBy: unknown }>,
+  { name, filledBy, metadata: userMetadata }: Extract<AddedColumn, { filledBy: unknown }>,
   present: readonly TableField[],
 ): PlannedColumn {
   const { inputs, output, version } = filledBy;
   const path = formatFieldPath([name]);
   for (const input of inputs) resolveField(present, input);
-  if (isPrimaryKey(own)) {
+  if (isPrimaryKey(userMetadata)) {
     throw new InvalidInputError(`column ${path} cannot be part of the primary key: it is all null`);
   }
   const declaration = { kind: "function", udfName: filledBy.name, udfVersion: version, inputs } as const;
-  const metadata = new Map([...own, ...output.metadata, ...declarationMetadata(declaration)]);
+  const metadata = new Map([...userMetadata, ...output.metadata, ...declarationMetadata(declaration)]);
   const field = { ...output, name, nullable: true, metadata };
   // The values have the type that the function is registered with.
   checkExtension(field, path);

@@ -162,8 +162,12 @@ function isSameField(field: NewField, wanted: NewField): boolean {
     isSameType(field.type, wanted.type) &&
     field.children.length === wanted.children.length &&
     field.children.every((child, index) => {
-      const other = wanted.children[index];
-      return child.name === other.name && child.nullable === other.nullable && isSameField(child, other);
+      const wantedChild = wanted.children[index];
+      return (
+        child.name === wantedChild.name &&
+        child.nullable === wantedChild.nullable &&
+        isSameField(child, wantedChild)
+      );
     })
   );
 }

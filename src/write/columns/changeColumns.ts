@@ -261,10 +261,10 @@ function refuseInputs(
   const left = new Set(after.map(({ id }) => id));
   // A cast column has another id, and stays.
   const staying = change === "dropped" ? before.filter(({ id }) => left.has(id)) : before;
-  const found = changedInput(staying, before, after);
-  if (found === null) return;
-  const { input, changed } = found;
-  const computed = formatFieldPath([found.computed]);
+  const conflict = changedInput(staying, before, after);
+  if (conflict === null) return;
+  const { input, changed } = conflict;
+  const computed = formatFieldPath([conflict.computed]);
   throw new InvalidInputError(
     `column ${changed} cannot be ${change}: ${computed} is computed from ${changed === input ? "it" : input}; drop ${computed} first`,
   );

@@ -77,16 +77,16 @@ export class ColumnFiles {
     const added: DataFragment[] = [];
     for (const fragment of fragments) {
       this.#signal?.throwIfAborted();
-      const own = await this.#filesFor(fragment, columns, version);
+      const newFiles = await this.#filesFor(fragment, columns, version);
       this.#doneRows += fragment.physicalRows;
       this.#onRows?.(this.#doneRows, this.#totalRows);
-      const moved = new Set(own.flatMap((file) => file.fields));
+      const moved = new Set(newFiles.flatMap((file) => file.fields));
       const others = fragment.files.map((old) =>
         old.fields.some((id) => moved.has(id))
           ? { ...old, fields: old.fields.map((id) => (moved.has(id) ? DROPPED_FIELD : id)) }
           : old,
       );
-      added.push({ ...fragment, files: [...others, ...own] });
+      added.push({ ...fragment, files: [...others, ...newFiles] });
     }
     return added;
   }

@@ -156,8 +156,8 @@ function checkReservedKeys(
   }
   const keys = touched.filter((key) => key === PRIMARY_KEY || key === PRIMARY_KEY_POSITION);
   if (keys.length === 0) return;
-  for (const { path: keyPath, field: other } of allFields(fields)) {
-    if (!isPrimaryKey(other.metadata)) continue;
+  for (const { path: keyPath, field: keyField } of allFields(fields)) {
+    if (!isPrimaryKey(keyField.metadata)) continue;
     throw new InvalidInputError(
       `field ${path}: ${keys[0]} cannot be changed: the table has a primary key, with ${keyPath}`,
     );

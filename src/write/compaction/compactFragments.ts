@@ -222,9 +222,9 @@ async function planOn(
   }
 
   function isWritable(index: IndexMetadata): Promise<boolean> {
-    const known = writable.get(index) ?? canBeWritten(base, index);
-    writable.set(index, known);
-    return known;
+    const isRewritable = writable.get(index) ?? canBeWritten(base, index);
+    writable.set(index, isRewritable);
+    return isRewritable;
   }
 }
 

@@ -189,8 +189,8 @@ export class FragmentCopies {
  * True if two groups, maybe of different versions, have the same fragments. Comparing ids first settles most
  * cases.
  */
-function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
-  const others = other.fragments;
+function hasSameRows({ fragments }: CompactionGroup, otherGroup: CompactionGroup): boolean {
+  const others = otherGroup.fragments;
   if (fragments.length !== others.length || fragments.some(({ id }, index) => id !== others[index].id)) {
     return false;
   }
@@ -320,8 +320,8 @@ async function sequencesOf(
   }
   const versionsOf = (parts: readonly (ValueRuns | null)[]): (Uint8Array | undefined)[] => {
     if (parts.every((runs) => runs === null)) return rowCounts.map(() => undefined);
-    const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_ROW_VERSION, liveRows[index]));
-    return splitRuns(concatRuns(0, known), rowCounts).map(encodeRowVersions);
+    const versionRuns = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_ROW_VERSION, liveRows[index]));
+    return splitRuns(concatRuns(0, versionRuns), rowCounts).map(encodeRowVersions);
   };
   const idPieces = splitRuns(concatRuns(1, ids), rowCounts).map(encodeRowIds);
   const createdPieces = versionsOf(created);

@@ -105,7 +105,7 @@ export async function buildIndex(
       `${target.table.root}: files of the index were removed while it was built`,
     );
   };
-  const mustSee = (other: Transaction): boolean => plan !== null && isSeen(other, plan);
+  const mustSee = (transaction: Transaction): boolean => plan !== null && isSeen(transaction, plan);
   const options = { signal: control.signal, verify, mustSee };
   const { committed, plan: done } = await withFiles(
     async () => draft?.segment.discard(),
@@ -125,9 +125,9 @@ export async function buildIndex(
  * True if another change may invalidate the plan although the rules for conflicts allow it: it may remove the
  * column, or the index to replace.
  */
-export function isSeen(other: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
-  if (other.merge !== undefined || other.project !== undefined) return true;
-  return other.rewrite !== undefined && replaced !== null;
+export function isSeen(transaction: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
+  if (transaction.merge !== undefined || transaction.project !== undefined) return true;
+  return transaction.rewrite !== undefined && replaced !== null;
 }
 
 /** Returns the fragments whose rows the draft has in full; null if the version's column is another one. */

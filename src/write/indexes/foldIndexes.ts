@@ -98,8 +98,8 @@ export async function foldIndexes(
     }
     await hold?.();
   };
-  const mustSee = (other: Transaction): boolean =>
-    seen.some(({ index }) => isSeen(other, { replaced: index }));
+  const mustSee = (transaction: Transaction): boolean =>
+    seen.some(({ index }) => isSeen(transaction, { replaced: index }));
   const discard = async (): Promise<void> => {
     for (const { segment } of drafts.values()) await segment.discard();
   };

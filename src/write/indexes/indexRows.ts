@@ -92,9 +92,9 @@ const hasPlainEntries = (column: Column): boolean =>
  */
 export const rowSorter =
   ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
-  (rows, type, concurrency) =>
+  (rows, type, sortBytes) =>
     sortByValue(rows, type, {
       makeFile: () => TemporaryFile.create(disk, root),
-      ...(concurrency !== undefined && { concurrency }),
+      ...(sortBytes !== undefined && { sortBytes }),
       ...(signal && { signal }),
     });

@@ -28,8 +28,8 @@ export async function resumeBuild(
   // Under the lock no other process publishes, and a former holder notices that it lost the lock.
   return withTableLock(table, { signal }, async () => {
     if (typeof transactionId === "string") {
-      const found = await findTransaction(table, transactionId, { thorough: true, signal });
-      if (found !== null) return { version: found.version, transactionId };
+      const committed = await findTransaction(table, transactionId, { thorough: true, signal });
+      if (committed !== null) return { version: committed.version, transactionId };
     }
     await table.disk.removeTree(join(indicesDirectory(table.root), directory));
     return null;

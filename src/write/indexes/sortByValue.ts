@@ -27,7 +27,7 @@ const PIECE_BITS = 10;
 
 export interface ValueSortOptions {
   readonly makeFile: MakeSpillFile;
-  readonly concurrency?: number;
+  readonly sortBytes?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export async function* sortByValue(
   type: LogicalType,
   options: ValueSortOptions,
 ): AsyncGenerator<IndexRows, void, undefined> {
-  const { concurrency = SORT_BYTES, signal } = options;
+  const { sortBytes = SORT_BYTES, signal } = options;
   const order: KeyOrder = {
     type: valueTypeOfField({ name: "", type, children: [] }),
     ascending: true,
@@ -63,7 +63,7 @@ export async function* sortByValue(
       keptRows += batch.rowCount;
       keptBytes += columnBytes(batch.values) + ID_BYTES * batch.rowCount;
       const hasRun = batch.firstId !== undefined && batch.codes === undefined;
-      if (!hasRun || keptBytes >= concurrency || keptRows >= SORT_ROWS) break;
+      if (!hasRun || keptBytes >= sortBytes || keptRows >= SORT_ROWS) break;
     }
     yield* sortWithIds(again(kept, batches), order, options);
   } finally {
@@ -84,7 +84,7 @@ async function* again(
 async function* sortWithIds(
   rows: AsyncIterable<IndexRows>,
   order: KeyOrder,
-  { makeFile, concurrency = SORT_BYTES, signal }: ValueSortOptions,
+  { makeFile, sortBytes = SORT_BYTES, signal }: ValueSortOptions,
 ): AsyncGenerator<IndexRows, void, undefined> {
   const sorted = sortRows(sortedColumns(rows), {
     makeFile,
@@ -92,7 +92,7 @@ async function* sortWithIds(
     orders: [order],
     keyPlaces: [0],
     limit: Number.POSITIVE_INFINITY,
-    sortBytes: concurrency,
+    sortBytes: sortBytes,
   });
   for await (const { columns, rowCount } of sorted) {
     const [values, ids, codes] = columns;

@@ -55,7 +55,7 @@ export interface MergePlan {
   /** Null if all unmatched target rows are deleted, or none. */
   readonly removeFilter: RowFilter | null;
   /** Columns of the table that the source has. */
-  readonly given: readonly TableField[];
+  readonly sourceFields: readonly TableField[];
 }
 
 const UPDATE_FILTER = "whenMatchedUpdateAllFilt";
@@ -73,11 +73,11 @@ export async function planMerge(
   sourceNames: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<MergePlan> {
-  const given = fields.filter(({ name }) => sourceNames.has(name));
+  const sourceFields = fields.filter(({ name }) => sourceNames.has(name));
   const key = planKey(request.on, fields);
   for (const { path } of key) requireGiven(path, fields, sourceNames);
   if (request.insert) refuseMissing(fields, sourceNames);
-  return { key, given, ...(await planFilters(request, fields, given, signal)) };
+  return { key, sourceFields, ...(await planFilters(request, fields, sourceFields, signal)) };
 }
 
 function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
@@ -147,12 +147,12 @@ function refuseMissing(fields: readonly TableField[], sourceNames: ReadonlySet<s
 async function planFilters(
   { update, remove, parameters }: MergeRequest,
   fields: readonly TableField[],
-  given: readonly TableField[],
+  sourceFields: readonly TableField[],
   signal: AbortSignal | undefined,
 ): Promise<Pick<MergePlan, "updateFilter" | "removeFilter">> {
   const struct = { kind: "struct" } as const;
   const sides = [
-    { name: "source", type: struct, children: given },
+    { name: "source", type: struct, children: sourceFields },
     { name: "target", type: struct, children: fields },
   ];
   let updateFilter: RowFilter | null = null;

@@ -158,13 +158,13 @@ class Join {
   async #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): Promise<void> {
     const key = keyOf(this.#plan.key, batch.columns);
     const hashes = hashKeys(key, batch.rowCount, keys.seed);
-    const found = keys.table.find(key, hashes);
-    await this.#match(batch, keys, found, pairs);
+    const firstMatches = keys.table.find(key, hashes);
+    await this.#match(batch, keys, firstMatches, pairs);
     if (this.#request.remove === null) return;
     const valid = rowsWithKey(key, batch.rowCount);
     const lacking = new NumberList();
     for (let row = 0; row < batch.rowCount; row++) {
-      if (found[row] !== NO_ROW) continue;
+      if (firstMatches[row] !== NO_ROW) continue;
       if (isValid(valid, row) ? keys.covers(hashes[row]) : keys.isFirst) lacking.push(row);
     }
     const rows = lacking.numbers;
@@ -177,12 +177,17 @@ class Join {
   }
 
   /** Records matched rows, and pairs the replaced ones with their source rows. */
-  async #match(batch: TargetBatch, keys: SourceKeys, found: Int32Array, pairs: PairLists): Promise<void> {
+  async #match(
+    batch: TargetBatch,
+    keys: SourceKeys,
+    firstMatches: Int32Array,
+    pairs: PairLists,
+  ): Promise<void> {
     const { table, rows } = keys;
     const targets = new NumberList();
     const sources = new NumberList();
-    for (let row = 0; row < found.length; row++) {
-      for (let each = found[row]; each !== NO_ROW; each = table.next(each)) {
+    for (let row = 0; row < firstMatches.length; row++) {
+      for (let each = firstMatches[row]; each !== NO_ROW; each = table.next(each)) {
         const sourceRow = rows[each];
         setBit(this.#matched, sourceRow);
         targets.push(row);

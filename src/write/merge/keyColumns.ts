@@ -147,7 +147,7 @@ function withOneNaN(column: FixedColumn, form: Exclude<LeafForm, "plain">): Fixe
   return isCopy ? { ...column, values: new Uint8Array(words.buffer) } : column;
 }
 
-// ------------------------------------------------------------------------------------------------ nested keys
+// ----------------------------------------------------------------------------------------------- nested keys
 
 /** Writes the value of a row as bytes: equal values give equal bytes. */
 type WriteValue = (row: number, target: KeyBytes) => void;

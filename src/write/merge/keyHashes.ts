@@ -6,7 +6,7 @@ import { InternalError } from "../../errors.js";
 import { type KeyColumn, positionsOf } from "./keyColumns.js";
 
 /** True if a row of one column equals a row of another. Neither value is null. */
-export type SameKey = (row: number, other: number) => boolean;
+export type SameKey = (row: number, otherRow: number) => boolean;
 
 /**
  * Returns a hash for each row; a key with a null may have any.
@@ -102,27 +102,27 @@ function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): v
 export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
   const each = columns.map((column, index) => sameValue(column, others[index]));
   if (each.length === 1) return each[0];
-  return (row, other) => {
-    for (const same of each) if (!same(row, other)) return false;
+  return (row, otherRow) => {
+    for (const same of each) if (!same(row, otherRow)) return false;
     return true;
   };
 }
 
-function sameValue(column: KeyColumn, other: KeyColumn): SameKey {
-  if (column.kind === "variable" && other.kind === "variable") return sameVariable(column, other);
-  if (column.kind !== "fixed" || other.kind !== "fixed" || column.byteWidth !== other.byteWidth) {
+function sameValue(column: KeyColumn, otherColumn: KeyColumn): SameKey {
+  if (column.kind === "variable" && otherColumn.kind === "variable") return sameVariable(column, otherColumn);
+  if (column.kind !== "fixed" || otherColumn.kind !== "fixed" || column.byteWidth !== otherColumn.byteWidth) {
     throw new InternalError("keys of different types");
   }
   const { byteWidth } = column;
   if (byteWidth === 4 || byteWidth === 8) {
     const stride = byteWidth >>> 2;
     const a = wordsIn(column.values, column.length * stride);
-    const b = wordsIn(other.values, other.length * stride);
+    const b = wordsIn(otherColumn.values, otherColumn.length * stride);
     if (stride === 1) return (row, otherRow) => a[row] === b[otherRow];
     return (row, otherRow) => a[2 * row] === b[2 * otherRow] && a[2 * row + 1] === b[2 * otherRow + 1];
   }
   const a = column.values;
-  const b = other.values;
+  const b = otherColumn.values;
   return (row, otherRow) => {
     const from = row * byteWidth;
     const otherFrom = otherRow * byteWidth;
@@ -131,11 +131,11 @@ function sameValue(column: KeyColumn, other: KeyColumn): SameKey {
   };
 }
 
-function sameVariable(column: VariableColumn, other: VariableColumn): SameKey {
+function sameVariable(column: VariableColumn, otherColumn: VariableColumn): SameKey {
   const positions = positionsOf(column.offsets);
-  const otherPositions = positionsOf(other.offsets);
+  const otherPositions = positionsOf(otherColumn.offsets);
   const a = column.bytes;
-  const b = other.bytes;
+  const b = otherColumn.bytes;
   return (row, otherRow) => {
     const from = positions[row];
     const otherFrom = otherPositions[otherRow];

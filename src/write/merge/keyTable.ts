@@ -30,7 +30,7 @@ export class KeyTable {
    */
   readonly #tags: Uint8Array;
   /** Filter of the hashes; few of its bits are set, so a processor predicts that it rejects a row. */
-  readonly #known: HashBits;
+  readonly #hashFilter: HashBits;
   /** By row: the next row of its chain. Null if all keys are distinct. */
   #next: Int32Array | null = null;
 
@@ -39,7 +39,7 @@ export class KeyTable {
     this.#hashes = hashes;
     this.#slots = new Int32Array(2 ** Math.max(4, Math.ceil(Math.log2(2 * hashes.length + 1))));
     this.#tags = new Uint8Array(this.#slots.length);
-    this.#known = new HashBits(hashes.length);
+    this.#hashFilter = new HashBits(hashes.length);
   }
 
   /**
@@ -70,7 +70,7 @@ export class KeyTable {
         if (first === NO_ROW) {
           slots[slot] = row + 1;
           this.#tags[slot] = tagOf(hash);
-          this.#known.add(hash);
+          this.#hashFilter.add(hash);
           break;
         }
         if (hashes[first] === hash && same(first, row)) {
@@ -95,23 +95,23 @@ export class KeyTable {
     const mask = slots.length - 1;
     const same = sameKey(this.#columns, columns);
     const valid = rowsWithKey(columns, hashes.length);
-    const found = new Int32Array(hashes.length).fill(NO_ROW);
-    const { words, shift } = this.#known;
+    const firstRows = new Int32Array(hashes.length).fill(NO_ROW);
+    const { words, shift } = this.#hashFilter;
     for (let row = 0; row < hashes.length; row++) {
       const hash = hashes[row];
       const bit = hash >>> shift;
       if (((words[bit >>> 5] >>> (bit & 31)) & 1) === 0 || (valid !== null && !isSet(valid, row))) continue;
-      const own = tagOf(hash);
+      const keyTag = tagOf(hash);
       let slot = hash & mask;
       for (let tag = tags[slot]; tag !== 0; slot = (slot + 1) & mask, tag = tags[slot]) {
-        if (tag !== own) continue;
+        if (tag !== keyTag) continue;
         const first = slots[slot] - 1;
         if (ownHashes[first] !== hash || !same(first, row)) continue;
-        found[row] = first;
+        firstRows[row] = first;
         break;
       }
     }
-    return found;
+    return firstRows;
   }
 
   /** Returns the next row with the same key, or {@link NO_ROW}. */

@@ -129,7 +129,7 @@ class Merge {
     const { signal, maxKeyBytes } = this.#options;
     const files: MergeFiles = { base, fields, source, signal };
     const isStable = hasStableRowIds(base.file.manifest);
-    const isWhole = source.given.length === fields.length;
+    const isWhole = source.sourceFields.length === fields.length;
     const wanted = new Uint8Array((source.rowCount + 7) >>> 3);
     const written: WrittenRows[] = [];
     const movedIds: ValueRuns[] = [];
@@ -183,7 +183,7 @@ class Merge {
     }
     const names = new Set(this.#input.schema.fields.map(({ name }) => name));
     const plan = await planMerge(this.#request, fields, names, this.#options.signal);
-    const source = await SourceRows.write(base, this.#input, fields, plan.given, this.#options);
+    const source = await SourceRows.write(base, this.#input, fields, plan.sourceFields, this.#options);
     this.#planned = { fields, plan, source };
     return this.#planned;
   }

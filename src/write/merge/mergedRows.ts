@@ -58,7 +58,7 @@ export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise
   }
   if (whole.length > 0) made.push(asTheyAre(source, whole));
   if (partly.length > 0) {
-    made.push(await writeStored(files, source.given, pickedBatches(files, partly, wanted)));
+    made.push(await writeStored(files, source.sourceFields, pickedBatches(files, partly, wanted)));
   }
   return made;
 }
@@ -76,7 +76,7 @@ async function* pickedBatches(
   fragments: readonly DataFragment[],
   wanted: Uint8Array,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  const projection = storedProjection(source.given);
+  const projection = storedProjection(source.sourceFields);
   const batches = scanColumns(versionSource(base, true), {
     fragments,
     projection,
@@ -106,12 +106,12 @@ async function* pickedBatches(
 export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<WrittenRows> {
   const { base, fields, source } = files;
   const { manifest } = base.file;
-  const given = new Set(source.given);
+  const sourceFields = new Set(source.sourceFields);
   const ids = distinctIn(pairs.fragmentIds);
   const touched = manifest.fragments.filter(({ id }) => ids.has(id));
-  const others = fields.filter((field) => !given.has(field));
+  const others = fields.filter((field) => !sourceFields.has(field));
   // Columns computed from replaced columns become null.
-  const outdated = outdatedFields(fields, new Set(source.given.map(({ name }) => name)));
+  const outdated = outdatedFields(fields, new Set(source.sourceFields.map(({ name }) => name)));
   const absent = new Set([...absentColumns(others, touched, fileVersionOf(base.file)), ...outdated]);
   const kept = others.filter((field) => !absent.has(field));
   return writeStored(
@@ -137,7 +137,7 @@ async function* replacementBatches(
   { sourceRows, fragmentIds, targetRows }: RowPairs,
 ): AsyncGenerator<InputBatch, void, undefined> {
   const files = versionSource(base, true);
-  const ofSource = new RowTaker(files, source.fragments, storedProjection(source.given), signal);
+  const ofSource = new RowTaker(files, source.fragments, storedProjection(source.sourceFields), signal);
   const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
   for (let start = 0; start < sourceRows.length; start += MERGED_ROWS) {
     signal?.throwIfAborted();
@@ -146,13 +146,13 @@ async function* replacementBatches(
     const rows = sourceRows.slice(start, end);
     const sourceIds = rows.map((row) => source.fragmentOf(row));
     const offsets = rows.map((row, index) => row - source.firstRows[sourceIds[index]]);
-    const given = await ofSource.take(sourceIds, offsets);
+    const sourceColumns = await ofSource.take(sourceIds, offsets);
     const others =
       kept.length === 0
         ? []
         : await ofTarget.take(fragmentIds.slice(start, end), targetRows.slice(start, end));
     const byField = new Map<TableField, Column>();
-    for (const [index, field] of source.given.entries()) byField.set(field, given[index]);
+    for (const [index, field] of source.sourceFields.entries()) byField.set(field, sourceColumns[index]);
     for (const [index, field] of kept.entries()) byField.set(field, others[index]);
     const columns = fields.map((field) => byField.get(field)).filter((column) => column !== undefined);
     yield { columns, rowCount: rows.length };

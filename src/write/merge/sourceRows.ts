@@ -80,12 +80,12 @@ export class SourceRows {
   readonly firstRows: Float64Array;
   readonly rowCount: number;
   /** Columns of the table that the files have. */
-  readonly given: readonly TableField[];
+  readonly sourceFields: readonly TableField[];
   readonly written: WrittenRows;
 
-  private constructor(written: WrittenRows, given: readonly TableField[]) {
+  private constructor(written: WrittenRows, sourceFields: readonly TableField[]) {
     this.written = written;
-    this.given = given;
+    this.sourceFields = sourceFields;
     this.fragments = written.fragments.map((fragment, id) => ({ ...fragment, id }));
     let rowCount = 0;
     this.firstRows = Float64Array.from(this.fragments, ({ physicalRows }) => {
@@ -99,19 +99,19 @@ export class SourceRows {
   /**
    * Writes the rows of a source.
    * @param fields of the table, in the base version
-   * @param given those that the rows have
+   * @param sourceFields those that the rows have
    * @throws TableSchemaValidationError for rows that do not fit; UnsupportedError for more than 2^32 - 1 rows
    */
   static async write(
     base: OpenVersion,
     input: ArrowInput,
     fields: readonly TableField[],
-    given: readonly TableField[],
+    sourceFields: readonly TableField[],
     { bounds, signal }: SourceOptions,
   ): Promise<SourceRows> {
     const { table, file } = base;
     const version = fileVersionOf(file);
-    const plan = planAppend(given, input.schema);
+    const plan = planAppend(sourceFields, input.schema);
     checkVersion(plan, version);
     const written = await writeRows(table.disk, table.root, plan, input, {
       version,
@@ -126,7 +126,7 @@ export class SourceRows {
       await written.discard();
       throw new UnsupportedError(`a merge of more than ${MAX_ROWS} rows`);
     }
-    return new SourceRows(written, given);
+    return new SourceRows(written, sourceFields);
   }
 
   /** Returns the id of the fragment that has a row. */
@@ -149,7 +149,7 @@ export class SourceRows {
     const paths = [...new Set([...key.map(({ path }) => path), ...carried])];
     const read: KeyRead = {
       source: versionSource(base, true),
-      projection: resolveProjection(this.given, new Map(), paths),
+      projection: resolveProjection(this.sourceFields, new Map(), paths),
       keyPlaces: key.map(({ path }) => paths.indexOf(path)),
       carriedPlaces: carried.map((path) => paths.indexOf(path)),
       key,
@@ -192,10 +192,12 @@ export class SourceRows {
     for await (const { columns, rowCount } of batches) {
       signal?.throwIfAborted();
       await yieldToEventLoop();
-      const own = keyPlaces.map((position, index) => keyColumn(columns[position], key[index].form));
-      const hashes = hashKeys(own, rowCount, seed);
-      const picked = pickRows(own, hashes, covers);
-      const wanted = places.map((position, index) => (index < own.length ? own[index] : columns[position]));
+      const keyParts = keyPlaces.map((position, index) => keyColumn(columns[position], key[index].form));
+      const hashes = hashKeys(keyParts, rowCount, seed);
+      const picked = pickRows(keyParts, hashes, covers);
+      const wanted = places.map((position, index) =>
+        index < keyParts.length ? keyParts[index] : columns[position],
+      );
       const taken = wanted.map((column) =>
         picked.length === rowCount ? column : takeColumn(column, picked),
       );
