@@ -1,7 +1,7 @@
 /**
- * Computes the values of one fragment. Its rows are cut into tasks, and these into batches, of which some are
- * under way at a time. What is computed is saved to checkpoint files from time to time; rows that earlier
- * runs have saved are not computed again.
+ * Computes the values of one fragment. It cuts the rows into tasks, and tasks into batches, of which some run
+ * at a time. Computed values are saved to checkpoint files now and then; rows that earlier runs saved are not
+ * computed again.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -28,8 +28,8 @@ import type { InputRows } from "./functionCalls.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
- * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that
- * are read next may have been decoded by a thread in the meantime.
+ * Minimum rows that are read at a time; larger batches are read whole. Small, so that threads can decode the
+ * next rows meanwhile.
  */
 const READ_ROWS = 2048;
 
@@ -37,33 +37,30 @@ export interface ValuesOptions extends ComputedValuesOptions {
   /** Digest of the fragment's content. */
   readonly content: string;
   readonly batchSize: BatchSize;
-  /** Rows of a batch at least, while there are so many. */
+  /** Minimum rows of a batch, except for the last one. */
   readonly leastRows: number;
-  /** Rows of a task. */
+  /** Maximum rows of a task. */
   readonly taskRows: number;
-  /** Bounds the tasks under way, of all fragments. */
+  /** Bounds the running tasks of all fragments. */
   readonly taskLimit: Limit;
   /** Tasks of one fragment that are prepared at a time. */
   readonly tasksAtOnce: number;
-  /** Calls, or rows of a function that computes row by row, under way in a task. */
+  /** Calls that run at a time in a task; rows for a function that computes row by row. */
   readonly callsAtOnce: number;
-  /**
-   * Gets the values as they come, where all rows of the fragment are computed in one task; null: nothing
-   * does.
-   */
+  /** Gets the values at once if one task computes all rows of the fragment; null: no file does. */
   readonly early: EarlyFile | null;
-  /** Range of the rows, where others compute the rest of the fragment meanwhile. */
+  /** Range of the rows, if other tasks compute the rest of the fragment. */
   readonly span?: OffsetSpan;
   readonly signal: AbortSignal;
-  /** Told of rows that have a value now. */
+  /** Called with the number of further rows that have a value. */
   readonly onRows: (count: number) => void;
-  /** Rejects where the values are of no use any more. */
+  /** Rejects if the values are not wanted any more. */
   readonly requireWanted: () => Promise<void>;
 }
 
 /**
  * @param wanted physical offsets of the rows to compute, ascending
- * @returns the values of them all, and maybe of others; some are saved, or on their way to disk
+ * @returns the values of these rows, and maybe of others; some are saved, or are being saved
  */
 export async function fragmentValues(
   source: FragmentSource,
@@ -76,7 +73,7 @@ export async function fragmentValues(
   const values = new ComputedValues(content, wanted.length, options);
   try {
     const missing = await missingRows(fragment, wanted, values, options);
-    // As many rows as the fragment has are all of them, in their order.
+    // Distinct rows of this number are all rows of the fragment, in order.
     const isWhole = missing[0]?.length === fragment.physicalRows;
     const tasks = missing.map((rows): Task => ({ fragment, rows, early: isWhole ? early : null }));
     const compute = (index: number): Promise<void> =>
@@ -92,12 +89,13 @@ export async function fragmentValues(
   }
 }
 
-/** True if an error means that a fragment has to be done again. */
+/** True if the fragment must be filled again. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
 /**
- * Does a part of the work. An error that fails all of it is told before other calls and tasks are waited for.
+ * Does a part of the work. It reports an error that fails all of it before it waits for other calls and
+ * tasks.
  */
 async function telling<Result>(
   { onFailure }: Pick<ValuesOptions, "onFailure">,
@@ -106,16 +104,16 @@ async function telling<Result>(
   try {
     return await work();
   } catch (error) {
-    // What seems to be damage may be a version that is gone.
+    // Apparent damage may be a version that is gone.
     if (!isConflict(error) && !(error instanceof CorruptFileError)) onFailure(error);
     throw error;
   }
 }
 
 /**
- * The rows whose values earlier runs have not saved, cut into tasks.
+ * Returns the rows that earlier runs have not saved, cut into tasks.
  * @param wanted physical offsets of the rows to compute, ascending
- * @param values gets what earlier runs have saved
+ * @param values gets the saved parts
  */
 export async function missingRows(
   fragment: DataFragment,
@@ -130,7 +128,7 @@ export async function missingRows(
     const start = lowerBound(wanted, saved.first);
     const end = lowerBound(wanted, saved.last + 1);
     if (!holdsAll(saved.offsets, wanted.subarray(start, end))) {
-      // Rows that were deleted when it was saved, and are back.
+      // Its rows were deleted when it was saved, and restored since.
       await saved.remove();
       continue;
     }
@@ -150,7 +148,7 @@ function* taskStarts(rowCount: number, taskRows: number): Generator<number> {
 const cut = (rows: Uint32Array, taskRows: number): Uint32Array[] =>
   Array.from(taskStarts(rows.length, taskRows), (start) => rows.subarray(start, start + taskRows));
 
-/** True if all of some ascending numbers are among others. */
+/** True if a list of ascending numbers contains all numbers of another. */
 function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
   let index = 0;
   for (const each of wanted) {
@@ -163,7 +161,7 @@ function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
 interface Task {
   readonly fragment: DataFragment;
   readonly rows: Uint32Array;
-  /** Gets the values as they come; null where nothing does. */
+  /** Gets the values at once; null: no file does. */
   readonly early: EarlyFile | null;
 }
 
@@ -176,14 +174,14 @@ async function computeTask(
 ): Promise<void> {
   const { callsAtOnce, signal, onRows, requireWanted } = options;
   const { workers, scratch } = source;
-  // Threads make pages of shared memory without a copy.
+  // Threads encode pages of shared memory without a copy.
   const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
       const computed = await computeTimed(memory, resolved, rows, options);
-      // First: saving them releases their memory, unless the file owns it too.
+      // Share first: saving releases the memory, unless the file owns it too.
       if (task.early !== null) computed.arena?.share();
-      // At once, though calls before this one may still be under way.
+      // Not awaited in order: earlier calls may still run.
       await values.add(computed);
       return computed;
     });
@@ -222,7 +220,7 @@ async function* inputBatches(
     };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
-  /** Rows that were read, and are too few for a batch. */
+  /** Rows that were read and are too few for a batch. */
   let rest: BatchRows | null = null;
   const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
   for await (const read of readRows(source, projection, selection, signal, { scannedRows })) {

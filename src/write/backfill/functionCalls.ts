@@ -1,7 +1,6 @@
 /**
- * Calls a registered function for rows of a fragment: for a batch at once, or row by row. A call that fails
- * is made again a few times. The host's event loop turns between calls, however quick or slow each of them
- * is.
+ * Calls a registered function for rows of a fragment: for a batch at once, or row by row. Failed calls are
+ * repeated a few times. The thread yields between calls, however fast or slow they are.
  */
 
 import type { DataType, Schema, Vector } from "apache-arrow";
@@ -19,21 +18,18 @@ import { columnOfResult, columnOfRows } from "./functionResult.js";
 import { type Lend, RowResults } from "./rowResults.js";
 import { SingleTexts } from "./singleTexts.js";
 
-/**
- * Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest
- * wait.
- */
+/** Milliseconds before a call is first repeated, growth of the wait, and longest wait. */
 const FIRST_WAIT_MS = 100;
 const WAIT_GROWTH = 4;
 const MAX_WAIT_MS = 30_000;
-/** Milliseconds for which rows are computed without a look at the event loop and the signal. */
+/** Milliseconds between two turns of the event loop and checks of the signal. */
 const SLICE_MS = 5;
-/** Most rows that are computed without a look at the clock, where rows are quick. */
+/** Maximum fast rows between two checks of the clock. */
 const MOST_UNSEEN_ROWS = 8;
-/** Milliseconds that quick rows take. */
+/** Milliseconds of a check's rows that count as fast. */
 const QUICK_MS = 0.1;
 
-/** Rows of one fragment, with the columns that a function is handed. */
+/** Rows of one fragment, with the input columns of a function. */
 export interface InputRows {
   readonly fragmentId: number;
   /** Physical offsets, ascending. */
@@ -45,20 +41,21 @@ export interface InputRows {
 export interface CallOptions {
   /** Makes the memory of values. */
   readonly lend: Lend;
-  /** Rows that are under way at a time, of a function that computes row by row. */
+  /** Rows that run at a time, for a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
   /**
-   * Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal.
+   * Called with an error that fails the whole work, before waiting for other calls: it should abort the
+   * signal.
    */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
- * The values of some rows.
- * @param schema of the inputs, by the names under which the function is handed them
- * @throws InternalError naming the rows, with the function's own error as its cause;
- *   TableSchemaValidationError for a result that is not as declared; the signal's reason
+ * Returns the values of some rows.
+ * @param schema of the inputs, with the names that the function expects
+ * @throws InternalError naming the rows, with the function's error as its cause; TableSchemaValidationError
+ *   for a result that does not match the declaration; the signal's reason
  */
 export async function callFunction(
   owner: RegisteredFunction,
@@ -86,11 +83,10 @@ export async function callFunction(
   const columnOf = (result: unknown): Column => columnOfResult(owner, result, origin);
   let made = null as (() => Column) | null;
   const result = await repeated(owner, label, options, () => {
-    const given = call.batch(columns, context);
-    // What is there at once is copied at once: other calls of the function may use its memory before this one
-    // is awaited.
-    made = isPending(given) ? null : attempted(() => columnOf(given));
-    return given;
+    const returned = call.batch(columns, context);
+    // Copy a result at once: another call of the function may reuse its memory before this call is awaited.
+    made = isPending(returned) ? null : attempted(() => columnOf(returned));
+    return returned;
   });
   return made === null ? columnOf(result) : made();
 }
@@ -102,8 +98,8 @@ export const rowsInWords = (offsets: Uint32Array): string =>
     : `rows ${offsets[0]} to ${offsets[offsets.length - 1]} (${offsets.length} of them)`;
 
 /**
- * Does work at once; what is returned gives its result, or throws its error. What is wrong with a result is
- * none of the errors of the call that gave it, after which it is made again.
+ * Does work at once; the returned function gives its result, or throws its error. So an error in a result
+ * differs from an error of the call, after which the call is repeated.
  */
 function attempted<Result>(work: () => Result): () => Result {
   try {
@@ -116,7 +112,7 @@ function attempted<Result>(work: () => Result): () => Result {
   }
 }
 
-/** Members may have any name, `__proto__` too. */
+/** Sets a member of any name, even `__proto__`. */
 function define<Value>(target: Record<string, Value>, name: string, value: Value): void {
   if (name !== "__proto__") target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
@@ -132,7 +128,7 @@ async function callForRows(
   const { rowsAtOnce, signal, lend } = options;
   const rowCount = offsets.length;
   const results = new RowResults(owner.outputType, owner.layout, rowCount, lend);
-  // The function gets no vector.
+  // The function gets single values, never these vectors.
   const inputs = columns.map((column, index) => {
     const type = fields[index].type as DataType;
     return SingleTexts.of(type, column) ?? vectorOf(fields[index], column, rowCount);
@@ -140,8 +136,7 @@ async function callForRows(
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   for (;;) {
-    // Here, and not for every few rows: while rows are computed at once, nothing else runs that could abort
-    // the work.
+    // Checking once is enough: while rows are computed synchronously, no other code can abort the work.
     signal.throwIfAborted();
     const halt = calls.run();
     const { next } = calls;
@@ -176,21 +171,21 @@ async function callForRows(
 }
 
 /**
- * Why no further row is computed at once: there is none, the event loop has to turn, or the next one is
- * awaited or has failed.
+ * Reason to leave the synchronous loop: no row is left, the thread must yield, a result is a promise, or a
+ * call failed.
  */
 type Halt =
   | { readonly kind: "end" | "due" }
   | { readonly kind: "begun"; readonly result: PromiseLike<unknown> }
   | { readonly kind: "failed"; readonly cause: unknown };
 
-/** Gives the value of a row. */
+/** Returns the value of a row. */
 interface Input {
   get(index: number): unknown;
 }
 
 interface RowsToCall {
-  /** Under which the function is handed the inputs. */
+  /** Names of the inputs in the function's calls. */
   readonly names: readonly string[];
   readonly inputs: readonly Input[];
   readonly rowCount: number;
@@ -199,12 +194,12 @@ interface RowsToCall {
 }
 
 /**
- * Computes rows whose results are at hand at once, which need no promises. V8 puts what is called into the
- * code of its loop, which holds nothing that differs from one job to the next, such as looks at a signal: the
- * code would be made anew each time.
+ * Computes rows whose results are available at once, without promises. V8 inlines the function into this
+ * loop. Nothing in the loop varies between jobs, such as checks of a signal, because V8 would then compile it
+ * again for each job.
  */
 class RowCalls {
-  /** The first row that has no result. */
+  /** First row without a result. */
   next = 0;
   readonly #row: RowFunction["row"];
   readonly #names: readonly string[];
@@ -231,21 +226,21 @@ class RowCalls {
     for (let input = 0; input < names.length; input++) {
       define(values, names[input], this.#inputs[input].get(index));
     }
-    // Not as a method of this.
+    // A local, so that the function is not called as a method.
     const row = this.#row;
     return row(values, this.#call);
   }
 
-  /** The event loop has turned. */
+  /** Call it after the event loop has turned. */
   beginSlice(): void {
     this.#sliceMs = performance.now();
     this.#lookMs = this.#sliceMs;
   }
 
-  /** Computes rows until it has to halt. */
+  /** Computes rows until it must leave the loop. */
   run(): Halt {
-    // No closer to the calls, and seldom, lest V8 puts these into the block: it doesn't make fast loops of
-    // their loops there.
+    // Keep this block rare and away from the calls: V8 would inline them into it and not optimise their
+    // loops.
     try {
       return this.#runAhead();
     } catch (cause) {
@@ -266,7 +261,7 @@ class RowCalls {
     return { kind: "end" };
   }
 
-  /** Computes rows up to `end`; null where all of them have their results. */
+  /** Computes rows up to `end`; null once all have their results. */
   #runSome(end: number): Halt | null {
     for (; this.next < end; this.next++) {
       const result = this.once(this.next);
@@ -277,16 +272,13 @@ class RowCalls {
   }
 }
 
-/**
- * Like `isPending`, for rows: V8 looks up members more quickly where all results have one shape, not those of
- * all callers.
- */
+/** Like `isPending`, but only for rows: V8 reads members faster if all results have one shape. */
 const isThenable = (result: unknown): result is PromiseLike<unknown> =>
   typeof result === "object" && result !== null && typeof (result as { then?: unknown }).then === "function";
 
 /**
- * The result of a call, which is made again where it fails.
- * @param failure of a call that was made already
+ * Returns the result of a call, repeating a failed one.
+ * @param failure of an earlier call
  */
 async function repeated(
   owner: RegisteredFunction,

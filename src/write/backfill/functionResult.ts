@@ -1,4 +1,4 @@
-/** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
+/** Converts a function's result to a column of the declared type, trusting nothing about it. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column, Layout } from "../../arrow/columns/column.js";
@@ -27,18 +27,18 @@ interface ForeignVector {
 
 export interface ResultPlace {
   readonly rowCount: number;
-  /** Of which function and fragment the result is, for messages. */
+  /** Names function and fragment, for messages. */
   readonly maker: string;
-  /** The same with the rows. */
+  /** Names function, fragment and rows, for messages. */
   readonly label: string;
-  /** Number of a row, for messages. */
+  /** Returns the number of a row, for messages. */
   readonly rowOf: (index: number) => number;
   readonly lend: Lend;
 }
 
 /**
- * What was returned for a batch.
- * @throws TableSchemaValidationError where length, type or nullability are not as declared
+ * Converts the result of a batch.
+ * @throws TableSchemaValidationError if length, type or nullability differ from the declaration
  */
 export function columnOfResult(owner: RegisteredFunction, result: unknown, origin: ResultPlace): Column {
   const { outputType, layout } = owner;
@@ -58,7 +58,7 @@ export function columnOfResult(owner: RegisteredFunction, result: unknown, origi
 }
 
 /**
- * What was returned row by row.
+ * Converts results that came row by row.
  * @throws as {@link columnOfResult}
  */
 export function columnOfRows(owner: RegisteredFunction, results: RowResults, origin: ResultPlace): Column {
@@ -85,10 +85,10 @@ function vectorColumn(
   layout: Layout,
   label: string,
 ): Column {
-  const given = logicalFieldOf(new ArrowField("output", adoptType(vector.type), true), label);
-  if (!haveSameType(given, output)) {
+  const returnedField = logicalFieldOf(new ArrowField("output", adoptType(vector.type), true), label);
+  if (!haveSameType(returnedField, output)) {
     throw new TableSchemaValidationError(
-      `${label}: a vector of ${typeInWords(given)} was returned, not of ${typeInWords(output)}`,
+      `${label}: a vector of ${typeInWords(returnedField)} was returned, not of ${typeInWords(output)}`,
     );
   }
   try {
@@ -107,15 +107,14 @@ function vectorColumn(
   }
 }
 
-/** Typed arrays whose elements floats can be made of. */
+/** Typed arrays that convert to floats. */
 const NUMBER_ARRAYS: ReadonlySet<string> = new Set([
   ...["Float64Array", "Float32Array", "Int8Array", "Uint8Array", "Uint8ClampedArray"],
   ...["Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
 ]);
 
 /**
- * What a typed array holds whose elements are the values, or the items of fixed-size lists; null for all
- * else.
+ * Converts a typed array whose elements are the values, or the items of fixed-size lists; null for all else.
  */
 function numbersColumn(
   type: DataType,
@@ -128,13 +127,13 @@ function numbersColumn(
   const item: DataType = isList ? type.children[0].type : type;
   if (!isNumber(item)) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
-  // Too long or too short: the count of values tells by how much.
+  // Too long or too short: counting the values gives a better message.
   if (isList && length !== rowCount * layout.dimension) return null;
   const tag = tagOf(result);
   const isOwn = tag === item.ArrayType.name;
-  // Of single values, the values are converted one by one.
+  // Single values of another type are converted one by one.
   if (!isOwn && !(isList && isFloat(item) && NUMBER_ARRAYS.has(tag))) return null;
-  // A copy: the function may use its memory again.
+  // Copy: the function may reuse its memory.
   const bytes = lend(length * item.ArrayType.BYTES_PER_ELEMENT);
   if (isOwn) bytes.set(bytesOf(result));
   else new item.ArrayType(bytes.buffer, bytes.byteOffset, length).set(result as unknown as Float64Array);
@@ -142,7 +141,7 @@ function numbersColumn(
   return isList ? fixedLists(numbers, rowCount, layout.dimension) : numbers;
 }
 
-/** Lists of one size, each a typed array whose elements are the items; null for all else. */
+/** Converts fixed-size lists, each a typed array of its items; null for all else. */
 function numberRowsColumn(
   type: DataType,
   layout: Layout,
@@ -151,7 +150,7 @@ function numberRowsColumn(
 ): Column | null {
   if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
   const rows = new RowResults(type, layout, rowCount, lend);
-  // Not by `forEach`, which passes over what an array has no elements for.
+  // `forEach` would skip missing elements.
   for (let row = 0; row < rowCount; row++) rows.add(row, result[row]);
   const finished = rows.finish();
   return Array.isArray(finished) ? null : finished;

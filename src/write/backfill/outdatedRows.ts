@@ -7,7 +7,7 @@
  *     change of columns in place  the rows of the fragments whose files of an input changed
  *     compaction                  marks follow the rows; their order stays
  *     restore, branch             the marks of the version that it returns to
- *     new value of the column     unmarks the fragment; Tiltyard's backfills fill only nulls and keep the marks
+ *     new value of the column     unmarks the fragment, unless a backfill of Tiltyard filled its nulls
  *
  * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the
  * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of fragments

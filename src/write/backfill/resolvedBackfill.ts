@@ -1,6 +1,6 @@
 /**
- * What a backfill means on one version: which rows it selects, what it reads of them, and what computes their
- * values.
+ * A backfill resolved on one version: the rows it selects, the columns it reads, and the function that
+ * computes their values.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -27,11 +27,11 @@ import { digestOf } from "./digestOf.js";
 import { type CallOptions, callFunction, type InputRows, rowsInWords } from "./functionCalls.js";
 import { areStored, filesWith } from "./storedFields.js";
 
-/** What is to be filled, as the caller asked for it. */
+/** A backfill as the caller asks for it. */
 export interface BackfillRequest {
   /** Path of the column. */
   readonly column: string;
-  /** SQL that selects the rows; null for those without a value. */
+  /** SQL that selects the rows; null for rows without a value. */
   readonly where: string | null;
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
 }
@@ -40,31 +40,30 @@ export interface ResolvedBackfill {
   readonly field: TableField;
   /** True if rows are computed one by one. */
   readonly isByRow: boolean;
-  /** Columns that are computed from this one, those that are computed from computed ones included. */
+  /** Columns that are computed from this one, directly or through others. */
   readonly dependents: readonly TableField[];
   /** Selects the rows. */
   readonly filter: Filter;
-  /** True if the rows selected are those that have no value. */
+  /** True if the filter selects the rows without a value. */
   readonly fillsNulls: boolean;
-  /** True if all rows of a fragment are selected because no file of it has the column. */
+  /** True if all rows of a fragment are selected because none of its files has the column. */
   selectsAll(fragment: DataFragment): boolean;
-  /** Of the inputs, in their order. */
+  /** Reads the inputs, in order. */
   readonly projection: Projection;
-  /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
+  /** Text of everything that the values depend on: equal texts mean equal values of equal inputs. */
   readonly meaning: string;
   compute(rows: InputRows, options: CallOptions): Promise<Column>;
   /**
-   * Names the meaning, and the content of a fragment that selection and values depend on, whichever rows are
-   * deleted.
+   * Digest of the meaning, and of the fragment's content that selection and values depend on; deleting rows
+   * does not change it.
    */
   sourceOf(fragment: DataFragment): Promise<string>;
 }
 
 /**
- * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a
- *   column that is not computed, or from which one is computed that can't lose its values, whose function is
- *   not registered as it is declared, or whose declaration names no inputs; UnsupportedError for a column
- *   that only another engine can fill
+ * @throws TableColumnNotFoundError for a missing column or input; InvalidInputError for a column that is not
+ *   computed or names no inputs, for dependent columns that can't be null, and for a function that is not
+ *   registered as declared; UnsupportedError for a column that only another engine can fill
  */
 export async function resolvedOn(
   { file }: Pick<OpenVersion, "file">,
@@ -117,7 +116,7 @@ export async function resolvedOn(
 
 interface HowToCompute extends Pick<ResolvedBackfill, "projection" | "isByRow" | "compute"> {
   readonly inputs: readonly (readonly string[])[];
-  /** The function's version, which declarations by other engines leave out. */
+  /** Version of the function, which declarations by other engines omit. */
   readonly registered: { readonly version: string } | null;
 }
 
@@ -174,9 +173,9 @@ async function bySql(
     );
   }
   const paths = bound.paths.map((path) => formatFieldPath(path));
-  const known = new Set(inputs.map((input) => formatFieldPath(parseFieldPath(input))));
+  const inputPaths = new Set(inputs.map((input) => formatFieldPath(parseFieldPath(input))));
   const missing = bound.paths.find(
-    (path) => !path.some((_, depth) => known.has(formatFieldPath(path.slice(0, depth + 1)))),
+    (path) => !path.some((_, depth) => inputPaths.has(formatFieldPath(path.slice(0, depth + 1)))),
   );
   if (missing !== undefined) {
     throw new InvalidInputError(
@@ -195,7 +194,7 @@ async function bySql(
   };
 }
 
-/** Runs what computes values of rows; an error that they give names them. */
+/** Runs a computation and names the rows in its errors. */
 async function namingRows<Result>(
   label: string,
   offsets: Uint32Array,
@@ -210,8 +209,8 @@ async function namingRows<Result>(
 }
 
 /**
- * The function that fills a column.
- * @throws InvalidInputError where it is not registered as the column declares it
+ * Returns the function that fills a column.
+ * @throws InvalidInputError if it is not registered as the column declares it
  */
 function registeredFor(
   declaration: Extract<ColumnDeclaration, { kind: "function" }>,
@@ -228,7 +227,7 @@ function registeredFor(
   }
   const declared = inputs.map((input) => formatFieldPath(parseFieldPath(input)));
   if (declared.length === 0) {
-    // Updates and other changes know what a column is computed from by its metadata alone.
+    // Updates and other changes read a column's inputs from its metadata only.
     throw new InvalidInputError(
       `column ${path}: its metadata does not say what it is computed from, so that changes of that would go unnoticed; set virtual_column.udf_inputs to ${JSON.stringify(JSON.stringify(owner.inputs))} in the metadata of the field (updateFieldMetadata)`,
     );

@@ -1,4 +1,4 @@
-/** Single texts of a column, read several times as fast as vectors of apache-arrow read them. */
+/** Single texts of a column, read several times as fast as by vectors of apache-arrow. */
 
 import { DataType } from "apache-arrow";
 import type { Column, Validity } from "../../arrow/columns/column.js";
@@ -6,13 +6,13 @@ import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { asciiTexts, isAscii } from "../../platform/native.js";
 
-/** Gives what apache-arrow gives. */
+/** Decodes like apache-arrow. */
 const decoder = new TextDecoder();
 
 export class SingleTexts {
   readonly #offsets: Int32Array;
   readonly #validity: Validity | null;
-  /** Where the first text begins. */
+  /** Byte offset of the first text. */
   readonly #start: number;
   readonly #textOf: (start: number, end: number) => string;
 
@@ -28,16 +28,16 @@ export class SingleTexts {
     this.#textOf = textOf;
   }
 
-  /** Null where the column is read best by a vector. */
+  /** Returns null if a vector reads the column better. */
   static of(type: DataType, column: Column): SingleTexts | null {
     if (asciiTexts === null || column.kind !== "variable" || column.lazy !== undefined) return null;
     const { offsets, bytes, validity, length } = column;
     if (!DataType.isUtf8(type) || !areNarrow(offsets)) return null;
     const start = offsets[0];
-    const own = bytes.subarray(start, offsets[length]);
-    const textOf = isAscii(own)
-      ? asciiTexts(own)
-      : (from: number, to: number) => decoder.decode(own.subarray(from, to));
+    const texts = bytes.subarray(start, offsets[length]);
+    const textOf = isAscii(texts)
+      ? asciiTexts(texts)
+      : (from: number, to: number) => decoder.decode(texts.subarray(from, to));
     return new SingleTexts(offsets, validity, start, textOf);
   }
 
