@@ -13,13 +13,7 @@ import { OldVersions } from "../catalog/rows/oldVersions.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
 import { InternalError, messageOf } from "../errors.js";
 import type { FileVersion } from "../file/container/page.js";
-import {
-  type DataFileMetadata,
-  openDataFile,
-  SCANNED_TAIL_BYTES,
-  shareable,
-  TAIL_BYTES,
-} from "../file/container/reader.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageChecks } from "../file/pages/checkedParts.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
@@ -27,6 +21,7 @@ import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { HostDirectories } from "../io/disk/admittedDirectories.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { type Confinement, ConfirmedDirectories, confinedTo } from "../io/disk/confinement.js";
+import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
@@ -49,6 +44,7 @@ import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { RegisteredFunction } from "../write/userFunctions.js";
+import { DataFiles } from "./dataFiles.js";
 import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 import { unlistedWarnings, unreadWarnings } from "./warnings.js";
@@ -62,8 +58,6 @@ const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
 /** Maximum bytes of decoded manifests in the cache. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
-/** Maximum bytes of data files' metadata in the cache. */
-const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
 /** Maximum bytes of decoded catalogs in the cache. */
 const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of chunk positions and page dictionaries in the cache. */
@@ -114,15 +108,9 @@ export interface OperationContext extends CatalogEnvironment {
   readonly newTableVersion: FileVersion;
   /** Naming scheme of manifests in new tables. */
   readonly newTableNaming: NamingScheme;
-  /**
-   * Returns the metadata of a data file that a manifest names. Data files never change. If one is replaced
-   * nevertheless, such as by a restored backup, its identity differs and it is read again.
-   * @param isScanned true if most of the file will be read
-   * @param version version that names the file. A file that was checked recently for the same version is not
-   *   checked again
-   */
+  /** See {@link DataFiles.open}. */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
-  /** Returns the metadata of a data file that is read only once and must not displace cache entries. */
+  /** See {@link DataFiles.openOnce}. */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
@@ -137,6 +125,31 @@ function errorOfThread(failure: unknown): Error {
   return new InternalError(`a thread ended while it worked: ${messageOf(failure)}`, { cause: failure });
 }
 
+/** Returns the jobs of this process, which are opened with the first use. */
+function jobsOf(
+  { root, onWarning }: ContextOptions,
+  disk: Disk,
+  lock: OperationContext["lock"],
+): Pick<OperationContext, "jobs" | "closeJobs"> {
+  let closing: "wait" | "cancel" | null = null;
+  const jobs = lazy(async () => {
+    const { Jobs } = await jobsModule.get();
+    const opened = new Jobs({
+      ...{ root, disk, lock },
+      noteUnlisted: onWarning && unlistedWarnings(onWarning),
+    });
+    if (closing !== null) await opened.close(closing);
+    return opened;
+  });
+  return {
+    jobs,
+    async closeJobs(way) {
+      closing = way;
+      await (await jobs.started)?.close(way);
+    },
+  };
+}
+
 export function openContext(options: ContextOptions): OperationContext {
   const places = new HostDirectories(options.root, options.allowedBases);
   const confinement = confinedTo(places);
@@ -145,7 +158,7 @@ export function openContext(options: ContextOptions): OperationContext {
       ? new NodeDisk({ durability: options.durability ?? "fsync", confinement })
       : new ConfinedDisk(options.disk, confinement);
   const handles = new HandlePool(disk);
-  const dataFiles = new LruCache<DataFileMetadata>(FOOTER_CACHE_BYTES);
+  const dataFiles = new DataFiles(disk, handles);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const pageChecks = new LruCache<PageChecks>(PAGE_CHECK_CACHE_BYTES);
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
@@ -156,46 +169,12 @@ export function openContext(options: ContextOptions): OperationContext {
     const { SketchStore } = await sketchStores.get();
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   });
-  /** Returns cached metadata if the file is unchanged. */
-  const knownDataFile = async (path: string, version?: SeenFiles): Promise<DataFileMetadata | null> => {
-    const cached = dataFiles.peek(path);
-    if (cached === undefined) return null;
-    if (version?.hasSeen(cached) === true) return cached;
-    const stat = await disk.stat(path);
-    if (stat?.identity === cached.identity) {
-      version?.see(cached);
-      return cached;
-    }
-    dataFiles.delete(path);
-    return null;
-  };
-  const readDataFile = async (path: string, isScanned = false, arena?: Arena): Promise<DataFileMetadata> => {
-    const allocate =
-      isScanned && arena !== undefined ? (byteLength: number) => arena.lend(byteLength) : undefined;
-    const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
-    // An open handle may refer to the replaced file.
-    handles.evict(path);
-    const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes, allocate);
-    // The whole file is in memory, so the handle can be released for other files.
-    if (file.content !== null) handles.evict(path);
-    return file;
-  };
   const lock = {
     staleMs: options.lock?.staleMs,
     retries: options.lock?.retries,
     confinement,
     fence: fenceOffTable(disk),
   };
-  let jobsClosed: "wait" | "cancel" | null = null;
-  const jobs = lazy(async () => {
-    const { Jobs } = await jobsModule.get();
-    const made = new Jobs({
-      ...{ root: options.root, disk, lock },
-      noteUnlisted: options.onWarning && unlistedWarnings(options.onWarning),
-    });
-    if (jobsClosed !== null) await made.close(jobsClosed);
-    return made;
-  });
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -219,11 +198,7 @@ export function openContext(options: ContextOptions): OperationContext {
     functions: options.functions ?? new Map(),
     clusters: options.clusters ?? new Map(),
     ...(options.onWarning !== undefined && { noteUnread: unreadWarnings(options.onWarning) }),
-    jobs,
-    async closeJobs(way) {
-      jobsClosed = way;
-      await (await jobs.started)?.close(way);
-    },
+    ...jobsOf(options, disk, lock),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES, async (...incomplete) =>
@@ -238,21 +213,8 @@ export function openContext(options: ContextOptions): OperationContext {
     versionsIn: new UnchangedDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
-    async openDataFile(path, isScanned, version) {
-      const cached = await knownDataFile(path, isScanned === true ? undefined : version);
-      if (cached !== null) return cached;
-      let opened: DataFileMetadata | null = null;
-      const shared = await dataFiles.get(path, async () => {
-        opened = await readDataFile(path, isScanned);
-        const value = shareable(opened);
-        return { value, weight: value.memoryWeight };
-      });
-      version?.see(shared);
-      // Content that is too large for the cache is available to the caller that read it.
-      return shared.content === null ? (opened ?? shared) : shared;
-    },
-    openDataFileOnce: async (path, isScanned, allocate) =>
-      (await knownDataFile(path)) ?? readDataFile(path, isScanned, allocate),
+    openDataFile: (path, isScanned, version) => dataFiles.open(path, isScanned, version),
+    openDataFileOnce: (path, isScanned, arena) => dataFiles.openOnce(path, isScanned, arena),
     async close() {
       const wasQuiet = context.workers.close();
       dataFiles.clear();

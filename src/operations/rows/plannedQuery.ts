@@ -29,7 +29,7 @@ import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, postfilterOf } from "../filter.js";
-import { optionalBoolean, optionalCount } from "../request.js";
+import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
@@ -57,15 +57,9 @@ export async function planQuery(
   request: QueryTableRequest,
   access: Access,
 ): Promise<PlannedQuery> {
-  const asked = optionalCount(request.limit, "limit", 1);
-  const k = optionalCount(request.k, "k");
-  if (asked !== undefined && k !== undefined && asked !== k) {
-    throw new InvalidInputError("limit and k: give one of them");
-  }
   const search = readVectorSearch(request);
-  if (search !== null && k === 0) throw new InvalidInputError("k: must be at least 1 in a search by vector");
   const filtersFirst = isFilteredFirst(request);
-  const limit = asked ?? k ?? (search === null ? undefined : DEFAULT_NEAREST);
+  const limit = readLimit(request, search !== null);
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
@@ -78,16 +72,12 @@ export async function planQuery(
   const metadata = schemaMetadataOf(manifest);
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
-  const isTextSearch = request.fullTextQuery !== undefined && request.fullTextQuery !== null;
+  const isTextSearch = !isAbsent(request.fullTextQuery);
   const isHybrid = isTextSearch && search !== null;
-  if (isHybrid) checkHybrid(search, offset + (limit ?? 0));
+  if (isHybrid) checkHybrid(search, offset + limit);
   const rerank = readRerank(request.rerank, isHybrid);
   const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
-  if ((planned !== null || isTextSearch) && (request.orderBy?.length ?? 0) > 0) {
-    throw new UnsupportedError(
-      `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
-    );
-  }
+  if (planned !== null || isTextSearch) refuseOrder(request, isTextSearch);
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
   const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
@@ -129,7 +119,7 @@ export async function planQuery(
     rerank,
     order: planOrder(request.orderBy, fields, reads),
     offset,
-    limit: limit ?? Number.POSITIVE_INFINITY,
+    limit,
   };
   const options: Omit<QueryOptions, "readAhead"> = {
     batchRows: batchSize ?? Number.POSITIVE_INFINITY,
@@ -140,6 +130,25 @@ export async function planQuery(
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
+}
+
+/** Returns the maximum number of rows; infinity without a limit. */
+function readLimit(request: QueryTableRequest, isVectorSearch: boolean): number {
+  const limit = optionalCount(request.limit, "limit", 1);
+  const k = optionalCount(request.k, "k");
+  if (limit !== undefined && k !== undefined && limit !== k) {
+    throw new InvalidInputError("limit and k: give one of them");
+  }
+  if (isVectorSearch && k === 0) throw new InvalidInputError("k: must be at least 1 in a search by vector");
+  return limit ?? k ?? (isVectorSearch ? DEFAULT_NEAREST : Number.POSITIVE_INFINITY);
+}
+
+/** Refuses `orderBy`, because a search sorts its rows. */
+function refuseOrder({ orderBy }: QueryTableRequest, isTextSearch: boolean): void {
+  if ((orderBy?.length ?? 0) === 0) return;
+  throw new UnsupportedError(
+    `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
+  );
 }
 
 async function plannedSearch(

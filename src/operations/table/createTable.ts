@@ -60,19 +60,7 @@ export async function createTable(
     if (mode === "Create") throw exists();
     return answerOfExisting(context, entry, base.version);
   }
-  if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
-    throw new InvalidInputError(
-      `stableRowIds: table ${name} exists without them; drop it, and create it anew`,
-    );
-  }
-  if (
-    entry !== null &&
-    entry.latest === null &&
-    properties !== undefined &&
-    Object.keys(properties).length > 0
-  ) {
-    throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
-  }
+  checkTarget(target, name, stableRowIds, properties);
   const anchor = base !== null ? anchorOf(base) : entry !== null ? await declaredAnchor(table) : ABSENT;
   const inserted = await insertRows(table, anchor, data, {
     mode: "Overwrite",
@@ -121,6 +109,26 @@ export async function createTable(
         ? { ...properties }
         : await readTableProperties(context, entry),
   };
+}
+
+/**
+ * Checks that the request suits an existing or declared table.
+ * @throws InvalidInputError for settings that an existing or declared table can't get
+ */
+function checkTarget(
+  { entry, base }: Target,
+  name: string,
+  stableRowIds: boolean,
+  properties: Readonly<Record<string, string>> = {},
+): void {
+  if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
+    throw new InvalidInputError(
+      `stableRowIds: table ${name} exists without them; drop it, and create it anew`,
+    );
+  }
+  if (entry !== null && entry.latest === null && Object.keys(properties).length > 0) {
+    throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
+  }
 }
 
 /** The location of the new table, and its current content. */
