@@ -239,7 +239,7 @@ export class TableHandle<Row extends object = AnyRow> {
     const { text, ...query } = checkedOptions("search", options, [...SEARCH_OPTIONS]);
     const isText = text !== undefined && text !== null;
     if (isText && query.fullTextQuery !== undefined && query.fullTextQuery !== null) {
-      throw new InvalidInputError("text: stands for a fullTextQuery of its words; give one of them");
+      throw new InvalidInputError("text: excludes fullTextQuery; give one of them");
     }
     const fullTextQuery = isText ? { stringQuery: { query: text } } : query.fullTextQuery;
     return scanOf(() => this.#namespace.queryTable({ ...query, fullTextQuery, ...this.#read() }));
@@ -616,7 +616,9 @@ export class TableHandle<Row extends object = AnyRow> {
   #whole(method: string) {
     const { branch, ...call } = this.#write();
     if (branch === undefined) return call;
-    throw new InvalidTableStateError(`${method}: a handle on a branch is not one on the whole table`);
+    throw new InvalidTableStateError(
+      `${method}: this handle is on a branch; use a handle on the whole table`,
+    );
   }
 
   /** Returns the handle's branch and version. A tag is resolved to the version that it names. */

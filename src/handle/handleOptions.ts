@@ -107,7 +107,7 @@ export function checkedOptions<Options extends object>(
     if (value === undefined || members.includes(member)) continue;
     if (Object.hasOwn(OF_HANDLE, member)) {
       throw new InvalidInputError(
-        `${member}: a handle has its own; ${member === "id" ? "ns.table(id)" : `ns.table(id, { ${member} })`} gives one with another`,
+        `${member}: the handle sets it; ${member === "id" ? "ns.table(id)" : `ns.table(id, { ${member} })`} returns a handle with another value`,
       );
     }
     throw unknownMember(member, member, members, `option of ${method}`);

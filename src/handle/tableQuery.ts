@@ -159,13 +159,13 @@ export class TableQuery<
       if (direction !== undefined) {
         const ascending = /^asc/i.test(direction);
         throw new InvalidInputError(
-          `orderBy: a direction is a member of its own, as in { columnName: ${shortly(path)}, ascending: ${ascending} }`,
+          `orderBy: write the direction as a member, as in { columnName: ${shortly(path)}, ascending: ${ascending} }`,
         );
       }
       if (index > 0 && /^(asc|desc)(ending)?$/i.test(column)) {
         const ascending = /^asc/i.test(column);
         throw new InvalidInputError(
-          `orderBy: a direction goes with its column, as in { columnName: ${shortly(columns[index - 1])}, ascending: ${ascending} }`,
+          `orderBy: write the direction with its column, as in { columnName: ${shortly(columns[index - 1])}, ascending: ${ascending} }`,
         );
       }
       return { columnName: column };
@@ -197,7 +197,7 @@ export class TableQuery<
       throw new InvalidInputError(`matching: must be a text or a structured query, not ${shortly(text)}`);
     }
     if (typeof text !== "string" && columns !== undefined && columns !== null) {
-      throw new InvalidInputError("columns: of a structured query, each part names its column");
+      throw new InvalidInputError("columns: a structured query names the column in each of its parts");
     }
     const fullTextQuery: FullTextQuery =
       typeof text === "string"

@@ -20,7 +20,7 @@ import { dirname, sep } from "../platform/native.js";
 const NO_PATH: ReadonlyMap<string, string> = new Map([
   ["ENAMETOOLONG", "it is too long"],
   ["ELOOP", "a link on it leads back to itself"],
-  ["EEXIST", "something on it is no directory"],
+  ["EEXIST", "a part of it is not a directory"],
 ]);
 
 /** Members of a platform error. Not every disk sets them. */
@@ -72,7 +72,7 @@ async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Pr
   // Clients of a server see messages of this class, so it names no path except the root.
   const invalid = (reason: string) =>
     new InvalidInputError(`root: ${root} is not the path of a directory: ${reason}`, { cause: failure });
-  if (nearest !== null && nearest.kind !== "directory") return invalid("something on it is no directory");
+  if (nearest !== null && nearest.kind !== "directory") return invalid("a part of it is not a directory");
   if (nearest?.path === root) return null;
   const reason = NO_PATH.get(codeOf(failure) ?? "");
   if (reason !== undefined) return invalid(reason);
@@ -81,7 +81,7 @@ async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Pr
   const what = `the namespace's directory ${root} cannot be made`;
   const options = { cause: failure };
   if (codeOf(failure) === "ENOENT") {
-    return new InvalidInputError(`root: ${what}: what it would lie in does not exist`, options);
+    return new InvalidInputError(`root: ${what}: its parent directory does not exist`, options);
   }
   return platformError(failure, what) ?? new InternalError(`${what}: ${messageOf(failure)}`, options);
 }

@@ -33,7 +33,7 @@ export function optionalId(id: unknown): readonly string[] {
   }
   for (const part of id) {
     if (typeof part !== "string") {
-      throw new InvalidInputError(`id: must be an array of names, and ${shortly(part)} is none`);
+      throw new InvalidInputError(`id: must be an array of names, but contains ${shortly(part)}`);
     }
   }
   return id as string[];
@@ -158,7 +158,7 @@ export function requireList<Entry>(value: readonly Entry[], member: string): rea
     throw new InvalidInputError(`${member}: must be a list that is not empty, not ${shortly(value)}`);
   for (const entry of value) {
     if (typeof entry !== "object" || entry === null)
-      throw new InvalidInputError(`${member}: must be a list of objects, and ${shortly(entry)} is none`);
+      throw new InvalidInputError(`${member}: must be a list of objects, but contains ${shortly(entry)}`);
   }
   return value;
 }

@@ -152,5 +152,5 @@ async function ask(
     }
     throw new InternalError("storageOptions: the function failed", { cause });
   }
-  throw new InternalError("storageOptions: the function returned something else than an object of texts");
+  throw new InternalError("storageOptions: the function returned a value that is not an object of strings");
 }

@@ -79,7 +79,7 @@ describe.each(WAYS)("%s", (_name, run) => {
         await writeFile(join(base, "file"), "");
         return join(base, "file");
       },
-      "something on it is no directory",
+      "a part of it is not a directory",
     ],
     [
       "a root below a file",
@@ -87,7 +87,7 @@ describe.each(WAYS)("%s", (_name, run) => {
         await writeFile(join(base, "file"), "");
         return join(base, "file", "deep", "ns");
       },
-      "something on it is no directory",
+      "a part of it is not a directory",
     ],
     ["a root with too long a name", async (base) => join(base, "n".repeat(300), "ns"), "it is too long"],
   ];
@@ -121,7 +121,7 @@ describe.each(WAYS)("%s", (_name, run) => {
     ["EROFS", PermissionDeniedError, "the file system is read-only (EROFS: mkdir"],
     ["EACCES", PermissionDeniedError, "the file system does not let this process do that (EACCES: mkdir"],
     ["EPERM", PermissionDeniedError, "the file system does not let this process do that (EPERM: mkdir"],
-    ["ENOENT", InvalidInputError, "what it would lie in does not exist"],
+    ["ENOENT", InvalidInputError, "its parent directory does not exist"],
     ["ENOSPC", ServiceUnavailableError, "there is no room left (ENOSPC: mkdir"],
     ["EIO", ServiceUnavailableError, "reading or writing failed (EIO: mkdir"],
   ] as const)("a root that the disk refuses (%s)", async (code, kind, reason) => {

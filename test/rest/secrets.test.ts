@@ -133,7 +133,7 @@ describe("keys of a context", () => {
         const refused = await wire.post(path, body, { [`${prefix}__proto__`]: "x" });
         expect(refused).toMatchObject({
           status: 400,
-          json: { code: 13, detail: `${prefix}__proto__: is no name of a member` },
+          json: { code: 13, detail: `${prefix}__proto__: is not allowed as the name of a member` },
         });
       }
       wire.calls.length = 0;

@@ -53,9 +53,7 @@ async function startBuild(
   // The version is only missing if it is being removed, and then a newer one exists.
   const base = open ?? (await openVersion(table.table, (await openWritable(context, request)).latest));
   if (base === null) {
-    throw new ConcurrentModificationError(
-      "the versions to index are removed as fast as they are found; try again",
-    );
+    throw new ConcurrentModificationError("other callers keep removing the versions to index; try again");
   }
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const field = resolveField(fields, asked.column);

@@ -14,7 +14,7 @@ export function requireIndex(content: VersionContent, name: string, tableId: rea
   const index = namedIndexes(content).find((each) => each.name === name);
   if (index !== undefined) return index;
   if (isSystemIndex(name) && indicesOf(content).some((each) => each.name === name)) {
-    throw new UnsupportedError(`${name} is the format's own bookkeeping, no index of a column`);
+    throw new UnsupportedError(`${name} is an internal index of the format, and not an index of a column`);
   }
   throw new TableIndexNotFoundError(`table ${formatIdentifier(tableId)} has no index ${name}`);
 }

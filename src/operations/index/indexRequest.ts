@@ -102,7 +102,7 @@ function nameOf(value: unknown): string | null {
   if (new TextEncoder().encode(name).length > MAX_NAME_BYTES) {
     throw new InvalidInputError(`name: must be of at most ${MAX_NAME_BYTES} bytes of UTF-8`);
   }
-  if (isSystemIndex(name)) throw new InvalidInputError(`name: ${name} is the format's own`);
+  if (isSystemIndex(name)) throw new InvalidInputError(`name: the format reserves ${name}`);
   return name;
 }
 

@@ -79,7 +79,7 @@ export async function planQuery(
   const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
   if (planned !== null || isTextSearch) refuseOrder(request, isTextSearch);
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
-  if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
+  if (highlights && !isTextSearch) throw new InvalidInputError("highlight: requires fullTextQuery");
   const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
   const reads = new ColumnReads(fields, addedColumns);
   const projection = await runAsync(
@@ -146,9 +146,7 @@ function readLimit(request: QueryTableRequest, isVectorSearch: boolean): number 
 /** Refuses `orderBy`, because a search sorts its rows. */
 function refuseOrder({ orderBy }: QueryTableRequest, isTextSearch: boolean): void {
   if ((orderBy?.length ?? 0) === 0) return;
-  throw new UnsupportedError(
-    `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
-  );
+  throw new UnsupportedError(`orderBy: a search sorts its rows by ${isTextSearch ? "score" : "distance"}`);
 }
 
 async function plannedSearch(
@@ -181,7 +179,7 @@ function checkHybrid({ vectors }: RequestedSearch, most: number): void {
   }
   if (most > MAX_HYBRID) {
     throw new InvalidInputError(
-      `limit: at most ${MAX_HYBRID} rows, offset included, are found by vector and text at once`,
+      `limit: a search by vector and text finds at most ${MAX_HYBRID} rows, including the offset`,
     );
   }
 }
@@ -201,7 +199,7 @@ const checkedRerank =
     const relevance = called(rerank, row);
     if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
     throw new InvalidInputError(
-      `rerank: must return a number for each row, at once, not ${shortly(relevance)}`,
+      `rerank: must return a number for each row synchronously, not ${shortly(relevance)}`,
     );
   };
 
@@ -220,8 +218,8 @@ async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise
   } catch (cause) {
     if (!isUnwritable(cause)) throw cause;
     throw new PermissionDeniedError(
-      "orderBy: the rows are too many to be sorted in memory, and the table's directory, where they would be put " +
-        "meanwhile, can't be written; a limit of up to 65,536 rows needs no room there",
+      "orderBy: there are too many rows to sort in memory, and the table's directory, which would hold " +
+        "them, is not writable; a limit of up to 65,536 rows needs no file",
       { cause },
     );
   }

@@ -23,7 +23,7 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
   const least = optionalCount(request.minimumNprobes, "minimumNprobes", 1);
   const most = optionalCount(request.maximumNprobes, "maximumNprobes");
   if (nprobes !== undefined && (least !== undefined || most !== undefined)) {
-    throw new InvalidInputError("nprobes: give it, or minimumNprobes and maximumNprobes");
+    throw new InvalidInputError("nprobes: excludes minimumNprobes and maximumNprobes");
   }
   if (least !== undefined && most !== undefined && most !== 0 && most < least) {
     throw new InvalidInputError(`maximumNprobes: must be at least minimumNprobes, ${least}, not ${most}`);

@@ -58,7 +58,7 @@ export async function runBackfillTask(
     if (finishedAt !== undefined) throw new ConcurrentModificationError(`job ${jobId} has ended`);
     if (identity !== null && (await isSameTable(tableDirectory, identity))) return;
     throw new ConcurrentModificationError(
-      `table ${formatIdentifier(table.entry.id)} was replaced while a column of it was filled`,
+      `table ${formatIdentifier(table.entry.id)} was replaced during the backfill`,
     );
   };
   await hold();

@@ -122,12 +122,10 @@ function checkTarget(
   properties: Readonly<Record<string, string>> = {},
 ): void {
   if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
-    throw new InvalidInputError(
-      `stableRowIds: table ${name} exists without them; drop it, and create it anew`,
-    );
+    throw new InvalidInputError(`stableRowIds: table ${name} has none; drop the table and create it again`);
   }
   if (entry !== null && entry.latest === null && Object.keys(properties).length > 0) {
-    throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
+    throw new InvalidInputError(`properties: table ${name} keeps the properties of its declaration`);
   }
 }
 

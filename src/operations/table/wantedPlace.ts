@@ -18,7 +18,7 @@ export function checkWantedPlace(
   if (wanted === undefined || resolve(context.root, wanted) === directory) return;
   throw new InvalidInputError(
     id.length > 1
-      ? "location: the namespace chooses the places of tables in child namespaces"
+      ? "location: the namespace chooses the directories of tables in child namespaces"
       : `location: table ${formatIdentifier(id)} belongs at ${directory}`,
   );
 }

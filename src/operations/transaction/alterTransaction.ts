@@ -22,10 +22,10 @@ export async function alterTransaction(
   if (job === null) {
     // Reports an unknown transaction, or one that the caller may not see.
     await findCommitted(context, path, "alterTransaction", access, request.signal);
-    throw new UnsupportedError("actions: the transaction is committed: it does not change any more");
+    throw new UnsupportedError("actions: the transaction is committed and can't be changed");
   }
   for (const status of statuses) {
-    if (status === null) throw new UnsupportedError("actions: a job has no properties of its callers");
+    if (status === null) throw new UnsupportedError("actions: a job has no properties to change");
     if (status !== "Canceled")
       throw new UnsupportedError(`actions: a job can be set to Canceled, not to ${status}`);
   }

@@ -39,7 +39,7 @@ function parsePageToken(value: unknown): number | null {
   if (token === "") return null;
   const version = Number(token);
   if (!/^\d+$/.test(token) || !Number.isSafeInteger(version)) {
-    throw new InvalidInputError("pageToken: is not one that this operation handed out");
+    throw new InvalidInputError("pageToken: is not a token of this operation");
   }
   return version;
 }

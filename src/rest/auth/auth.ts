@@ -155,7 +155,7 @@ async function askSafely(lookup: PrincipalLookup, credential: string): Promise<P
   if (answer === null || answer === undefined) return null;
   if (!isPrincipal(answer)) {
     throw new InternalError(
-      "the lookup of a credential returned something else than a principal with a subject",
+      "the lookup of a credential returned a value that is not a principal with a subject",
     );
   }
   return answer;

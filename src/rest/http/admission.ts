@@ -69,7 +69,7 @@ export class Admission {
     if (this.#stopping) throw unavailable("the server is stopping");
     if (this.#underWay.size >= maxInFlight) throw unavailable("too many requests are under way");
     const controller = new AbortController();
-    const clientLeft = () => controller.abort(new ServiceUnavailableError("the client went away"));
+    const clientLeft = () => controller.abort(new ServiceUnavailableError("the client left"));
     const timer = setTimeout(() => {
       controller.abort(new ServiceUnavailableError(`the request took longer than ${requestTimeoutMs} ms`));
     }, requestTimeoutMs);

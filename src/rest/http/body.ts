@@ -119,7 +119,7 @@ export function refuseMediaType(request: Request, accepted: readonly string[]): 
 function refuseEncoded(request: Request): void {
   const encoding = request.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
-  throw new Refusal(415, "InvalidInput", "content-encoding: bodies of requests are taken as they are only");
+  throw new Refusal(415, "InvalidInput", "content-encoding: compressed request bodies are not supported");
 }
 
 function refuseLarge(bytes: number, { maxBytes }: BodyBounds): void {
@@ -191,7 +191,7 @@ function checkMembers(value: unknown): void {
     for (const entry of level) {
       if (typeof entry !== "object" || entry === null) continue;
       if (Object.hasOwn(entry, "__proto__"))
-        throw new Refusal(400, "InvalidInput", "__proto__: is no name of a member");
+        throw new Refusal(400, "InvalidInput", "__proto__: is not allowed as the name of a member");
       for (const member of Object.values(entry)) next.push(member);
     }
     level = next;

@@ -219,10 +219,10 @@ const tooMuch = (): Refusal =>
   new Refusal(
     400,
     "InvalidInput",
-    "the request needs more memory at once than one gets; ask for fewer columns",
+    "the request needs more memory than one request may hold; request fewer columns",
   );
 
 const refusal = (): Refusal =>
-  new Refusal(503, "ServiceUnavailable", "other requests take the memory that this one needs", {
+  new Refusal(503, "ServiceUnavailable", "other requests hold the memory that this one needs", {
     "retry-after": RETRY_AFTER,
   });

@@ -50,7 +50,7 @@ export function toNodeListener(handler: FetchHandler): RequestListener {
     const begin = () => {
       const client = new AbortController();
       outgoing.once("close", () => {
-        if (!outgoing.writableFinished) client.abort(new DOMException("the client went away", "AbortError"));
+        if (!outgoing.writableFinished) client.abort(new DOMException("the client left", "AbortError"));
       });
       serve(handler, incoming, outgoing, client.signal).catch(() => outgoing.destroy());
     };
@@ -102,7 +102,7 @@ function noRequest({ url = "" }: IncomingMessage): Response {
   const refusal = new Refusal(
     400,
     "InvalidInput",
-    "the target is no path, or the method is none to be served",
+    "the target is not a path, or the method is not supported",
   );
   const problem = problemOf(refusal, { instance: url, roots: [], inTheirWords: (text) => text });
   const headers = { "x-content-type-options": "nosniff" };

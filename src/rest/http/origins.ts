@@ -81,7 +81,7 @@ export class Origins {
       throw new Refusal(
         421,
         "PermissionDenied",
-        `host: this server does not answer for ${host}; whoever runs it lists its names in allowedHosts`,
+        `host: this server does not answer for ${host}; its operator lists its names in allowedHosts`,
       );
     }
     const origin = headers.get("origin");
@@ -92,7 +92,7 @@ export class Origins {
       throw new Refusal(
         403,
         "PermissionDenied",
-        `origin: pages of ${origin ?? "other sites"} may not call this server; whoever runs it lists those that may in allowedOrigins`,
+        `origin: pages of ${origin ?? "other sites"} may not call this server; its operator lists the pages that may in allowedOrigins`,
       );
     }
   }
@@ -176,7 +176,9 @@ function readHosts(hosts: readonly string[]): readonly HostPattern[] {
     const isSuffix = text.startsWith("*.");
     const authority = readAuthority(isSuffix ? text.slice(2) : text);
     if (authority === null || authority.name.includes("*")) {
-      throw new InvalidInputError(`allowedHosts: ${text} is no host, such as "example.com" or "[::1]:8080"`);
+      throw new InvalidInputError(
+        `allowedHosts: ${text} is not a host, such as "example.com" or "[::1]:8080"`,
+      );
     }
     return { ...authority, isSuffix };
   });
@@ -203,7 +205,7 @@ function readOrigins(origins: readonly string[]): ReadonlySet<string> {
       // Pages of apps and extensions have schemes of their own.
       if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+$/i.test(text) || !URL.canParse(text)) {
         throw new InvalidInputError(
-          `allowedOrigins: ${text} is no origin, such as "https://app.example.com"`,
+          `allowedOrigins: ${text} is not an origin, such as "https://app.example.com"`,
         );
       }
       const { origin } = new URL(text);

@@ -136,7 +136,7 @@ export function whenSent(
   /** Starts the time limit for the next piece. */
   const waitForClient = () => {
     idle = setTimeout(() => {
-      breakOff(new ServiceUnavailableError(`the client took nothing of the answer for ${idleMs} ms`));
+      breakOff(new ServiceUnavailableError(`the client did not read the answer for ${idleMs} ms`));
     }, idleMs);
     idle.unref?.();
   };

@@ -29,7 +29,7 @@ export function wantsStream(headers: Headers, fitsStreamOnly: boolean): boolean 
   const takesFile = file.weight > 0 && !fitsStreamOnly;
   if (stream.weight === 0 && !takesFile) {
     const forms = fitsStreamOnly ? ARROW_STREAM : `${ARROW_FILE} or ${ARROW_STREAM}`;
-    throw new Refusal(406, "Unsupported", `accept: these rows come as ${forms} only`);
+    throw new Refusal(406, "Unsupported", `accept: these rows are only available as ${forms}`);
   }
   if (!takesFile || stream.weight !== file.weight) return !takesFile || stream.weight > file.weight;
   return stream.width < file.width || stream.width === 0;

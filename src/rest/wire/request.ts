@@ -82,7 +82,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
     const member = camelCase(name);
     const named = decodeSegment(value, name, false);
     if ((request[member] ?? named) !== named) {
-      throw new InvalidInputError(`${name}: the path and the body name different ones`);
+      throw new InvalidInputError(`${name}: the path and the body have different values`);
     }
     request[member] = named;
   }
@@ -179,7 +179,7 @@ function queryMembers(schema: z.ZodObject, query: URLSearchParams): Readonly<Rec
       members[name] = texts;
       continue;
     }
-    if (texts.length > 1) throw new InvalidInputError(`${name}: is given ${texts.length} times`);
+    if (texts.length > 1) throw new InvalidInputError(`${name}: occurs ${texts.length} times`);
     members[name] = typed(type, texts[0]);
   }
   return members;
@@ -225,7 +225,7 @@ function readId(wire: WireRequest, bodyId: readonly string[] | undefined): reado
   const { route, parameters, query } = wire;
   const segment = parameters.id;
   const delimiters = query.getAll("delimiter");
-  if (delimiters.length > 1) throw new InvalidInputError("delimiter: is given more than once");
+  if (delimiters.length > 1) throw new InvalidInputError("delimiter: occurs more than once");
   const delimiter = delimiters[0] ?? DEFAULT_DELIMITER;
   if (route.object === "transaction") {
     const named = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
@@ -266,7 +266,8 @@ function contextOf(
     if (prefix === undefined || name.length === prefix.length) return;
     const key = name.slice(prefix.length);
     // As in bodies: copying this member would change the prototype of the copy.
-    if (key === "__proto__") throw new Refusal(400, "InvalidInput", `${name}: is no name of a member`);
+    if (key === "__proto__")
+      throw new Refusal(400, "InvalidInput", `${name}: is not allowed as the name of a member`);
     ofHeaders.push([key, value]);
   });
   if (ofHeaders.length === 0) return ofBody;
