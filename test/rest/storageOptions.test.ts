@@ -313,7 +313,7 @@ describe("parameters of createTable", () => {
   it.each([
     "storage_options",
     "properties",
-  ])("are refused by name where %s are something else", async (member) => {
+  ])("createTable refuses %s that are not a JSON object of strings", async (member) => {
     for (const value of [SECRET, `"${SECRET}"`, `["${SECRET}"]`, `{"${SECRET}":1}`, "null", "", "{"]) {
       const { status, json } = await create("t", { [member]: value });
       expect([status, json.code, json.detail]).toEqual([
@@ -323,7 +323,7 @@ describe("parameters of createTable", () => {
       ]);
     }
     const twice = await call(`/v1/table/t/create?${member}={}&${member}={}`, rows);
-    expect(twice.json).toMatchObject({ status: 400, detail: `${member}: is given 2 times` });
+    expect(twice.json).toMatchObject({ status: 400, detail: `${member}: occurs 2 times` });
     await expect(namespace.tableExists({ id: ["t"] })).rejects.toThrow(/does not exist/);
     expect(asked).toEqual([]);
   });
