@@ -1,7 +1,4 @@
-/**
- * Lists that have an item, beside looking at each list: sparse and dense ones, empty ones and nulls among
- * them.
- */
+/** Compares lists that have an item with a look at each list: sparse and dense ones, empty ones and nulls. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -25,7 +22,7 @@ const item = fc.option(fc.integer({ min: 0, max: 9 }), { nil: null, freq: 8 });
 const lists = fc
   .array(fc.option(fc.array(item, { maxLength: 6 }), { nil: null, freq: 6 }), { minLength: 1, maxLength: 12 })
   .chain((some) =>
-    // Few kinds of lists, many times: so that many lie between two that have the item.
+    // Few kinds of lists, many times, so that many lists lie between two that have the item.
     fc
       .array(fc.tuple(fc.nat({ max: some.length - 1 }), fc.nat({ max: 70 })), { maxLength: 8 })
       .map((runs) =>
@@ -33,7 +30,7 @@ const lists = fc
       ),
   );
 
-it("are found", () => {
+it("array_has finds the lists that have an item", () => {
   fc.assert(
     fc.property(lists, fc.integer({ min: 0, max: 9 }), (all, wanted) => {
       const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
@@ -57,7 +54,7 @@ const LAYOUT = {
   isMap: false,
 } as const;
 
-/** The lists as a page holds them, whose items are made only where somebody looks at them. */
+/** Returns the lists in the form of a page, whose items are decoded lazily. */
 function stored(column: Column): Column {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],
@@ -71,7 +68,7 @@ function stored(column: Column): Column {
   return decodePage(LAYOUT, page.encoding, column.length, buffers, origin, { allocate });
 }
 
-it("are found where their items lie in the chunks of a page, in parts of it too", () => {
+it("array_has finds lists in the chunks of a page, and in slices of it", () => {
   let inPlace = 0;
   fc.assert(
     fc.property(lists, fc.integer({ min: 0, max: 9 }), fc.nat(), fc.nat(), (some, wanted, from, count) => {
@@ -84,8 +81,8 @@ it("are found where their items lie in the chunks of a page, in parts of it too"
       const length = 1 + (count % (all.length - start));
       for (const call of [`array_has(list, ${wanted})`, `array_has_any(list, [${wanted}, 3])`]) {
         const filter = runSync(bindFilter(call, {}, [field], "filter"));
-        const rows = (own: Column) =>
-          runSync(filter.select([sliceColumn(own, start, length)], length)) ?? "all";
+        const rows = (lists: Column) =>
+          runSync(filter.select([sliceColumn(lists, start, length)], length)) ?? "all";
         expect(rows(page)).toEqual(rows(column));
       }
     }),

@@ -1,4 +1,4 @@
-/** CASE over many rows, beside a loop that asks the branches row by row. */
+/** Compares CASE over many rows with a loop that tests the branches row by row. */
 
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Column } from "../../src/arrow/columns/column.js";

@@ -35,7 +35,7 @@ function columnOf(values: Lane, nulls: boolean): FixedColumn {
   return { kind: "fixed", byteWidth, length, validity, values: bytes };
 }
 
-/** The column as a page of a file holds it. */
+/** Returns the column in the form of a page. */
 function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   const layout = { kind: "fixed", byteWidth: column.byteWidth } as const;
   const metadata = new Map([["lance-encoding:structural-encoding", "miniblock"]]);
@@ -50,7 +50,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   return read;
 }
 
-/** Values of a few widths, from one number to the next in units of 1,024. */
+/** Values of several widths; the width changes every 1,024 values. */
 function laneOf(name: keyof typeof TYPES, count: number, seed: number): Lane {
   const { Lane } = TYPES[name];
   let state = seed | 1;
@@ -59,7 +59,7 @@ function laneOf(name: keyof typeof TYPES, count: number, seed: number): Lane {
     return state >>> 0;
   };
   const value = (row: number): number | bigint => {
-    // Of each bit width up to that of the word, and negative ones.
+    // All bit widths up to that of the word, and negative numbers.
     const width = (seed + (row >>> 10) * 7) % (name.endsWith("64") ? 65 : 33);
     if (name.startsWith("float")) return row % 97 === 0 ? Number.NaN : (next() % 1000) / 8 - 60;
     const wide = (BigInt(next()) << 32n) | BigInt(next());
@@ -69,7 +69,7 @@ function laneOf(name: keyof typeof TYPES, count: number, seed: number): Lane {
   return (Lane as { from(all: unknown[]): Lane }).from(Array.from({ length: count }, (_, row) => value(row)));
 }
 
-/** The bits of rows that are not null: what those of others are means nothing. */
+/** The bits of rows that are not null; those of nulls are arbitrary. */
 const ofRows = (bits: Uint8Array, { length, validity }: FixedColumn): string =>
   Array.from({ length }, (_, row) =>
     isValid(validity, row) ? (bits[row >>> 3] >>> (row & 7)) & 1 : "-",
@@ -90,7 +90,7 @@ const forEachKernel = (isOn: boolean) => {
 describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (name) => {
   const { type, Lane } = TYPES[name];
 
-  it("are related to a number as their values are", () => {
+  it("compare with a number like their values", () => {
     let inPlace = 0;
     fc.assert(
       fc.property(
@@ -119,7 +119,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
               expect(ofRows(ask(chunked), column)).toBe(ofRows(ask(column), column));
             }
           }
-          // What was looked at in place is still there.
+          // The comparison must not change the values.
           expect(valuesOf(chunked)).toEqual(valuesOf(column));
         },
       ),
@@ -128,7 +128,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
     expect(inPlace).toBeGreaterThan(20);
   });
 
-  it("have values of their own where they are cut, and without kernels", () => {
+  it("keep their values when sliced, and without kernels", () => {
     const values = laneOf(name, 3000, 77);
     const column = columnOf(values, true);
     const chunked = stored(column, false);
@@ -142,8 +142,8 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
         .bits;
     const expected = ask(column);
     forEachKernel(false);
-    const found = ask(stored(column, false));
+    const bits = ask(stored(column, false));
     forEachKernel(true);
-    expect(ofRows(found, column)).toBe(ofRows(expected, column));
+    expect(ofRows(bits, column)).toBe(ofRows(expected, column));
   });
 });

@@ -14,7 +14,7 @@ const RELATED: Readonly<Record<NumberRelation, (value: number, number: number) =
 const EDGES = [0, -0, 1, -1, 2 ** 31 - 1, -(2 ** 31), 2 ** 32 - 1];
 const edge = fc.constantFrom(...EDGES, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0.5);
 
-it.each(["less", "atMost", "equal"] as const)("sets a bit for each value that is %s", (relation) => {
+it.each(["less", "atMost", "equal"] as const)("the loop sets a bit for each value that is %s", (relation) => {
   const values = fc.array(fc.oneof(edge, fc.double()), { maxLength: 40 });
   fc.assert(
     fc.property(values, fc.oneof(fc.constantFrom(...EDGES), fc.double({ noNaN: true })), (all, number) => {
@@ -22,14 +22,14 @@ it.each(["less", "atMost", "equal"] as const)("sets a bit for each value that is
         for (const length of [lane.length, lane.length >>> 1]) {
           const bits = compareNumber(relation, lane, number, length);
           expect(bits).toHaveLength((length + 7) >>> 3);
-          const found = Array.from(
+          const indices = Array.from(
             { length: bits.length * 8 },
             (_, row) => (bits[row >>> 3] >>> (row & 7)) & 1,
           );
-          const wanted = found.map((_, row) =>
+          const wanted = indices.map((_, row) =>
             row < length && RELATED[relation](lane[row], number) ? 1 : 0,
           );
-          expect(found).toEqual(wanted);
+          expect(indices).toEqual(wanted);
         }
       }
     }),
@@ -40,7 +40,7 @@ const forEachKernel = (act: (use: { isOn: boolean }) => void) => {
   for (const uses of Object.values(compareKernels)) for (const use of Object.values(uses)) act(use);
 };
 
-/** More values than a kernel takes at once, and some that are left over. */
+/** More values than a kernel takes in one call, and a rest. */
 const many = fc
   .tuple(
     fc.array(fc.oneof(edge, fc.double()), { minLength: 1, maxLength: 60 }),
@@ -48,23 +48,23 @@ const many = fc
   )
   .map(([some, count]) => Array.from({ length: count }, (_, row) => some[(row * 7) % some.length]));
 
-it.each(["less", "atMost", "equal"] as const)("finds the same values that are %s in kernels", (relation) => {
+it.each(["less", "atMost", "equal"] as const)("the kernel finds the same values that are %s", (relation) => {
   fc.assert(
     fc.property(many, fc.oneof(edge, fc.double()), (all, picked) => {
       const number = Number.isNaN(picked) ? 0 : picked;
       for (const lane of [Float64Array.from(all), Float32Array.from(all), Int32Array.from(all)]) {
-        const found = compareNumber(relation, lane, number, lane.length);
+        const bits = compareNumber(relation, lane, number, lane.length);
         forEachKernel((use) => (use.isOn = false));
         const plain = compareNumber(relation, lane, number, lane.length);
         forEachKernel((use) => (use.isOn = true));
-        expect(found).toEqual(plain);
+        expect(bits).toEqual(plain);
       }
     }),
     { numRuns: 60 },
   );
 });
 
-it.each(["=", "!=", "<", "<=", ">", ">="] as const)("compares 64-bit integers by %s", (operator) => {
+it.each(["=", "!=", "<", "<=", ">", ">="] as const)("64-bit integers compare by %s", (operator) => {
   const word = fc.oneof(
     fc.constantFrom(0n, 1n, -1n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 32n),
     fc.bigInt(-9n, 9n),

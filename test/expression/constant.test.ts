@@ -141,7 +141,7 @@ describe("SQL constants", () => {
     expect(() => runSync(parseConstant(text, "c"))).toThrow(InvalidInputError);
   });
 
-  it("of 64 KiB are looked through once, and longer ones are refused", () => {
+  it("a constant of 64 KiB is parsed once, and a longer one is refused", () => {
     expect(show(`'${"''".repeat(32_000)}'`).length).toBe(32_000 + 'string ""'.length);
     expect(() => runSync(parseConstant(`'${"''".repeat(32_000)}`, "c"))).toThrow(InvalidInputError);
     expect(() => runSync(parseConstant("7::int".concat("::int".repeat(10_000)), "c"))).not.toThrow();

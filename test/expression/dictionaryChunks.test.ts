@@ -1,6 +1,6 @@
 /**
- * Conditions on columns whose indices into a dictionary lie in the chunks of a page: as on the values
- * themselves.
+ * Conditions on columns with dictionary indices in the chunks of a page have the same results as on their
+ * values.
  */
 
 import fc from "fast-check";
@@ -20,7 +20,7 @@ const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;
 const FIELD = { name: "w", type: parseType("string"), children: [] };
 const ROWS = 3001;
 
-/** The column as a page with a dictionary holds it. */
+/** Returns the column in the form of a page with a dictionary. */
 function stored(column: Column, isPlain: boolean): DictionaryColumn {
   const metadata = new Map([
     ["lance-encoding:dict-size-ratio", "1"],
@@ -49,8 +49,8 @@ function selected(filter: string, column: Column): number[] {
   return Array.from(runSync(bound.select([column], column.length)) ?? Array.from({ length: ROWS }).keys());
 }
 
-describe("indices in chunks", () => {
-  it("select the rows that the values do", () => {
+describe("dictionary indices in chunks", () => {
+  it("select the same rows as the values", () => {
     let inPlace = 0;
     fc.assert(
       fc.property(
@@ -80,7 +80,7 @@ describe("indices in chunks", () => {
     expect(inPlace).toBeGreaterThan(50);
   });
 
-  it("that lie outside of their dictionary are refused", () => {
+  it("are refused if they lie outside their dictionary", () => {
     const column = stored(columnOfScalars(STRING, wordsOf(40, 0, false)), false);
     const chunks = column.indices.lazy;
     if (chunks?.kind !== "chunks") throw new Error("no chunks");
@@ -91,7 +91,7 @@ describe("indices in chunks", () => {
     }
   });
 
-  it("of nulls may be anything", () => {
+  it("may be anything for nulls", () => {
     const words = wordsOf(40, 0, true);
     const plain = columnOfScalars(STRING, words);
     const column = stored(plain, true);

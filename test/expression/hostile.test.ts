@@ -1,6 +1,4 @@
-/**
- * Texts that nobody would write: each ends in a typed error or an answer, quickly, and harms no later call.
- */
+/** Hostile texts end quickly in a typed error or an answer, and harm no later call. */
 
 import { InvalidInputError, NamespaceError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -30,7 +28,7 @@ const COLUMNS: Readonly<Record<string, ReturnType<typeof columnOfScalars>>> = {
 
 beforeAll(loadFunctions);
 
-/** Whether it was answered; fails for any error that is not the engine's. */
+/** True if it was answered. Fails for any error that is not the engine's. */
 function isAnswered(text: string): boolean {
   const start = process.cpuUsage();
   try {
@@ -43,7 +41,7 @@ function isAnswered(text: string): boolean {
       throw new Error(`${text.slice(0, 200)}: ${error}`, { cause: error });
     return false;
   } finally {
-    // What other processes take of the processor is no part of it.
+    // The time of other processes does not count.
     const { user, system } = process.cpuUsage(start);
     expect((user + system) / 1000, text.slice(0, 200)).toBeLessThan(1000);
   }
@@ -70,7 +68,7 @@ const PIECES = [..."()[],.;=<>!+-*/%|:'\"`$?@#\\ \n\t", ..."0123456789", ..."aé
   ["9".repeat(50), "1e999", "i", "l[", "x'", "lower(", "regexp_like(s,'", "(((((((((("],
 );
 
-/** Small, fast and the same on every machine. */
+/** A small and fast generator, with the same numbers on every machine. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -80,7 +78,7 @@ function random(seed: number): () => number {
 }
 
 describe("hostile texts", () => {
-  it("of 20,000 mutations are answered or refused by type", () => {
+  it("20,000 mutated texts end in an answer or a typed error", () => {
     const next = random(20_251_122);
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(next() * items.length)];
     let answered = 0;
@@ -152,7 +150,7 @@ describe("hostile texts", () => {
     expect(isAnswered("i > 1")).toBe(true);
   });
 
-  it("whose regular expressions would take other engines for ever", () => {
+  it("regular expressions that backtrack forever elsewhere end quickly", () => {
     const text = "a".repeat(50_000);
     const column = columnOfScalars(STRING, [text, `${text}b`]);
     for (const pattern of ["(a+)+$", "(a|aa)*c", "(.*)(.*)(.*)(.*)x", "(a?){200}a{200}c", "(x+x+)+y"]) {
@@ -163,7 +161,7 @@ describe("hostile texts", () => {
     }
   });
 
-  it("all matches of which need the rest of the text", () => {
+  it("patterns whose every match reads the rest of the text end quickly", () => {
     const column = columnOfScalars(STRING, ["a".repeat(20_000)]);
     for (const text of ["regexp_count(s, 'a.*y|a') = 1", "regexp_replace(s, 'a*y|a', '', 'g') = ''"]) {
       const filter = runSync(bindFilter(text, {}, FIELDS, "filter"));

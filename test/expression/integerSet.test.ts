@@ -1,4 +1,4 @@
-/** Integers are looked up where the chunks of a page hold them as they are by their values. */
+/** Lookups of integers in the chunks of a page give the same rows as lookups of their values. */
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
@@ -19,7 +19,7 @@ afterEach(() => {
 const UINT32: ValueType = { kind: "int", bits: 32, signed: false };
 const LAYOUT = { kind: "fixed", byteWidth: 4 } as const;
 
-/** The column as a page of a file holds it. */
+/** Returns the column in the form of a page. */
 function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],
@@ -35,7 +35,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   return read;
 }
 
-/** Numbers around a first one, few of them far away. */
+/** Numbers near a first one, and few far away. */
 const numbers = (from: number, spread: number, count: number): number[] =>
   Array.from({ length: count }, (_, row) => from + ((Math.imul(row + 1, 2654435761) >>> 7) % spread));
 
@@ -70,10 +70,10 @@ it.each([
         const kernel = runSync(membership(columnOfScalars(type, listed), type, false, false));
         for (const isOn of [true, false]) {
           integerSetKernel.isOn = isOn;
-          const found = runSync(madeBy(kernel([{ column: page, step: 1 }], count, page.validity)));
-          if (found.kind !== "bits") throw new Error(found.kind);
+          const result = runSync(madeBy(kernel([{ column: page, step: 1 }], count, page.validity)));
+          if (result.kind !== "bits") throw new Error(result.kind);
           const bits = rows.map(
-            (value, row) => value !== null && ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1,
+            (value, row) => value !== null && ((result.bits[row >>> 3] >>> (row & 7)) & 1) === 1,
           );
           expect(bits).toEqual(rows.map((value) => wanted.has(value)));
         }

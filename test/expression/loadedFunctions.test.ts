@@ -1,6 +1,6 @@
 /**
- * Functions that are loaded with the first expression that calls one. In the order of the tests: none is
- * loaded before.
+ * Functions that are loaded with the first expression that calls one. The tests run in order: none is loaded
+ * before.
  */
 
 import { UnsupportedError } from "tiltyard";
@@ -24,16 +24,16 @@ const LISTS = columnOfScalars(listTypeOf(INT64), [[1n, 2n], [3n], null]);
 
 const filter = (text: string) => bindFilter(text, {}, FIELDS, "filter");
 
-it("what indexes answer needs none of them", () => {
+it("filters that indexes answer load no functions", () => {
   expect(runSync(runSync(filter("array_has_any(l, [2, 7])")).select([LISTS], 3))).toEqual(Uint32Array.of(0));
   expect(runSync(filter("l[1] = 3 AND s LIKE 'c%'")).type.kind).toBe("bool");
 });
 
-it("they are waited for: nothing is made of an expression before they are there", () => {
+it("binding waits until the functions are loaded", () => {
   expect(() => runSync(filter("upper(s) = 'AB'"))).toThrow("work that waits");
 });
 
-it("expressions that need them at the same time get them", async () => {
+it("expressions bound at the same time all get the functions", async () => {
   const texts = ["upper(s) = 'AB'", "lower(s) = 'c'", "length(s) = 2 AND starts_with(s, 'A')"];
   const bound = await Promise.all(texts.map((text) => runAsync(filter(text))));
   expect(bound.map((each) => runSync(each.select([TEXTS], 3)))).toEqual(
@@ -41,7 +41,7 @@ it("expressions that need them at the same time get them", async () => {
   );
 });
 
-it("then they are there at once, and what is none of them is told", () => {
+it("loaded functions are there at once, and an unknown function is refused", () => {
   expect(runSync(runSync(filter("upper(s) = 'C'")).select([TEXTS], 3))).toEqual(Uint32Array.of(1));
   expect(() => runSync(filter("nonesuch(s)"))).toThrow(UnsupportedError);
 });

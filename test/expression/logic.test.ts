@@ -1,6 +1,6 @@
 /**
- * Three-valued logic beside a plain evaluator of the same expressions, over all combinations of true, false
- * and null.
+ * Compares three-valued logic with a plain evaluator of the same expressions, over all combinations of true,
+ * false and null.
  */
 
 import fc from "fast-check";
@@ -21,11 +21,11 @@ const NAMES = ["a", "b", "c"];
 const VALUES: readonly Truth[] = [true, false, null];
 const ROWS = VALUES.flatMap((a) => VALUES.flatMap((b) => VALUES.map((c) => [a, b, c])));
 
-const and = (one: Truth, other: Truth): Truth =>
-  one === false || other === false ? false : one === null || other === null ? null : true;
+const and = (left: Truth, right: Truth): Truth =>
+  left === false || right === false ? false : left === null || right === null ? null : true;
 const not = (value: Truth): Truth => (value === null ? null : !value);
-const or = (one: Truth, other: Truth): Truth => not(and(not(one), not(other)));
-const equal = (one: Truth, other: Truth): Truth => (one === null || other === null ? null : one === other);
+const or = (left: Truth, right: Truth): Truth => not(and(not(left), not(right)));
+const equal = (left: Truth, right: Truth): Truth => (left === null || right === null ? null : left === right);
 
 const { tree } = fc.letrec<{ tree: Sample; leaf: Sample }>((tie) => ({
   leaf: fc.oneof(
@@ -57,23 +57,23 @@ const { tree } = fc.letrec<{ tree: Sample; leaf: Sample }>((tie) => ({
       }),
     ),
     fc.tuple(tie("tree"), tie("tree"), fc.boolean()).map(
-      ([one, other, isNegated]): Sample => ({
-        text: `(${one.text} is ${isNegated ? "not " : ""}distinct from ${other.text})`,
-        value: (row) => (one.value(row) !== other.value(row)) !== isNegated,
+      ([left, right, isNegated]): Sample => ({
+        text: `(${left.text} is ${isNegated ? "not " : ""}distinct from ${right.text})`,
+        value: (row) => (left.value(row) !== right.value(row)) !== isNegated,
       }),
     ),
     fc.tuple(tie("tree"), tie("tree")).map(
-      ([one, other]): Sample => ({
-        text: `(${one.text} = ${other.text})`,
-        value: (row) => equal(one.value(row), other.value(row)),
+      ([left, right]): Sample => ({
+        text: `(${left.text} = ${right.text})`,
+        value: (row) => equal(left.value(row), right.value(row)),
       }),
     ),
     fc.tuple(tie("tree"), fc.array(tie("tree"), { minLength: 1, maxLength: 3 }), fc.boolean()).map(
       ([one, items, isNegated]): Sample => ({
         text: `(${one.text} ${isNegated ? "not " : ""}in (${items.map(({ text }) => text).join()}))`,
         value: (row) => {
-          const found = items.map(({ value }) => equal(one.value(row), value(row))).reduce(or);
-          return isNegated ? not(found) : found;
+          const truth = items.map(({ value }) => equal(one.value(row), value(row))).reduce(or);
+          return isNegated ? not(truth) : truth;
         },
       }),
     ),
@@ -92,7 +92,7 @@ const { tree } = fc.letrec<{ tree: Sample; leaf: Sample }>((tie) => ({
   ),
 }));
 
-it("knows true, false and unknown", () => {
+it("three-valued logic agrees with the plain evaluator", () => {
   const columns = new Map(
     NAMES.map((name, index) => [
       name,
@@ -106,10 +106,10 @@ it("knows true, false and unknown", () => {
   fc.assert(
     fc.property(tree, ({ text, value }) => {
       const filter = runSync(bindFilter(`${text} or false`, {}, fields, "filter"));
-      const own = filter.paths.map(
+      const inputs = filter.paths.map(
         ([name]) => columns.get(name) as NonNullable<ReturnType<typeof columns.get>>,
       );
-      const rows = runSync(filter.select(own, ROWS.length));
+      const rows = runSync(filter.select(inputs, ROWS.length));
       const expected = ROWS.flatMap((row, index) => (value(row) === true ? [index] : []));
       expect(rows === null ? ROWS.map((_, index) => index) : Array.from(rows), text).toEqual(expected);
     }),

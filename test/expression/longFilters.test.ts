@@ -1,6 +1,6 @@
 /**
- * Filters of a megabyte hold the event loop at no point: they are parsed, bound and planned in steps, of few
- * parts each. What is counted are steps, and turns of the loop, never time.
+ * Filters of a megabyte never block the event loop: they are parsed, bound and planned in steps of few parts.
+ * The tests count steps, and turns of the loop, never time.
  */
 
 import { tableFromArrays } from "apache-arrow";
@@ -19,7 +19,7 @@ const FIELDS = [
 ];
 const MEGABYTE = 1_000_000;
 
-/** Parts with something between them, a megabyte together. */
+/** Repeats parts with text between them up to a megabyte. */
 function long(partAt: (index: number) => string, between: string): string {
   const parts: string[] = [];
   for (let index = 0, length = 0; length < MEGABYTE; index++) {
@@ -29,7 +29,7 @@ function long(partAt: (index: number) => string, between: string): string {
   return parts.join(between);
 }
 
-/** Most parts of a text between two steps: operands, items and branches count as one each. */
+/** Maximum number of parts of a text per step: operands, items and branches count as one each. */
 const PARTS_PER_STEP = 100;
 
 const SHAPES: readonly (readonly [name: string, text: string, parts: number])[] = [
@@ -72,7 +72,7 @@ describe("a megabyte of text", () => {
     expect(count).toBeGreaterThan(6);
   });
 
-  it("that fails does so in the middle of its steps", () => {
+  it("a filter that fails does so between its steps", () => {
     const steps = bindFilter(`${long((index) => `i = ${index}`, " or ")} or`, {}, FIELDS, "filter");
     let count = 0;
     const run = () => {
@@ -95,7 +95,7 @@ describe("a megabyte of text", () => {
     }).toThrow(InvalidInputError);
   });
 
-  it("of digits and comments is one token", () => {
+  it("a megabyte of digits, or of comments, is one token", () => {
     for (const text of [
       `i = ${"9".repeat(MEGABYTE)}`,
       `i = ${"0".repeat(MEGABYTE)}7`,
@@ -104,7 +104,7 @@ describe("a megabyte of text", () => {
     ]) {
       expect(bindFilter(text, {}, FIELDS, "filter").next().done).toBe(true);
     }
-    // The other cases of characters are looked up in steps, once.
+    // The other cases of characters are loaded in steps, once.
     expect(runSync(bindFilter(`s ilike '%${"b".repeat(1000)}%'`, {}, FIELDS, "filter")).type.kind).toBe(
       "bool",
     );
@@ -118,7 +118,7 @@ describe("a short filter", () => {
   });
 });
 
-describe("while a long filter is run", () => {
+describe("the event loop during a long filter", () => {
   let namespace: DirectoryNamespace;
   beforeAll(async () => {
     namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
@@ -145,14 +145,14 @@ describe("while a long filter is run", () => {
     }
   }
 
-  it("the loop turns", async () => {
+  it("turns for SQL text", async () => {
     const text = long((index) => `(i = ${index} and f < ${index * 2})`, " or ");
     const [turns, count] = await turnsDuring(namespace.table("t").countRows(text));
     expect(count).toBe(1);
     expect(turns).toBeGreaterThan(20);
   });
 
-  it("and so it does for one that a program made", async () => {
+  it("turns for an expression that a program built", async () => {
     const parts = Array.from({ length: 20_000 }, (_, index) =>
       col("i")
         .eq(index)

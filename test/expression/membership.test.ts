@@ -1,4 +1,4 @@
-/** IN of constants finds the rows that comparing each with every constant finds. */
+/** IN with constants finds the same rows as comparing each row with every constant. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { FLOAT64, type ValueType } from "../../src/expression/values/types.js";
 
 const int = (bits: 8 | 16 | 32 | 64, signed: boolean): ValueType => ({ kind: "int", bits, signed });
 
-/** Values that lie close together, and values from all over what a type can hold. */
+/** Values that lie close together, and values from the whole range of a type. */
 function integers(bits: 8 | 16 | 32 | 64, signed: boolean): fc.Arbitrary<bigint> {
   const least = signed ? -(2n ** BigInt(bits - 1)) : 0n;
   const most = least + 2n ** BigInt(bits) - 1n;
@@ -46,10 +46,10 @@ const TYPES = [
   },
 ];
 
-const isSame = (one: Scalar, other: Scalar): boolean =>
-  one === other || (Number.isNaN(one) && Number.isNaN(other));
+const isSame = (left: Scalar, right: Scalar): boolean =>
+  left === right || (Number.isNaN(left) && Number.isNaN(right));
 
-it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type, values }) => {
+it.each(TYPES)("IN with $name finds the rows that equal a value of the list", ({ type, values }) => {
   const orNull = fc.option(values, { nil: null, freq: 6 });
   fc.assert(
     fc.property(
@@ -60,37 +60,38 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
       (listed, others, isNegated, repeated) => {
         const hasNull = listed.includes(null);
         const kernel = runSync(membership(columnOfScalars(type, listed), type, hasNull, isNegated));
-        const own = [
+        const rowValues = [
           ...others,
           ...repeated.flatMap((index) => (index < listed.length ? [listed[index]] : [])),
         ];
-        const column = columnOfScalars(type, own);
+        const column = columnOfScalars(type, rowValues);
         const valid = column.kind === "null" ? null : column.validity;
-        const found = runSync(madeBy(kernel([{ column, step: 1 }], own.length, valid)));
-        if (found.kind !== "bits") throw new Error(found.kind);
-        for (const [row, value] of own.entries()) {
+        const result = runSync(madeBy(kernel([{ column, step: 1 }], rowValues.length, valid)));
+        if (result.kind !== "bits") throw new Error(result.kind);
+        for (const [row, value] of rowValues.entries()) {
           if (value === null) continue;
           const isListed = listed.some((item) => item !== null && isSame(item, value));
           const isKnown = isListed || !hasNull;
-          const validity = found.validity;
+          const validity = result.validity;
           if (validity !== null) expect((validity.bytes[row >>> 3] >>> (row & 7)) & 1).toBe(Number(isKnown));
           else expect(isKnown).toBe(true);
-          if (isKnown) expect((found.bits[row >>> 3] >>> (row & 7)) & 1).toBe(Number(isListed !== isNegated));
+          if (isKnown)
+            expect((result.bits[row >>> 3] >>> (row & 7)) & 1).toBe(Number(isListed !== isNegated));
         }
       },
     ),
   );
 });
 
-it("looks a constant up once for all rows", () => {
+it("IN looks a constant up once for all rows", () => {
   const kernel = runSync(
     membership(columnOfScalars(int(32, true), [3, 70_000_000]), int(32, true), false, false),
   );
   const [three, four] = [3, 4].map((value) => {
-    const found = runSync(
+    const result = runSync(
       madeBy(kernel([{ column: columnOfScalars(int(32, true), [value]), step: 0 }], 20, null)),
     );
-    return found.kind === "bits" ? found.bits : null;
+    return result.kind === "bits" ? result.bits : null;
   });
   expect(three).toEqual(Uint8Array.of(0xff, 0xff, 0xff));
   expect(four).toEqual(new Uint8Array(3));

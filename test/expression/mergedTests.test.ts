@@ -1,4 +1,4 @@
-/** Many tests of one column in an AND or OR select the rows that they select one by one. */
+/** Merged tests of one column in an AND or OR select the same rows as single tests. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -28,16 +28,18 @@ const LITERALS: Readonly<Record<string, readonly string[]>> = {
 };
 const fields = COLUMNS.map(({ name, type }) => ({ name, type: parseType(type), children: [] }));
 
-/** The rows that a condition selects, of those for which it is not null; and those for which it is. */
+/**
+ * Returns the rows that a condition selects, among those that are not null, and the rows that are not null.
+ */
 function truthsOf(text: string): (boolean | null)[] {
   const truths: (boolean | null)[] = new Array(ROWS).fill(null);
   for (const value of [true, false]) {
     const filter = runSync(bindFilter(`(${text}) is ${value}`, {}, fields, "filter"));
-    const own = filter.paths.map(([name]) => {
+    const inputs = filter.paths.map(([name]) => {
       const { of, values } = COLUMNS.find((column) => column.name === name) as (typeof COLUMNS)[number];
       return columnOfScalars(of, values as Scalar[]);
     });
-    const rows = runSync(filter.select(own, ROWS));
+    const rows = runSync(filter.select(inputs, ROWS));
     for (let row = 0; row < ROWS; row++) if (rows === null || rows.includes(row)) truths[row] = value;
   }
   return truths;
@@ -57,7 +59,7 @@ const test = fc
       ),
   );
 
-it("bounds and lists of values", () => {
+it("merged bounds and lists of values select the same rows", () => {
   fc.assert(
     fc.property(
       fc.array(test, { minLength: 1, maxLength: 40 }),
@@ -67,9 +69,9 @@ it("bounds and lists of values", () => {
         const each = tests.map(truthsOf);
         const decisive = word === "or";
         const expected = whole.map((_, row) => {
-          const own = each.map((truths) => truths[row]);
-          if (own.includes(decisive)) return decisive;
-          return own.includes(null) ? null : !decisive;
+          const rowTruths = each.map((truths) => truths[row]);
+          if (rowTruths.includes(decisive)) return decisive;
+          return rowTruths.includes(null) ? null : !decisive;
         });
         expect(whole).toEqual(expected);
       },
@@ -78,7 +80,7 @@ it("bounds and lists of values", () => {
   );
 });
 
-it("long ones are bound and computed as one", () => {
+it("thousands of tests are bound and computed as one", () => {
   const many = Array.from({ length: 20_000 }, (_, value) => value + 3);
   const values = Array.from({ length: ROWS }, (_, row) => row);
   const column = columnOfScalars(INT32, values);

@@ -21,7 +21,7 @@ const FIELDS = [
 ];
 const bind = (filter: string) => runSync(bindFilter(filter, {}, FIELDS, "filter"));
 
-it("a column with a dot in its name is shown in backticks to who leaves them out", () => {
+it("the error about a name with a dot shows it in backticks", () => {
   expect(() => bind("a.b = 1")).toThrow(TableColumnNotFoundError);
   expect(() => bind("a.b = 1")).toThrow("the column of that name is written `a.b`");
   expect(bind("`a.b` = 1").paths).toEqual([["a.b"]]);
@@ -35,12 +35,12 @@ it.each([
   expect(() => bind(filter)).toThrow(`the column of that name is written ${shown},`);
 });
 
-it("a difference of columns is not taken for a name with a sign", () => {
+it("a difference of columns is not taken for a name with a minus", () => {
   expect(() => bind("user-idx = 1")).toThrow("there is no column user, at");
   expect(() => bind("p.dep = 1")).toThrow("there is no column p.dep; near it: p.deep,");
 });
 
-it("a misspelt column is near another one, and one that has other letters is not", () => {
+it("the error suggests near names, and no names with other letters", () => {
   expect(() => bind("citty = 1")).toThrow("there is no column citty; near it: city");
   expect(() => bind("town = 1")).toThrow("there is no column town, at");
 });

@@ -1,6 +1,6 @@
 /**
- * Columns of one value only: what depends on them is computed once, and answers are those of columns that say
- * it per row.
+ * Expressions on columns of one value are computed once, with the same results as on columns with a value for
+ * each row.
  */
 
 import { Bool, Field, Float64, Int32, Int64, List, Table, Utf8, vectorFromArray } from "apache-arrow";
@@ -126,7 +126,7 @@ const CONDITIONS = [
   ],
 ];
 
-describe("a condition on them", () => {
+describe("a condition on columns of one value", () => {
   it.each(CONDITIONS)("%s", async (filter) => {
     const rowsOf = async (name: string) => [
       ...((await namespace.table(name).query().where(filter).select(["v"]).toArrow()).getChild("v") ?? []),
@@ -150,13 +150,13 @@ it.each([
   "c = 7",
 ])("the column %s", async (x) => {
   const valuesOf = async (name: string) => {
-    const found = await namespace
+    const result = await namespace
       .table(name)
       .query()
       .where("c = 7")
       .select({ columnAliases: { x } })
       .toArrow();
-    return found
+    return result
       .toArray()
       .map((row) => JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value)));
   };

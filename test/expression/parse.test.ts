@@ -93,7 +93,7 @@ describe("expressions as text", () => {
     expect(() => parseExpression(text, "filter")).toThrow(reason);
   });
 
-  it("that are wrong are shown with a caret below the place", () => {
+  it("errors have a caret below their position", () => {
     const message = (text: string): string => {
       try {
         parseExpression(text, "filter");
@@ -113,7 +113,7 @@ describe("expressions as text", () => {
     expect(line.slice(caret.indexOf("^")).startsWith("= 2")).toBe(true);
   });
 
-  it("have AND and OR of any length, and IN of any length", () => {
+  it("AND, OR and IN may have any length", () => {
     const or = Array.from({ length: 10_000 }, (_, index) => `a = ${index}`).join(" or ");
     const parsed = parseExpression(or, "filter");
     expect(parsed.kind === "or" && parsed.operands.length).toBe(10_000);
@@ -124,7 +124,7 @@ describe("expressions as text", () => {
     expect(parsedList.kind === "in" && parsedList.items.length).toBe(100_000);
   });
 
-  it("have texts of any length, with quotes doubled anywhere in them", () => {
+  it("texts may have any length, with doubled quotes anywhere", () => {
     for (const text of ["", "'", "''", "é'☃😀'", "'a", "a'"]) {
       for (const length of [0, 4094, 4095, 4096, 4097, 8192, 9000]) {
         for (const filling of ["'", "x", "😀"]) {

@@ -1,4 +1,4 @@
-/** Regular expressions beside JavaScript's, for what both have. */
+/** Compares regular expressions with JavaScript's, for syntax that both have. */
 
 import fc from "fast-check";
 import { InvalidInputError } from "tiltyard";
@@ -33,8 +33,8 @@ const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
   pattern: fc.oneof(
     { maxDepth: 4 },
     atom,
-    fc.tuple(tie("pattern"), tie("pattern")).map(([one, other]) => one + other),
-    fc.tuple(tie("pattern"), tie("pattern")).map(([one, other]) => `(?:${one}|${other})`),
+    fc.tuple(tie("pattern"), tie("pattern")).map(([left, right]) => left + right),
+    fc.tuple(tie("pattern"), tie("pattern")).map(([left, right]) => `(?:${left}|${right})`),
     fc
       .tuple(tie("pattern"), fc.constantFrom("*", "+", "?", "{2}", "{1,}", "{0,2}", "*?"))
       .map(([one, count]) => `(${one})${count}`),
@@ -44,7 +44,7 @@ const text = fc
   .array(fc.constantFrom("a", "b", "c", "é", "😀", ".", "\n", "A", "x", "]"), { maxLength: 8 })
   .map((characters) => characters.join(""));
 
-it("match as JavaScript's do", () => {
+it("regular expressions match like JavaScript's", () => {
   fc.assert(
     fc.property(pattern, text, fc.constantFrom("", "i", "m", "s"), (source, subject, flags) => {
       expect(matches(source, flags, subject), JSON.stringify([source, flags, subject])).toBe(
@@ -85,8 +85,8 @@ it.each([
   else expect(matches(source, "", subject)).toBe(expected);
 });
 
-it("keep few states, whatever the text", () => {
-  // Each of the last 12 characters is a state of its own.
+it("an automaton keeps few states, whatever the text", () => {
+  // The last 12 characters decide the state, so there are 4096.
   const automaton = runSync(Automaton.of(runSync(parsePattern("(?:a|b)*a(?:a|b){11}c", "")), true));
   let state = 7;
   const text = Array.from({ length: 200_000 }, () => {

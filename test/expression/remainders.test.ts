@@ -1,4 +1,4 @@
-/** Remainders of integers of 64 bits are those of the definition, whether or not both fit into 32 bits. */
+/** Remainders of integers of 64 bits follow the definition, also if both fit into 32 bits. */
 
 import { Int32, Int64, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
@@ -16,7 +16,7 @@ const integer = fc.oneof(
   fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
 );
 
-it("of columns, and by a number", async () => {
+it("remainders of columns, and by a number, follow the definition", async () => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const pair = fc.tuple(
@@ -41,8 +41,8 @@ it("of columns, and by a number", async () => {
       });
       await namespace.createTable({ id, mode: "overwrite" }, tableToIPC(table, "stream"));
       const columnAliases = { rest: "a % b", ofNumber: "n % 100", negative: "n % -7" };
-      const found = await (await namespace.queryTable({ id, columns: { columnAliases } })).toArrow();
-      const values = (name: string) => [...(found.getChild(name) ?? [])].map(BigInt);
+      const result = await (await namespace.queryTable({ id, columns: { columnAliases } })).toArrow();
+      const values = (name: string) => [...(result.getChild(name) ?? [])].map(BigInt);
       expect(values("rest")).toEqual(pairs.map(([a, b]) => a % b));
       expect(values("ofNumber")).toEqual(pairs.map(([a]) => BigInt.asIntN(32, a) % 100n));
       expect(values("negative")).toEqual(pairs.map(([a]) => BigInt.asIntN(32, a) % -7n));

@@ -1,4 +1,4 @@
-/** Texts answer the same as codes, as bytes, and one by one; in kernels, and where there are none. */
+/** Texts give the same answers as codes, as bytes, and one by one, with kernels and without. */
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
@@ -24,7 +24,7 @@ afterEach(() => {
 
 const ORIGIN = { path: "t.lance", byteOffset: 0 };
 const encoder = new TextEncoder();
-/** As many as go to a kernel, and some that are no whole byte of bits. */
+/** Enough rows for a kernel, and not a multiple of 8. */
 const ROWS = 1029;
 
 function columnOf(texts: readonly string[], validity: Validity | null = null): VariableColumn {
@@ -36,15 +36,15 @@ function columnOf(texts: readonly string[], validity: Validity | null = null): V
   return { kind: "variable", length: texts.length, validity, offsets, bytes };
 }
 
-/** The same texts as codes; null where no codes save anything. */
+/** Encodes the texts as codes; null if codes save nothing. */
 function codesOf({ offsets, bytes, validity }: VariableColumn): VariableColumn | null {
   const encoded = encodeFsst(offsets as Int32Array, bytes, true);
   if (encoded === null) return null;
   const symbols = decodeFsstSymbols(encoded.symbolTable, ORIGIN);
   if (symbols === null) throw new Error("stored as they are");
-  const decode = (own: Int32Array, codes: Uint8Array) => {
-    const decoded = decodeFsst(symbols, own, codes, ORIGIN);
-    return { offsets: own, bytes: decoded };
+  const decode = (positions: Int32Array, codes: Uint8Array) => {
+    const decoded = decodeFsst(symbols, positions, codes, ORIGIN);
+    return { offsets: positions, bytes: decoded };
   };
   return lazyTextColumn(
     { kind: "codes", symbols, offsets: encoded.offsets, codes: encoded.bytes, decode },
@@ -54,7 +54,7 @@ function codesOf({ offsets, bytes, validity }: VariableColumn): VariableColumn |
 
 const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;
 
-/** The same texts in the chunks of a page. */
+/** Returns the texts in the chunks of a page. */
 function chunksOf(column: VariableColumn, compression: "none" | "fsst"): VariableColumn {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],
@@ -70,15 +70,18 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
   return read;
 }
 
-/** What a test of texts answers for each row. */
+/** Returns the answer of a text test for each row. */
 function answers(kernel: ValueKernel, constants: readonly string[], column: VariableColumn): boolean[] {
-  const given = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
-  const found = runSync(madeBy(kernel([{ column, step: 1 }, ...given], column.length, column.validity)));
-  if (found.kind !== "bits") throw new Error(found.kind);
-  return Array.from({ length: column.length }, (_, row) => ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1);
+  const operands = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
+  const result = runSync(madeBy(kernel([{ column, step: 1 }, ...operands], column.length, column.validity)));
+  if (result.kind !== "bits") throw new Error(result.kind);
+  return Array.from(
+    { length: column.length },
+    (_, row) => ((result.bits[row >>> 3] >>> (row & 7)) & 1) === 1,
+  );
 }
 
-/** Compares the answers of all forms of a column with those that are right. */
+/** Compares the answers of all forms of a column with the expected ones. */
 function expectAnswers(
   kernel: () => ValueKernel,
   constants: readonly string[],
@@ -119,26 +122,26 @@ const OPERATORS = {
   ">": (order: number) => order > 0,
   ">=": (order: number) => order >= 0,
 };
-const orderOf = (one: string, other: string): number =>
-  Buffer.compare(encoder.encode(one), encoder.encode(other));
+const orderOf = (left: string, right: string): number =>
+  Buffer.compare(encoder.encode(left), encoder.encode(right));
 
-it.each(Object.entries(OPERATORS))("texts that are %s a constant", (operator, fits) => {
+it.each(Object.entries(OPERATORS))("a comparison finds texts that are %s a constant", (operator, fits) => {
   const kernel = () => comparison(operator as keyof typeof OPERATORS, STRING);
   fc.assert(
-    fc.property(texts, word, fc.nat(), fc.boolean(), (all, other, index, isOwn) => {
-      const constant = isOwn ? all[index % all.length] : other;
+    fc.property(texts, word, fc.nat(), fc.boolean(), (all, extra, index, isOwn) => {
+      const constant = isOwn ? all[index % all.length] : extra;
       expectAnswers(kernel, [constant], all, (text) => fits(orderOf(text, constant)));
     }),
     { numRuns: 20 },
   );
 });
 
-it("a constant that is less than texts", () => {
+it("a comparison finds texts that a constant is less than", () => {
   const all = Array.from({ length: ROWS }, (_, row) => `name ${row}`);
   const column = columnOf(all);
   const [constant] = [columnOfScalars(STRING, ["name 5"])];
   for (const operator of ["<", "<=", "=", ">"] as const) {
-    const found = runSync(
+    const result = runSync(
       madeBy(
         comparison(operator, STRING)(
           [
@@ -150,9 +153,9 @@ it("a constant that is less than texts", () => {
         ),
       ),
     );
-    if (found.kind !== "bits") throw new Error(found.kind);
+    if (result.kind !== "bits") throw new Error(result.kind);
     for (const [row, text] of all.entries()) {
-      const bit = (found.bits[row >>> 3] >>> (row & 7)) & 1;
+      const bit = (result.bits[row >>> 3] >>> (row & 7)) & 1;
       expect(bit).toBe(Number(OPERATORS[operator](orderOf("name 5", text))));
     }
   }
@@ -169,12 +172,12 @@ function matcherOf(like: string): RegExp {
   return new RegExp(`^${source.join("")}$`, "su");
 }
 
-it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated) => {
+it.each([false, true])("LIKE finds texts that match a pattern (negated: %s)", (isNegated) => {
   fc.assert(
-    fc.property(texts, pattern, fc.nat(), fc.nat({ max: 4 }), (all, own, index, form) => {
+    fc.property(texts, pattern, fc.nat(), fc.nat({ max: 4 }), (all, word, index, form) => {
       const text = all[index % all.length].slice(0, 20);
-      // Parts of what is there are found more often.
-      const like = [own, `%${text}%`, `${text}%`, `%${text}`, `${text.slice(0, 4)}%${text.slice(-5)}`][form];
+      // Parts of existing texts match more often.
+      const like = [word, `%${text}%`, `${text}%`, `%${text}`, `${text.slice(0, 4)}%${text.slice(-5)}`][form];
       const matcher = matcherOf(like);
       expectAnswers(
         () => runSync(likeKernel(like, "", false, isNegated)),
@@ -187,7 +190,7 @@ it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated
   );
 });
 
-it("a rare word among texts of all lengths", () => {
+it("LIKE finds a rare word among texts of all lengths", () => {
   const all = Array.from({ length: ROWS }, (_, row) => {
     const filler = "abcdefghijklmnop".repeat(1 + (row % 9)).slice(row % 16);
     return row % 37 === 5
@@ -205,7 +208,7 @@ it("a rare word among texts of all lengths", () => {
   }
 });
 
-it("texts longer than the memory of a kernel", () => {
+it("LIKE tests texts that are longer than the kernel's memory", () => {
   const all = Array.from({ length: ROWS }, (_, row) =>
     row % 100 === 3 ? `${"ab".repeat(30_000)}needle` : "ab",
   );
@@ -223,15 +226,15 @@ it("texts longer than the memory of a kernel", () => {
   );
 });
 
-it("nulls are not looked at where the text itself has to be", () => {
+it("open texts are tested one by one, without nulls", () => {
   const all = Array.from({ length: ROWS }, (_, row) => `a common beginning ${row % 3}`);
   const bytes = new Uint8Array((ROWS + 7) >>> 3).fill(0x55);
   const column = columnOf(all, { bytes, bitOffset: 0, nullCount: ROWS >>> 1 });
-  const found = answers(comparison("=", STRING), ["a common beginning 2"], codesOf(column) ?? column);
-  for (let row = 0; row < ROWS; row += 2) expect(found[row]).toBe(row % 3 === 2);
+  const result = answers(comparison("=", STRING), ["a common beginning 2"], codesOf(column) ?? column);
+  for (let row = 0; row < ROWS; row += 2) expect(result[row]).toBe(row % 3 === 2);
 });
 
-it("texts of many chunks are asked where they lie", () => {
+it("texts of many chunks are asked in their chunks", () => {
   const all = Array.from({ length: 5003 }, (_, row) => `name ${(row * 7919) % 5003} of row`);
   for (const compression of ["none", "fsst"] as const) {
     const column = chunksOf(columnOf(all), compression);
@@ -239,9 +242,9 @@ it("texts of many chunks are asked where they lie", () => {
     expect(texts.counts.length).toBeGreaterThan(1);
     expect(texts.symbols === null).toBe(compression === "none");
     const left = lazyTextColumn({ ...texts, gather: () => expect.unreachable("gathered") }, null);
-    const found = answers(runSync(likeKernel("%77%", "", false, false)), [], left);
-    expect(found).toEqual(all.map((text) => text.includes("77")));
-    // What was asked in place is still there.
+    const result = answers(runSync(likeKernel("%77%", "", false, false)), [], left);
+    expect(result).toEqual(all.map((text) => text.includes("77")));
+    // The questions must not change the texts.
     expect(textsOf(column)).toEqual(all);
   }
 });
@@ -259,7 +262,7 @@ const textsOf = ({ offsets, bytes, length }: VariableColumn): string[] =>
 it.each([
   true,
   false,
-])("texts whose positions leave their chunk, or descend, are refused (kernel: %s)", (isOn) => {
+])("texts with positions outside their chunk, or descending ones, are refused (kernel: %s)", (isOn) => {
   textKernelUse.isOn = isOn;
   const all = Array.from({ length: 2047 }, (_, row) => `name ${row % 50} of row`);
   fc.assert(
@@ -271,7 +274,7 @@ it.each([
       while (position > texts.counts[chunk]) position -= texts.counts[chunk++] + 1;
       const bytes = texts.chunks[chunk];
       const positions = new Uint32Array(bytes.buffer, bytes.byteOffset, texts.counts[chunk] + 1);
-      // The first of a chunk says where its texts begin, which only positions before that are wrong for.
+      // The first position of a chunk is wrong only if it lies before the texts.
       if (isFar) positions[position] = position === 0 ? 4 : 0x7fff_ffff;
       else positions[position] = position === 0 ? 0 : positions[position - 1] - 1;
       expect(() => answers(runSync(likeKernel("%of r%", "", false, false)), [], column)).toThrow(
@@ -282,7 +285,7 @@ it.each([
   );
 });
 
-it.each([true, false])("codes that mean nothing are refused (kernel: %s)", (isOn) => {
+it.each([true, false])("codes without a symbol are refused (kernel: %s)", (isOn) => {
   textKernelUse.isOn = isOn;
   const column = codesOf(columnOf(Array.from({ length: ROWS }, (_, row) => `name ${row % 50} of row`)));
   const coded = column?.lazy;

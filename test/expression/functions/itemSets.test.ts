@@ -1,4 +1,4 @@
-/** Functions that compare the items of lists, beside plain loops over all pairs of items. */
+/** Compares functions on the items of lists with plain loops over all pairs of items. */
 
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
@@ -23,7 +23,7 @@ import { loadFunctions } from "../../support/loadFunctions.js";
 
 beforeAll(loadFunctions);
 
-/** The same for equal values only. */
+/** Returns a key that only equal values share. */
 function keyOf(value: Scalar): string {
   if (typeof value === "number") return Number.isNaN(value) ? "NaN" : String(value + 0);
   if (typeof value === "bigint") return `${value}n`;
@@ -39,7 +39,7 @@ const distinct = (items: List): List => {
 };
 const keysOf = (items: List): ReadonlySet<string> => new Set(items.map(keyOf));
 
-/** What each function makes of two lists and a value, by definition. */
+/** The result of each function on two lists and a value, by definition. */
 const EXPECTED: Readonly<Record<string, (left: List, right: List, value: Scalar) => Scalar>> = {
   "array_distinct(l)": (left) => distinct(left),
   "array_union(l, m)": (left, right) => distinct([...left, ...right]),
@@ -92,7 +92,7 @@ const field = (name: string, type: ValueType): TypedField => {
 
 const long = (middle: string, size: number): string => `${"a".repeat(size)}${middle}${"z".repeat(size)}`;
 
-/** Values of each type, among which lists draw theirs: some that only bytes far from both ends tell apart. */
+/** Values of each type for the lists. Some differ only in bytes far from both ends. */
 const VALUES: readonly (readonly [name: string, type: ValueType, values: List])[] = [
   [
     "whole numbers",
@@ -164,7 +164,7 @@ const VALUES: readonly (readonly [name: string, type: ValueType, values: List])[
   ],
 ];
 
-/** Numbers of items, by the type of the items: around those from which lists are compared another way. */
+/** Numbers of items, by the type of the items: around those at which the algorithm changes. */
 const SIZES: Partial<Record<ValueType["kind"], readonly number[]>> = {
   int: [0, 1, 5, 15, 16, 17, 40, 1100],
   float: [0, 1, 5, 15, 16, 17, 40, 1100],
@@ -210,13 +210,13 @@ describe.each(VALUES)("items that are %s", (_, type, values) => {
     const result = runSync(bound.evaluate(inputs, rows.length));
     const read = scalarReader({ column: result, step: 1 }, bound.type);
     for (const [row, { left, right, value }] of rows.entries()) {
-      // A value that is null removes nothing: the result is null.
+      // Removing a null gives null.
       if (call.includes("value") && value === null) continue;
       expect(keyOf(read(row)), `row ${row}`).toBe(keyOf(EXPECTED[call](left, right, value)));
     }
   });
 
-  it("values that are the same have the same hash", () => {
+  it("equal values have equal hashes", () => {
     const all = columnOfScalars(type, [...values, ...values]);
     const hash = new RowHash(all, type);
     const order = new RowOrder(all, all, type);
@@ -230,8 +230,8 @@ describe.each(VALUES)("items that are %s", (_, type, values) => {
   });
 });
 
-it("items that differ only where no hash looks are told apart in many steps", () => {
-  // All of one length, and the same in the bytes that are hashed.
+it("items with equal hashes are compared in many steps", () => {
+  // The texts have one length, and the same bytes where hashes look.
   const texts = Array.from({ length: 40 }, (_, index) => long(String(index).padStart(4, "0"), 40_000));
   const column = columnOfScalars(listTypeOf(STRING), [[...texts, ...texts]]);
   const bound = runSync(bindExpression("array_distinct(l)", {}, [field("l", listTypeOf(STRING))], "columns"));
@@ -241,6 +241,6 @@ it("items that differ only where no hash looks are told apart in many steps", ()
   for (; next.done !== true; next = steps.next()) count++;
   const { offsets } = next.value as Extract<Column, { kind: "list" }>;
   expect(Number(offsets[1])).toBe(40);
-  // Each of 40 texts is compared with those before it, in steps of half a megabyte at most.
+  // Each of 40 texts is compared with those before it, in steps of at most half a megabyte.
   expect(count).toBeGreaterThan((40 * 39 * 40_000) / 2 ** 19);
 });

@@ -1,6 +1,6 @@
 /**
- * No function of SQL holds the event loop: each runs in steps, by rows and by bytes, within one long value
- * too. What is counted are steps, never time.
+ * No SQL function blocks the event loop: each runs in steps, by rows and by bytes, also within one long
+ * value. The tests count steps, never time.
  */
 
 import { beforeAll, describe, expect, it } from "vitest";
@@ -31,11 +31,11 @@ const FIELDS = [
   { name: "d", type: parseType("timestamp:us:-"), children: [] },
 ];
 const SCALE = Number(process.env.SOAK_SCALE ?? 1);
-/** Bytes of one long value, and rows of many short ones. */
+/** Bytes of one long value, and number of rows with short values. */
 const ONE_VALUE = 2 ** (SCALE > 1 ? 22 : 20);
 const MANY_ROWS = SCALE > 1 ? 100_000 : 25_000;
 
-/** Writes a number as seven letters from a to f, which are digits of hexadecimal numbers. */
+/** Writes a number as seven letters from a to f, which are hexadecimal digits. */
 function writeDigits(bytes: Uint8Array, start: number, number: number): void {
   for (let digit = 0, left = number; digit < 7; digit++, left = Math.floor(left / 6)) {
     bytes[start + digit] = 0x61 + (left % 6);
@@ -46,7 +46,7 @@ const texts = (count: number, size: number, byte: string, last: string): Column 
   const bytes = new Uint8Array(count * size).fill(byte.charCodeAt(0));
   const offsets = Int32Array.from({ length: count + 1 }, (_, row) => row * size);
   for (let row = 1; row <= count; row++) bytes[row * size - 1] = last.charCodeAt(0);
-  // In each row another text, so that none is computed for all.
+  // Each row has another text, so that no function computes one for all.
   if (count > 1) for (let row = 0; row < count; row++) writeDigits(bytes, row * size, row);
   return { kind: "variable", length: count, validity: null, offsets, bytes };
 };
@@ -67,7 +67,7 @@ const fixed = (values: BigInt64Array | Float64Array): Column => ({
 const integers = (count: number, of: (index: number) => number): Column =>
   fixed(BigInt64Array.from({ length: count }, (_, index) => BigInt(of(index))));
 
-/** Columns of so many rows, with texts of so many bytes and lists of an eighth as many items. */
+/** Columns with this many rows, with texts of `size` bytes, and lists of an eighth as many items. */
 function columnsOf(rows: number, size: number): ReadonlyMap<string, Column> {
   const length = Math.max(2, size / 8);
   const all = rows * length;
@@ -92,15 +92,15 @@ function columnsOf(rows: number, size: number): ReadonlyMap<string, Column> {
   ]);
 }
 
-/** Steps that work takes. */
+/** Counts the steps of work. */
 function countSteps(steps: Steps<unknown>): number {
   for (let count = 0; ; count++) if (steps.next().done === true) return count;
 }
 
 function stepsOf(call: string, columns: ReadonlyMap<string, Column>, rows: number): number {
   const bound = runSync(bindExpression(call, {}, FIELDS, "columns"));
-  const own = bound.paths.map(([name]) => columns.get(name) as Column);
-  return countSteps(bound.evaluate(own, rows));
+  const inputs = bound.paths.map(([name]) => columns.get(name) as Column);
+  return countSteps(bound.evaluate(inputs, rows));
 }
 
 beforeAll(loadFunctions);
@@ -117,30 +117,30 @@ it("the table of calls has every function of SQL", () => {
   expect(called.filter((name) => !FUNCTIONS.has(name))).toEqual([]);
 });
 
-/** The calls of some cases, of functions with several names one. */
+/** The calls of some cases, one for each function with several names. */
 function callsWith(...works: readonly HoldCase["work"][]): readonly string[] {
   const seen = new Set<unknown>();
-  return HOLD_CASES.filter(({ work }) => works.includes(work)).flatMap((own) =>
-    callsOf(own).filter((_, index) => {
-      const definition = FUNCTIONS.get(own.names[index]) ?? own;
+  return HOLD_CASES.filter(({ work }) => works.includes(work)).flatMap((holdCase) =>
+    callsOf(holdCase).filter((_, index) => {
+      const definition = FUNCTIONS.get(holdCase.names[index]) ?? holdCase;
       return !seen.has(definition) && seen.add(definition);
     }),
   );
 }
 
-/** Fewest steps of such a value: each is half a megabyte at most. */
+/** Minimum number of steps for such a value: each is at most half a megabyte. */
 const FEWEST_OF_BYTES = ONE_VALUE / 2 ** 19;
-/** Fewest steps of such rows. */
+/** Minimum number of steps for such rows. */
 const FEWEST_OF_ROWS = Math.floor(MANY_ROWS / 12_500);
 
-describe("one long value is gone through in steps", () => {
+describe("one long value takes steps", () => {
   const columns = columnsOf(1, ONE_VALUE);
   it.each(callsWith("bytes"))("%s", (call) => {
     expect(stepsOf(call, columns, 1)).toBeGreaterThanOrEqual(FEWEST_OF_BYTES);
   });
 });
 
-describe("many rows are gone through in steps", () => {
+describe("many rows take steps", () => {
   const columns = columnsOf(MANY_ROWS, 16);
   const few = (call: string) => call.replace(/\d{6,}/g, "4").replaceAll("4000", "4");
   it.each(callsWith("bytes", "copy"))("%s", (call) => {
@@ -152,7 +152,7 @@ describe("many rows are gone through in steps", () => {
   });
 });
 
-it("patterns of LIKE are made ready a few at a time where each row has its own", () => {
+it("LIKE patterns that differ per row are compiled a few per step", () => {
   const rows = 2000;
   const columns = columnsOf(rows, 16);
   for (const call of ["s LIKE t", "s ILIKE t", "s LIKE '%a_' || t"])
