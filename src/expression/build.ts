@@ -149,7 +149,7 @@ export class Expression {
    */
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
-    if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is none`);
+    if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is not a type`);
     return make({ kind: "cast", operand: this.syntax, types: parsed.types, offset: NOWHERE });
   }
 

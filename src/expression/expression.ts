@@ -169,7 +169,7 @@ export function* bindNewColumn(
 
 function* parseShort(text: string, label: string): Steps<Syntax> {
   if (text.length > MAX_EXPRESSION) {
-    throw new InvalidInputError(`${label}: it has more than ${MAX_EXPRESSION} characters`);
+    throw new InvalidInputError(`${label}: the text has more than ${MAX_EXPRESSION} characters`);
   }
   return yield* parseInSteps(text, label);
 }
@@ -189,7 +189,7 @@ export function* parseConstant(text: string, label: string): Steps<SqlConstant> 
   const bound = yield* new Binder({ label, text }, new Names([]), {}).expression(syntax);
   const { type } = bound;
   if (bound.kind !== "constant" || type.kind === "list" || type.kind === "struct" || type.kind === "other") {
-    throw new UnsupportedError(`${label}: a constant of its type is not supported by this release`);
+    throw new UnsupportedError(`${label}: constants of this type are not supported by this release`);
   }
   return { type, value: isNullConstant(bound.column) ? null : bound.column };
 }

@@ -110,7 +110,7 @@ function* withLiteral(
 /** Binds `-a`. Unsigned integers become signed. */
 export function* negated(nodes: BoundNodes, node: Place, operand: Bound): Steps<Bound> {
   if (operand.type.kind === "null") return operand;
-  if (!isNumeric(operand.type)) throw nodes.invalid(node, `${typeName(operand.type)} has no sign`);
+  if (!isNumeric(operand.type)) throw nodes.invalid(node, `${typeName(operand.type)} cannot be negated`);
   const type = operand.type.kind === "int" && !operand.type.signed ? INT64 : operand.type;
   return yield* nodes.call(node, [yield* nodes.cast(operand, type, false, node)], type, negation(type));
 }

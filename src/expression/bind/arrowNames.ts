@@ -74,7 +74,7 @@ export function arrowNameOf(type: ValueType): string {
       return type.name;
   }
   for (const [name, plain] of PLAIN) if (areSame(plain, type)) return name;
-  throw new InternalError(`no name of Arrow for ${typeName(type)}`);
+  throw new InternalError(`Arrow has no name for ${typeName(type)}`);
 }
 
 const SHORT_UNITS: Readonly<Record<TimeUnit, string>> = { s: "s", ms: "ms", us: "µs", ns: "ns" };

@@ -18,15 +18,19 @@ import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type {
+  Arithmetic,
+  Between,
   CallSyntax,
   Case,
   CastSyntax,
   In,
   IntervalLiteral,
+  Is,
   Like,
   Logic,
   Name,
   Parameter,
+  Subscript,
   Syntax,
 } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
@@ -79,7 +83,7 @@ export class Binder {
   /** Binds a condition. */
   *filter(node: Syntax): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
-    if (bound.type.kind === "null") throw this.#nodes.invalid(node, "a condition is expected, not null");
+    if (bound.type.kind === "null") throw this.#nodes.invalid(node, "expected a condition, not null");
     return yield* this.#nodes.condition(bound, node);
   }
 
@@ -105,7 +109,8 @@ export class Binder {
 
   /** @param isDirect true if the node stands directly in the filter, or in an AND or OR of the filter */
   *#bind(node: Syntax, isDirect = false): Steps<Bound> {
-    if (++this.#depth > MAX_DEPTH) throw this.#nodes.invalid(node, `nested deeper than ${MAX_DEPTH}`);
+    if (++this.#depth > MAX_DEPTH)
+      throw this.#nodes.invalid(node, `the expression is nested deeper than ${MAX_DEPTH}`);
     if (this.#pace.isStep()) yield;
     try {
       return yield* this.#bindNode(node, isDirect);
@@ -128,12 +133,11 @@ export class Binder {
         return scalarConstant(BINARY, node.value);
       case "value":
         return yield* this.#value(node.value, node);
-      case "parameter": {
+      case "parameter":
         if (!Object.hasOwn(this.#parameters, node.name)) {
           throw this.#nodes.invalid(node, `no value is passed for the parameter $${node.name}`);
         }
         return yield* this.#value(this.#parameters[node.name], node);
-      }
       case "name":
         return this.#names.resolve(node, this.#nodes.source);
       case "negative":
@@ -145,19 +149,7 @@ export class Binder {
       case "interval":
         throw this.#nodes.unsupported(node, "an interval that is not added to an instant or a day");
       case "arithmetic":
-        if (node.right.kind === "interval" && (node.operator === "+" || node.operator === "-")) {
-          const sign = node.operator === "+" ? 1 : -1;
-          return yield* moved(this.#nodes, node, yield* this.#bind(node.left), node.right.text, sign);
-        }
-        if (node.left.kind === "interval" && node.operator === "+") {
-          return yield* moved(this.#nodes, node, yield* this.#bind(node.right), node.left.text, 1);
-        }
-        return yield* computed(
-          this.#nodes,
-          node,
-          [yield* this.#bind(node.left), yield* this.#bind(node.right)],
-          isDirect,
-        );
+        return yield* this.#arithmetic(node, isDirect);
       case "comparison": {
         const left = yield* this.#bind(node.left);
         const right = yield* this.#bind(node.right);
@@ -181,37 +173,12 @@ export class Binder {
         const bindItems = () => this.#bindAll(items);
         return yield* listed(this.#nodes, { ...node, items }, operand, bindItems, isDirect);
       }
-      case "between": {
-        const operand = yield* this.#bind(node.operand);
-        const low = yield* compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
-        const high = yield* compared(
-          this.#nodes,
-          node,
-          "<=",
-          operand,
-          yield* this.#bind(node.high),
-          isDirect,
-        );
-        const both = yield* this.#nodes.folded(logic("and", [low, high]));
-        return node.isNegated ? yield* this.#not(node, both) : both;
-      }
+      case "between":
+        return yield* this.#between(node, isDirect);
       case "like":
         return yield* this.#like(node);
-      case "is": {
-        const operand = yield* this.#bind(node.operand);
-        if (node.what === "null") {
-          return yield* this.#nodes.nullTest(operand, node.isNegated);
-        }
-        const condition = yield* this.#nodes.condition(operand, node.operand);
-        const truth = yield* this.#nodes.call(
-          node,
-          [condition],
-          BOOL,
-          isTruth(node.what, node.isNegated),
-          false,
-        );
-        return withCondition(truth, truthCondition(conditionOf(condition), node));
-      }
+      case "is":
+        return yield* this.#is(node);
       case "cast":
         return yield* this.#casts(node);
       case "case":
@@ -222,21 +189,52 @@ export class Binder {
           return yield* this.#bins(node, node.operands[0]);
         }
         return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
-      case "subscript": {
-        const operand = yield* this.#bind(node.operand);
-        const index = yield* this.#bind(node.index);
-        if (operand.type.kind === "struct" && operand.kind === "column" && index.kind === "constant") {
-          const name = scalarOf(index.column, index.type);
-          const member = typeof name === "string" ? this.#names.member(operand, name) : null;
-          if (member === null) throw this.#nodes.invalid(node, `no member ${String(name)}`);
-          return member;
-        }
-        const definition = operand.type.kind === "struct" ? member : arrayElement;
-        return yield* applied(this.#nodes, node, "a subscript", definition, [operand, index]);
-      }
+      case "subscript":
+        return yield* this.#subscript(node);
       case "array":
         return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
     }
+  }
+
+  *#arithmetic(node: Arithmetic, isDirect: boolean): Steps<Bound> {
+    const { left, right, operator } = node;
+    if (right.kind === "interval" && (operator === "+" || operator === "-")) {
+      return yield* moved(this.#nodes, node, yield* this.#bind(left), right.text, operator === "+" ? 1 : -1);
+    }
+    if (left.kind === "interval" && operator === "+") {
+      return yield* moved(this.#nodes, node, yield* this.#bind(right), left.text, 1);
+    }
+    return yield* computed(this.#nodes, node, [yield* this.#bind(left), yield* this.#bind(right)], isDirect);
+  }
+
+  *#between(node: Between, isDirect: boolean): Steps<Bound> {
+    const operand = yield* this.#bind(node.operand);
+    const low = yield* compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
+    const high = yield* compared(this.#nodes, node, "<=", operand, yield* this.#bind(node.high), isDirect);
+    const both = yield* this.#nodes.folded(logic("and", [low, high]));
+    return node.isNegated ? yield* this.#not(node, both) : both;
+  }
+
+  *#is(node: Is): Steps<Bound> {
+    const { what, isNegated } = node;
+    const operand = yield* this.#bind(node.operand);
+    if (what === "null") return yield* this.#nodes.nullTest(operand, isNegated);
+    const condition = yield* this.#nodes.condition(operand, node.operand);
+    const truth = yield* this.#nodes.call(node, [condition], BOOL, isTruth(what, isNegated), false);
+    return withCondition(truth, truthCondition(conditionOf(condition), node));
+  }
+
+  *#subscript(node: Subscript): Steps<Bound> {
+    const operand = yield* this.#bind(node.operand);
+    const index = yield* this.#bind(node.index);
+    if (operand.type.kind === "struct" && operand.kind === "column" && index.kind === "constant") {
+      const name = scalarOf(index.column, index.type);
+      const column = typeof name === "string" ? this.#names.member(operand, name) : null;
+      if (column === null) throw this.#nodes.invalid(node, `there is no member ${String(name)}`);
+      return column;
+    }
+    const definition = operand.type.kind === "struct" ? member : arrayElement;
+    return yield* applied(this.#nodes, node, "a subscript", definition, [operand, index]);
   }
 
   /** Binds bins whose length is an interval, not a text. Local times keep their unit. */
@@ -284,7 +282,7 @@ export class Binder {
     if (isUint8Array(value)) return scalarConstant(BINARY, value);
     if (isDate(value)) {
       const ms = value.getTime();
-      if (Number.isNaN(ms)) throw this.#nodes.invalid(node, "a value is no valid date");
+      if (Number.isNaN(ms)) throw this.#nodes.invalid(node, "a value is not a valid date");
       return scalarConstant(timestamp("ms", "UTC"), BigInt(ms));
     }
     if (Array.isArray(value)) {
@@ -296,7 +294,7 @@ export class Binder {
       const list = yield* boundList(this.#nodes, node, items);
       if (list.kind === "constant") return list;
     }
-    throw this.#nodes.invalid(node, `a value of type ${typeof value} is none that an expression holds`);
+    throw this.#nodes.invalid(node, `an expression cannot hold a value of type ${typeof value}`);
   }
 
   /** Returns the items of a list. A parameter that holds an array stands for its items. */
@@ -387,7 +385,7 @@ export class Binder {
   #text(bound: Bound, node: Syntax): Bound {
     if (bound.type.kind === "string") return bound;
     if (bound.type.kind === "null") return nullOf(STRING);
-    throw this.#nodes.invalid(node, `a text is expected, not ${typeName(bound.type)}`);
+    throw this.#nodes.invalid(node, `expected a text, not ${typeName(bound.type)}`);
   }
 
   *#casts(node: CastSyntax): Steps<Bound> {
@@ -398,7 +396,7 @@ export class Binder {
     for (const { type, isTry } of node.types) {
       const wanted = namedType(this.#nodes, type, precision);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {
-        throw this.#nodes.invalid(node, `more than ${MAX_DEPTH} casts in a row`);
+        throw this.#nodes.invalid(node, `there are more than ${MAX_DEPTH} casts in a row`);
       }
       const isSeconds =
         precision === 9 &&
@@ -443,7 +441,7 @@ export class Binder {
 }
 
 /** Returns the condition of IS [NOT] TRUE or FALSE. */
-function truthCondition(of: Condition, { what, isNegated }: Extract<Syntax, { kind: "is" }>): Condition {
+function truthCondition(of: Condition, { what, isNegated }: Is): Condition {
   if (isNegated || of.kind === "unknown" || (what !== "true" && what !== "false")) return UNKNOWN_CONDITION;
   return { kind: "only", part: what === "true" ? of : notCondition(of) };
 }

@@ -30,7 +30,7 @@ const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
 /** @throws InvalidInputError for too many operands, before they are bound */
 export function checkOperandCount(nodes: BoundNodes, node: CallSyntax): void {
   if (node.operands.length > MAX_OPERANDS && !LIST_MAKERS.has(node.name)) {
-    throw nodes.invalid(node, `${node.name}: more than ${MAX_OPERANDS} operands`);
+    throw nodes.invalid(node, `${node.name}: it has more than ${MAX_OPERANDS} operands`);
   }
 }
 
@@ -48,7 +48,7 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
     case "nullif":
       return yield* chosen(nodes, node, operands, 2, nullIf, 2);
     case "nvl2": {
-      if (operands.length !== 3) throw nodes.invalid(node, "nvl2: 3 operands are expected");
+      if (operands.length !== 3) throw nodes.invalid(node, "nvl2: expected 3 operands");
       const type = unitedType(operands.slice(1).map((operand) => operand.type));
       if (type === null) throw nodes.invalid(node, "nvl2: the operands have no common type");
       const when: Bound = { kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true };
@@ -56,14 +56,14 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       return yield* nodes.folded({ kind: "case", type, branches: [{ when, result }], otherwise });
     }
     case "is_valid": {
-      if (operands.length !== 1) throw nodes.invalid(node, "is_valid: 1 operand is expected");
+      if (operands.length !== 1) throw nodes.invalid(node, "is_valid: expected 1 operand");
       return yield* nodes.nullTest(operands[0], true);
     }
     case "arrow_cast":
     case "arrow_try_cast": {
       const [operand, name] = operands;
       if (operands.length !== 2 || name.kind !== "constant" || name.type.kind !== "string") {
-        throw nodes.invalid(node, `${node.name}: an operand and the constant name of a type are expected`);
+        throw nodes.invalid(node, `${node.name}: expected an operand and the name of a type as a constant`);
       }
       const text = scalarOf(name.column, name.type);
       const type = typeof text === "string" ? arrowTypeNamed(text) : null;
@@ -75,7 +75,7 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       return yield* nodes.cast(day, type, isTry, node);
     }
     case "arrow_typeof": {
-      if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: 1 operand is expected");
+      if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: expected 1 operand");
       return scalarConstant(STRING, arrowNameOf(operands[0].type));
     }
     case "make_array":
@@ -143,7 +143,7 @@ function* chosen(
   most = Number.POSITIVE_INFINITY,
 ): Steps<Bound> {
   if (operands.length < least || operands.length > most) {
-    throw nodes.invalid(node, `${node.name}: another number of operands is expected`);
+    throw nodes.invalid(node, `${node.name}: the number of operands is wrong`);
   }
   const type = unitedType(operands.map((operand) => operand.type));
   if (type === null) throw nodes.invalid(node, `${node.name}: the operands have no common type`);
@@ -165,7 +165,7 @@ export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound
     return constantOf(listTypeOf(item), list);
   }
   if (items.length > MAX_OPERANDS) {
-    throw nodes.invalid(node, `a list of more than ${MAX_OPERANDS} items that are no constants`);
+    throw nodes.invalid(node, `the list has more than ${MAX_OPERANDS} items that are not constants`);
   }
   return yield* nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
 }

@@ -119,7 +119,7 @@ function* comparable(
   );
   const type = comparedType(castLeft.type, castRight.type);
   if (type === null) {
-    throw nodes.invalid(node, `${typeName(left.type)} can't be compared with ${typeName(right.type)}`);
+    throw nodes.invalid(node, `${typeName(left.type)} cannot be compared with ${typeName(right.type)}`);
   }
   return [yield* nodes.cast(castLeft, type, false, node), yield* nodes.cast(castRight, type, false, node)];
 }
@@ -149,11 +149,11 @@ export function* literalBeside(
       (type.kind === "string" && wanted.kind !== "string"));
   if (isRefused) {
     if (TIMES.has(type.kind)) {
-      throw nodes.invalid(node, `${typeName(wanted)} can't be compared with ${typeName(type)}`);
+      throw nodes.invalid(node, `${typeName(wanted)} cannot be compared with ${typeName(type)}`);
     }
     const isMoment = type.kind === "string" && wanted.kind === "timestamp";
     const hint = isMoment ? `; a moment is written timestamp '${shownScalar(value)}'` : "";
-    throw nodes.invalid(node, `${shownScalar(value)} is no value of type ${typeName(wanted)}${hint}`);
+    throw nodes.invalid(node, `${shownScalar(value)} is not a value of type ${typeName(wanted)}${hint}`);
   }
   return null;
 }

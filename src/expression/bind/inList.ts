@@ -120,7 +120,7 @@ export function* literalList(
     const value = literalValue(item, type, isRounded);
     if (value === undefined) {
       if (isRounded && type.kind === "int" && item.kind === "number" && item.isWhole) {
-        throw nodes.invalid(item, `${item.text} is no value of type ${typeName(type)}`);
+        throw nodes.invalid(item, `${item.text} is not a value of type ${typeName(type)}`);
       }
       return null;
     }

@@ -84,9 +84,9 @@ function parseInterval(text: string): Interval | null {
  */
 export function strideText(nodes: BoundNodes, node: Place, text: string): string {
   const interval = parseInterval(text);
-  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is no interval`);
+  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is not an interval`);
   if (interval.months !== 0)
-    throw nodes.invalid(node, "there are no bins of months, only of weeks and what is shorter");
+    throw nodes.invalid(node, "bins cannot have the length of months, only of weeks or less");
   return `${BigInt(interval.days) * NANOS_PER_DAY + interval.nanos} nanoseconds`;
 }
 
@@ -104,11 +104,11 @@ export function* moved(
   sign: 1 | -1,
 ): Steps<Bound> {
   const interval = parseInterval(text);
-  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is no interval`);
+  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is not an interval`);
   const { type } = operand;
   if (type.kind === "null") return nullOf(type);
   if (type.kind !== "timestamp" && type.kind !== "date") {
-    throw nodes.invalid(node, `an interval is added to instants and days, not to ${typeName(type)}`);
+    throw nodes.invalid(node, `intervals are added to instants and days, not to ${typeName(type)}`);
   }
   return yield* nodes.call(node, [operand], type, mover(type, interval, sign));
 }
@@ -138,7 +138,7 @@ function mover(type: ValueType, { months, days, nanos }: Interval, sign: 1 | -1)
     // A day keeps no time. An instant loses digits that are finer than its unit.
     ticks += type.kind === "date" ? time / perTick : floorDivide(time, perTick);
     if (ticks !== BigInt.asIntN(isWide ? 64 : 32, ticks)) {
-      throw new InvalidInputError(`a ${typeName(type)} that far away is none of the type`);
+      throw new InvalidInputError(`the result is out of range for ${typeName(type)}`);
     }
     return isWide ? ticks : Number(ticks);
   };

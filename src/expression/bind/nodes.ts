@@ -49,7 +49,7 @@ export class BoundNodes {
     if (bound.type.kind === "bool") return bound;
     if (bound.type.kind === "null") return nullOf(BOOL);
     if (bound.kind === "call" && bound.nullKernel !== undefined) return yield* this.nullTest(bound, true);
-    throw this.invalid(node, `a condition is expected, not ${typeName(bound.type)}`);
+    throw this.invalid(node, `expected a condition, not ${typeName(bound.type)}`);
   }
 
   /** Makes IS [NOT] NULL. */

@@ -12,7 +12,7 @@ import type { BoundNodes } from "./nodes.js";
 export function namedType(nodes: BoundNodes, name: TypeName, precision: 6 | 9): ValueType {
   const { parameters, isUnsigned } = name;
   const refuse = (): never => {
-    throw nodes.invalid({ offset: name.offset }, `no type ${name.name} with these parameters`);
+    throw nodes.invalid({ offset: name.offset }, `the type ${name.name} does not take these parameters`);
   };
   const bits = INTEGER_BITS[name.name];
   if (bits !== undefined) return { kind: "int", bits, signed: !isUnsigned };

@@ -34,8 +34,7 @@ const STEP_HASHED = 2 ** 19;
 
 /** @throws UnsupportedError */
 function hashKernel(name: HashName, isHex: boolean): ValueKernel {
-  if (startHash === null)
-    throw new UnsupportedError(`the function ${name} where the runtime has no such hash`);
+  if (startHash === null) throw new UnsupportedError(`the function ${name} is not supported by this runtime`);
   const start = startHash;
   const put = (digest: Uint8Array, made: GrowingTexts): void => {
     if (isHex) putHex(digest, 0, digest.length, made);
@@ -76,7 +75,7 @@ const digest: FunctionDefinition = (types, constants) => {
   const wanted = byteType(types[0]);
   if (wanted === null) return byteOperands;
   const [, name] = constants;
-  if (typeof name !== "string") return "the name of a hash is a constant text";
+  if (typeof name !== "string") return "the name of a hash must be a constant text";
   if (/^blake/.test(name)) {
     throw new UnsupportedError(`the hash ${shownScalar(name)} is not supported by this release`);
   }
@@ -127,7 +126,7 @@ function* fromHex(text: Uint8Array, start: number, end: number, made: GrowingTex
   for (let offset = start; offset < end; offset += 2) {
     const high = hexDigit(text[offset]);
     const low = hexDigit(text[offset + 1]);
-    if (high < 0 || low < 0) throw new InvalidInputError("decode: a text that is not hexadecimal");
+    if (high < 0 || low < 0) throw new InvalidInputError("decode: the text is not hexadecimal");
     made.putByte(16 * high + low);
     if (pace.isStep()) yield;
   }
@@ -158,14 +157,14 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, made: Growin
   let end = stop;
   while (end > start && stop - end < 2 && text[end - 1] === PADDING) end--;
   if ((end - start) % 4 === 1) {
-    throw new InvalidInputError("decode: a text whose length is not that of base64");
+    throw new InvalidInputError("decode: the length of the text is not that of base64");
   }
   const pace = new Pace(STEP_CODED);
   let word = 0;
   let bits = 0;
   for (let offset = start; offset < end; offset++) {
     const six = SIXES[text[offset]];
-    if (six < 0) throw new InvalidInputError("decode: a text that is not base64");
+    if (six < 0) throw new InvalidInputError("decode: the text is not base64");
     word = (word << 6) | six;
     bits += 6;
     if (pace.isStep()) yield;
@@ -175,7 +174,7 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, made: Growin
     word &= (1 << bits) - 1;
   }
   // Unused bits of the last character must be 0.
-  if (word !== 0) throw new InvalidInputError("decode: a text that is not base64");
+  if (word !== 0) throw new InvalidInputError("decode: the text is not base64");
 }
 
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
@@ -195,7 +194,7 @@ const coded =
     if (wanted === null) return byteOperands;
     const [, name] = constants;
     const encoding = typeof name === "string" && Object.hasOwn(ENCODINGS, name) ? ENCODINGS[name] : undefined;
-    if (encoding === undefined) return `one of ${Object.keys(ENCODINGS).join(", ")} is expected`;
+    if (encoding === undefined) return `expected one of ${Object.keys(ENCODINGS).join(", ")}`;
     return { operands: [wanted, STRING], type, kernel: kernelOf(encoding) };
   };
 

@@ -188,7 +188,7 @@ function formatMoment(format: string, moment: Moment): string {
     const made = match === null ? null : specified(match, moment);
     if (made === null) {
       throw new InvalidInputError(
-        `to_char: ${JSON.stringify(format.slice(percent, percent + 3))} can't be asked for here`,
+        `to_char: ${JSON.stringify(format.slice(percent, percent + 3))} is not available for this value`,
       );
     }
     text += made;
@@ -233,7 +233,7 @@ const toChar: FunctionDefinition = (types) => {
     const lane = new TextLane(formats);
     const formatOf = (row: number): string => {
       if (lane.size(row) > MAX_FORMAT) {
-        throw new InvalidInputError(`to_char: a format of more than ${MAX_FORMAT} bytes is too long`);
+        throw new InvalidInputError(`to_char: the format is longer than ${MAX_FORMAT} bytes`);
       }
       return decodeText(lane.bytes, lane.start(row), lane.end(row));
     };
@@ -271,11 +271,11 @@ function parseStride(text: string): bigint | string {
     .trim()
     .toLowerCase();
   if (text.length > MAX_STRIDE || !/^(?:\d{1,18}\s*[a-z]+\s*)+$/.test(words))
-    return `${JSON.stringify(words.slice(0, 80))} is not a length of time`;
+    return `${JSON.stringify(words.slice(0, 80))} is not a duration`;
   let nanos = 0n;
   for (const [, count, unit] of words.matchAll(/(\d+)\s*([a-z]+)/g)) {
     const entry = UNIT_NANOS.find(([pattern]) => pattern.test(unit));
-    if (entry === undefined) return `there are no bins of ${unit}, only of weeks and what is shorter`;
+    if (entry === undefined) return `bins cannot have the length of ${unit}, only of weeks or less`;
     nanos += BigInt(count) * entry[1];
   }
   return nanos > 0n && nanos < 1n << 63n ? nanos : "a length of time above 0 is expected";
@@ -288,7 +288,7 @@ function parseStride(text: string): bigint | string {
 const dateBin: FunctionDefinition = (types, constants) => {
   if (types.length < 2 || types.length > 3) return operandCount(2, 3);
   const [text] = constants;
-  if (typeof text !== "string") return "the length of the bins is a constant text, such as '15 minutes'";
+  if (typeof text !== "string") return "the length of the bins must be a constant text, such as '15 minutes'";
   const stride = parseStride(text);
   if (typeof stride === "string") return stride;
   const [, timeType, origin] = types;

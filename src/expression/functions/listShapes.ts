@@ -19,7 +19,7 @@ import { STEP_ITEMS } from "./itemSets.js";
 const dims: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [list] = types;
-  if (list.kind !== "list") return "a list is expected";
+  if (list.kind !== "list") return "expected a list";
   const type = listTypeOf(UINT64);
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const lanes: ListLane[] = [];
@@ -71,7 +71,7 @@ function widened(numbers: Uint32Array): BigInt64Array {
  */
 const zip: FunctionDefinition = (types) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
-  if (!types.every(({ kind }) => kind === "list" || kind === "null")) return "lists are expected";
+  if (!types.every(({ kind }) => kind === "list" || kind === "null")) return "expected lists";
   const itemTypes = types.map((type): ValueType => (type.kind === "list" ? type.item : { kind: "null" }));
   const members = itemTypes.map((type, index) => ({ name: String(index + 1), type }));
   const kernel: ValueKernel = function* run(operands, length) {

@@ -269,43 +269,39 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
           }
           return bitsColumn(yield* anyItem(bits, listItems, lists.step, length), length, valid);
         }
-        const { items, offsets } = listLane(lists);
-        const truths = new Uint8Array((length + 7) >>> 3);
-        const pace = new Pace(STEP_PAIRS);
-        const pair = new ListPair(items, otherLists.items, item);
-        for (let row = 0; row < length; row++) {
-          if (!isValid(valid, row)) continue;
-          const range = rangeAt(offsets, row * lists.step);
-          const otherRange = rangeAt(otherLists.offsets, row * others.step);
-          const meet = pair.meet(range, otherRange);
-          if (typeof meet === "boolean" ? meet : yield* meet) truths[row >>> 3] |= 1 << (row & 7);
-          if (pace.isStep(1 + pair.work(range, otherRange))) yield;
-        }
-        return bitsColumn(truths, length, valid);
+        return yield* comparePairs("meet", [lists, others], item, length, valid);
       },
       test: ([list]) => itemsTest("hasAny", list),
     };
   });
 
+/** Compares two lists of each row: true if the first has any (`meet`) or all (`holds`) items of the second. */
+function* comparePairs(
+  comparison: "meet" | "holds",
+  [lists, others]: readonly Operand[],
+  item: ValueType,
+  length: number,
+  valid: Validity | null,
+): Steps<Column> {
+  const [left, right] = [listLane(lists), listLane(others)];
+  const pair = new ListPair(left.items, right.items, item);
+  const pace = new Pace(STEP_PAIRS);
+  const bits = new Uint8Array((length + 7) >>> 3);
+  for (let row = 0; row < length; row++) {
+    if (!isValid(valid, row)) continue;
+    const range = rangeAt(left.offsets, row * lists.step);
+    const otherRange = rangeAt(right.offsets, row * others.step);
+    const isTrue = pair[comparison](range, otherRange);
+    if (typeof isTrue === "boolean" ? isTrue : yield* isTrue) bits[row >>> 3] |= 1 << (row & 7);
+    if (pace.isStep(1 + pair.work(range, otherRange))) yield;
+  }
+  return bitsColumn(bits, length, valid);
+}
+
 const arrayHasAll: FunctionDefinition = (types) =>
   withLists(types, ({ item }) => ({
     type: BOOL,
-    *kernel([lists, others], length, valid) {
-      const { items, offsets } = listLane(lists);
-      const otherLists = listLane(others);
-      const pair = new ListPair(items, otherLists.items, item);
-      const pace = new Pace(STEP_PAIRS);
-      const bits = new Uint8Array((length + 7) >>> 3);
-      for (let row = 0; row < length; row++) {
-        if (!isValid(valid, row)) continue;
-        const range = rangeAt(offsets, row * lists.step);
-        const otherRange = rangeAt(otherLists.offsets, row * others.step);
-        const holds = pair.holds(range, otherRange);
-        if (typeof holds === "boolean" ? holds : yield* holds) bits[row >>> 3] |= 1 << (row & 7);
-        if (pace.isStep(1 + pair.work(range, otherRange))) yield;
-      }
-      return bitsColumn(bits, length, valid);
-    },
+    kernel: (operands, length, valid) => comparePairs("holds", operands, item, length, valid),
     test: ([list]) => itemsTest("hasAll", list),
   }));
 
@@ -313,8 +309,7 @@ const arrayLength: FunctionDefinition = (types, constants) => {
   if (types.length < 1 || types.length > 2) return operandCount(1, 2);
   const [list, dimension] = types;
   if (list.kind !== "list") return listOperands;
-  if (dimension !== undefined && Number(constants[1]) !== 1)
-    return "of dimensions only the first has a length";
+  if (dimension !== undefined && Number(constants[1]) !== 1) return "only the first dimension has a length";
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
     const lengths = new BigInt64Array(length);

@@ -272,7 +272,7 @@ const count: FunctionDefinition = (types, constants) => {
     return countRows([lane], length, null, function* compute(row) {
       if (lane.isNull(row)) return 0;
       const first = firsts === null || !hasFirst(row) ? 1 : firsts(row);
-      if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
+      if (first < 1) throw new InvalidInputError("regexp_count: the start must be 1 or more");
       const [begin, end] = [lane.start(row), lane.end(row)];
       // The pattern does not see the text before the start.
       const from = yield* afterCharacters(lane.bytes, begin, end, first - 1);
@@ -344,7 +344,7 @@ const match: FunctionDefinition = (types, constants) => {
   const type = listTypeOf(STRING);
   const [, pattern, flags = ""] = constants;
   if (typeof pattern !== "string" || typeof flags !== "string") return nothing(operands, type, null);
-  if (flags.includes("g")) return "the flag g is not for one match";
+  if (flags.includes("g")) return "the flag g does not apply to one match";
   const search = searchFor(pattern, flags, true);
   const kernel: ValueKernel = function* run([texts], length, valid) {
     const lane = new TextLane(texts);

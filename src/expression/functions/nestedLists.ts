@@ -102,7 +102,7 @@ const toText: FunctionDefinition = (types) => {
   if (list.kind !== "list") return listOperands;
   if (!texts.every(wantsText)) return textOperands;
   const castItem = castKernel(innermost(list.item), STRING, false);
-  if (castItem === null) return "a list is expected whose items can be cast to text";
+  if (castItem === null) return "expected a list whose items can be cast to text";
   const kernel: ValueKernel = function* run([lists, separators, nulls], length, valid) {
     const { lanes, innermost: items } = itemColumns(listLane(lists), list.item);
     const cast = yield* castItems(castItem, items);

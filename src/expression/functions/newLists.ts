@@ -32,7 +32,8 @@ const listOperands = "a list is expected";
 const MAX_ITEMS = 2 ** 24;
 
 function checkItems(name: string, count: bigint | number): void {
-  if (count > MAX_ITEMS) throw new InvalidInputError(`${name}: lists of more than ${MAX_ITEMS} items`);
+  if (count > MAX_ITEMS)
+    throw new InvalidInputError(`${name}: the lists of a batch have more than ${MAX_ITEMS} items`);
 }
 
 /**
@@ -56,7 +57,7 @@ const slice: FunctionDefinition = (types) => {
       const from = Number(readFrom(row));
       const to = Number(readTo(row));
       const step = readStep === null ? 1 : Number(readStep(row));
-      if (step === 0) throw new InvalidInputError("array_slice: a step of 0");
+      if (step === 0) throw new InvalidInputError("array_slice: the step must not be 0");
       const first = from < 0 ? Math.max(count + from, 0) : Math.max(from - 1, 0);
       const last = to < 0 ? count + to : Math.min(to, count) - 1;
       if (first >= count || last < 0) return undefined;
@@ -154,7 +155,7 @@ const series =
       const boundsOf = (row: number): readonly [start: bigint, step: bigint, count: bigint] => {
         const values = readers.map((read) => read(row) as bigint);
         const [start, stop, step = 1n] = values.length === 1 ? [0n, values[0]] : values;
-        if (step === 0n) throw new InvalidInputError(`${name}: a step of 0`);
+        if (step === 0n) throw new InvalidInputError(`${name}: the step must not be 0`);
         // The number of steps to the end, rounded up without the end, down with it.
         const distance = step > 0n ? stop - start : start - stop;
         const width = step > 0n ? step : -step;

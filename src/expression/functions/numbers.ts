@@ -155,7 +155,7 @@ const abs: FunctionDefinition = (types) => {
     return perRow(type, length, valid, (row) => {
       const value = read(row) as number | bigint;
       if (least !== null && BigInt(value) === least) {
-        throw new InvalidInputError(`abs: ${value} has no counterpart of its type`);
+        throw new InvalidInputError(`abs: the type of ${value} has no such positive number`);
       }
       return value < 0 ? -value : value;
     });

@@ -65,7 +65,8 @@ const substring = makingTexts(null, "tii", 2, (operands) => {
   return function* write(row, texts) {
     const first = starts(row) - 1;
     const count = counts?.(row);
-    if (count !== undefined && count < 0) throw new InvalidInputError("substr: a negative length");
+    if (count !== undefined && count < 0)
+      throw new InvalidInputError("substr: the length must not be negative");
     const end = text.end(row);
     const skipped = Math.max(first, 0);
     const from = yield* afterCharacters(bytes, text.start(row), end, skipped);
@@ -280,7 +281,7 @@ const splitPart = makingTexts(null, "tti", 3, (operands) => {
   const { bytes } = text;
   return function* write(row, texts) {
     const number = numbers(row);
-    if (number === 0) throw new InvalidInputError("split_part: parts are counted from 1");
+    if (number === 0) throw new InvalidInputError("split_part: the number of the part must not be 0");
     const sought = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
     const wanted = number > 0 ? number : (yield* countParts(sought, bytes, start, end)) + 1 + number;

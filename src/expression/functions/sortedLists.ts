@@ -19,7 +19,7 @@ export const sort: FunctionDefinition = (types, constants) => {
   const isDescending = wordOf(order, ["ASC", "DESC"]);
   const isNullLast = wordOf(nulls, ["NULLS FIRST", "NULLS LAST"]);
   if (isDescending === null || isNullLast === null)
-    return "ASC or DESC, and NULLS FIRST or NULLS LAST are expected";
+    return "expected ASC or DESC, and NULLS FIRST or NULLS LAST";
   const { item } = list;
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { items, offsets } = listLane(lists);

@@ -39,11 +39,11 @@ const struct: FunctionDefinition = (types) => {
 
 /** NAMED_STRUCT('name', value, …). */
 const namedStruct: FunctionDefinition = (types, constants) => {
-  if (types.length === 0 || types.length % 2 !== 0) return "names and values are expected in turn";
+  if (types.length === 0 || types.length % 2 !== 0) return "expected names and values in turn";
   const members: { name: string; type: ValueType }[] = [];
   for (let index = 0; index < types.length; index += 2) {
     const name = constants[index];
-    if (typeof name !== "string" || name === "") return "the name of a member is a constant text";
+    if (typeof name !== "string" || name === "") return "the name of a member must be a constant text";
     if (members.some((member) => member.name === name))
       return `two members have the name ${shownScalar(name)}`;
     members.push({ name, type: types[index + 1] });
@@ -66,10 +66,10 @@ const namedStruct: FunctionDefinition = (types, constants) => {
 export const member: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   const [struct] = types;
-  if (struct.kind !== "struct") return "a struct is expected";
+  if (struct.kind !== "struct") return "expected a struct";
   const [, name] = constants;
   const index = struct.members.findIndex((each) => each.name === name);
-  if (index < 0) return `no member ${shownScalar(name ?? null)}`;
+  if (index < 0) return `there is no member ${shownScalar(name ?? null)}`;
   const { type } = struct.members[index];
   const kernel: ValueKernel = ([{ column }], length, valid) => {
     const child = column.kind === "struct" ? plainColumn(column.children[index]) : nullsOf(type, length);

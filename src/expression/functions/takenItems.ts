@@ -21,7 +21,8 @@ export const listOperands = "a list is expected";
 const MAX_ITEMS = 2 ** 26;
 
 function checkItems(count: number): void {
-  if (count > MAX_ITEMS) throw new InvalidInputError(`lists of a batch have more than ${MAX_ITEMS} items`);
+  if (count > MAX_ITEMS)
+    throw new InvalidInputError(`the lists of a batch have more than ${MAX_ITEMS} items`);
 }
 
 /** The items of all operands in one column, and the offset of each operand in it. */
@@ -168,7 +169,7 @@ export function arranging(kinds: string, arrange: Arrange, isStrict = true): Fun
       return type.kind === "list" || type.kind === "null" ? listTypeOf(item) : null;
     });
     const wanted = operands.filter((type) => type !== null);
-    if (wanted.length < operands.length) return "lists, their items and whole numbers are expected";
+    if (wanted.length < operands.length) return "expected lists, items of them, or whole numbers";
     const form: FunctionForm = {
       operands: wanted,
       type: listTypeOf(item),

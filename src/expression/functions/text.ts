@@ -327,7 +327,7 @@ export const TEXT_FUNCTIONS: Functions = {
   chr: ofInteger((point) => {
     const value = Number(point);
     if (value < 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
-      throw new InvalidInputError(`chr: ${value} is no character`);
+      throw new InvalidInputError(`chr: ${value} is not a character`);
     }
     return String.fromCodePoint(value);
   }),

@@ -104,7 +104,7 @@ const PARTS: Readonly<Record<string, string>> = {
 const datePart: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   const [name] = constants;
-  if (typeof name !== "string") return "the part of a date is a constant text";
+  if (typeof name !== "string") return "the part of a date must be a constant text";
   const lower = name.toLowerCase().trim();
   const part = PARTS[lower] ?? lower;
   if (partOf(part, 0n) === null) return `a date has no part ${JSON.stringify(name)}`;
@@ -160,9 +160,9 @@ const TRUNCATIONS = [
 const dateTrunc: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   const [name] = constants;
-  if (typeof name !== "string") return "the part of a date is a constant text";
+  if (typeof name !== "string") return "the part of a date must be a constant text";
   const part = name.toLowerCase().trim();
-  if (!TRUNCATIONS.includes(part)) return `a date is not truncated to ${JSON.stringify(name)}`;
+  if (!TRUNCATIONS.includes(part)) return `a date cannot be truncated to ${JSON.stringify(name)}`;
   const timeType = types[1];
   let type: TimestampType;
   if (timeType.kind === "timestamp") type = timeType;
@@ -207,7 +207,7 @@ function truncate(nanos: bigint, part: string): bigint {
 const toLocalTime: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [time] = types;
-  if (time.kind !== "timestamp" && time.kind !== "null") return "a timestamp is expected";
+  if (time.kind !== "timestamp" && time.kind !== "null") return "expected a timestamp";
   const type = timestamp(time.kind === "null" ? "ns" : time.unit, null);
   if (time.kind === "null" || time.timezone === null) {
     return { operands: [type], type, kernel: ([{ column }]) => column };

@@ -120,7 +120,7 @@ const measuredBy =
   (types) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.some(isVector) || !types.every((type) => isVector(type) || type.kind === "null")) {
-      return "lists of numbers are expected";
+      return "expected lists of numbers";
     }
     const kernel: ValueKernel = function* run(operands, length, valid) {
       const pace = new Pace(STEP_NUMBERS);
@@ -141,7 +141,7 @@ const measuredBy =
         if (!isMissing) {
           const count = left.size(row);
           if (count !== right.size(row)) {
-            throw new InvalidInputError(`${name}: lists of ${count} and of ${right.size(row)} items`);
+            throw new InvalidInputError(`${name}: the lists have ${count} and ${right.size(row)} items`);
           }
           totals.fill(0);
           for (let first = 0; first < count; first += STEP_NUMBERS) {
@@ -197,7 +197,7 @@ const cosineDistance: Measure = {
 /** ARRAY_NORMALIZE(list): null if all numbers are zero; an empty list stays empty. */
 const normalize: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
-  if (!isVector(types[0]) && types[0].kind !== "null") return "a list of numbers is expected";
+  if (!isVector(types[0]) && types[0].kind !== "null") return "expected a list of numbers";
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const pace = new Pace(STEP_NUMBERS);
     const vectors = new Vectors(lists);

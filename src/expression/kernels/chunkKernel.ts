@@ -22,7 +22,7 @@ import {
   relatedBits,
   type Vector,
 } from "../../bytes/wasm/values.js";
-import { laneBytes } from "./compareKernel.js";
+import { kernelsByShape, laneBytes } from "./compareKernel.js";
 
 /** Maximum number of bytes of chunks in one call. */
 export const PIECE_BYTES = 48 * 1024;
@@ -142,21 +142,9 @@ class UnitKernel {
   }
 }
 
-const ofShape = (shape: LaneShape) => {
-  const use = (relation: LaneRelation) =>
-    KernelUse.of(
-      () => unitKernel(shape, relation),
-      (compiled) => new UnitKernel(compiled, shape),
-    );
-  return { equal: use("equal"), less: use("less"), atMost: use("atMost") };
-};
-
-/** Kernels by shape and relation. */
-export const unitKernels: Readonly<
-  Record<LaneShape, Readonly<Record<LaneRelation, KernelUse<Pick<UnitKernel, "compare">>>>>
-> = {
-  i32x4: ofShape("i32x4"),
-  i64x2: ofShape("i64x2"),
-  f32x4: ofShape("f32x4"),
-  f64x2: ofShape("f64x2"),
-};
+export const unitKernels = kernelsByShape<Pick<UnitKernel, "compare">>((shape, relation) =>
+  KernelUse.of(
+    () => unitKernel(shape, relation),
+    (compiled) => new UnitKernel(compiled, shape),
+  ),
+);

@@ -6,6 +6,7 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import type { FloatType } from "../../arrow/types/type.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
@@ -13,7 +14,6 @@ import {
   bitsColumn,
   bitsOf,
   byteLane,
-  type NumberLane,
   numbersOf,
   type Operand,
   type ValueKernel,
@@ -95,32 +95,14 @@ function relate(
         const beside = relateToOne(relation, left, right, type, length);
         if (beside !== null) return beside;
       }
-      if (type.kind === "float") {
-        return relateFloats(
-          relation,
-          numbersOf(left, type),
-          left.step,
-          numbersOf(right, type),
-          right.step,
-          length,
-        );
-      }
-      if (width <= 4) {
-        return relateNumbers(
-          relation,
-          numbersOf(left, type),
-          left.step,
-          numbersOf(right, type),
-          right.step,
-          length,
-        );
-      }
+      if (type.kind === "float") return relateFloats(relation, left, right, type, length);
+      if (width <= 4) return relateNumbers(relation, left, right, type, length);
+      if (width > 8) return relateWords(relation, left, right, width / 4, length);
       const isSigned = type.kind !== "int" || type.signed;
-      const beside = width === 8 ? relatePairsToOne(relation, left, right, length, isSigned) : null;
-      if (beside !== null) return beside;
-      return width === 8
-        ? relatePairs(relation, wordLane(left), left.step, wordLane(right), right.step, length, isSigned)
-        : relateWords(relation, wordLane(left), left.step, wordLane(right), right.step, length, width / 4);
+      return (
+        relatePairsToOne(relation, left, right, isSigned, length) ??
+        relatePairs(relation, left, right, isSigned, length)
+      );
     }
   }
 }
@@ -153,12 +135,13 @@ function relateBits(relation: Relation, left: Uint8Array, right: Uint8Array): Ui
 
 function relateNumbers(
   relation: Relation,
-  a: NumberLane,
-  stepA: number,
-  b: NumberLane,
-  stepB: number,
+  left: Operand,
+  right: Operand,
+  type: ValueType,
   length: number,
 ): Uint8Array {
+  const [a, stepA] = [numbersOf(left, type), left.step];
+  const [b, stepB] = [numbersOf(right, type), right.step];
   const bits = new Uint8Array((length + 7) >>> 3);
   let aIndex = 0;
   let bIndex = 0;
@@ -187,13 +170,14 @@ function relateNumbers(
  */
 function relateFloats(
   relation: Relation,
-  a: NumberLane,
-  stepA: number,
-  b: NumberLane,
-  stepB: number,
+  left: Operand,
+  right: Operand,
+  type: FloatType,
   length: number,
 ): Uint8Array {
-  const bits = relateNumbers(relation, a, stepA, b, stepB, length);
+  const bits = relateNumbers(relation, left, right, type, length);
+  const [a, stepA] = [numbersOf(left, type), left.step];
+  const [b, stepB] = [numbersOf(right, type), right.step];
   if (stepB === 0 && !Number.isNaN(b[0])) return bits;
   for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB) {
     if (!Number.isNaN(b[bIndex])) continue;
@@ -210,8 +194,8 @@ function relatePairsToOne(
   relation: Relation,
   left: Operand,
   right: Operand,
-  length: number,
   isSigned: boolean,
+  length: number,
 ): Uint8Array | null {
   if (left.step === right.step || !(isSigned || relation === "equal")) return null;
   const isRight = right.step === 0;
@@ -227,24 +211,24 @@ function relatePairsToOne(
 /** Compares integers of 64 bits, which are pairs of words. */
 function relatePairs(
   relation: Relation,
-  a: Int32Array,
-  stepA: number,
-  b: Int32Array,
-  stepB: number,
-  length: number,
+  left: Operand,
+  right: Operand,
   isSigned: boolean,
+  length: number,
 ): Uint8Array {
+  const [a, stepA] = [wordLane(left), 2 * left.step];
+  const [b, stepB] = [wordLane(right), 2 * right.step];
   const bits = new Uint8Array((length + 7) >>> 3);
   // With its highest bit inverted, an unsigned word compares like a signed one.
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
-    for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += 2 * stepA, bIndex += 2 * stepB) {
+    for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB) {
       if (a[aIndex] === b[bIndex] && a[aIndex + 1] === b[bIndex + 1]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bits;
   }
-  for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += 2 * stepA, bIndex += 2 * stepB) {
+  for (let row = 0, aIndex = 0, bIndex = 0; row < length; row++, aIndex += stepA, bIndex += stepB) {
     const high = a[aIndex + 1] ^ flip;
     const otherHigh = b[bIndex + 1] ^ flip;
     if (high > otherHigh) continue;
@@ -261,17 +245,16 @@ function relatePairs(
 /** Compares signed integers of many words. */
 function relateWords(
   relation: Relation,
-  a: Int32Array,
-  stepA: number,
-  b: Int32Array,
-  stepB: number,
-  length: number,
+  left: Operand,
+  right: Operand,
   width: number,
+  length: number,
 ): Uint8Array {
+  const [a, b] = [wordLane(left), wordLane(right)];
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0; row < length; row++) {
-    const aIndex = row * stepA * width;
-    const bIndex = row * stepB * width;
+    const aIndex = row * left.step * width;
+    const bIndex = row * right.step * width;
     let order = Math.sign(a[aIndex + width - 1] - b[bIndex + width - 1]);
     for (let word = width - 2; order === 0 && word >= 0; word--) {
       order = Math.sign((a[aIndex + word] >>> 0) - (b[bIndex + word] >>> 0));

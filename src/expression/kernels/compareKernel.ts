@@ -81,26 +81,29 @@ export function clearAfter(bits: Uint8Array, count: number): void {
   if ((count & 7) !== 0) bits[count >>> 3] &= (1 << (count & 7)) - 1;
 }
 
-type CompareKernels = Readonly<
-  Record<LaneShape, Readonly<Record<LaneRelation, KernelUse<Pick<CompareKernel, "compare">>>>>
->;
+/** Makes a kernel for each shape and relation. */
+export function kernelsByShape<Made>(
+  use: (shape: LaneShape, relation: LaneRelation) => KernelUse<Made>,
+): Readonly<Record<LaneShape, Readonly<Record<LaneRelation, KernelUse<Made>>>>> {
+  const ofShape = (shape: LaneShape) => ({
+    equal: use(shape, "equal"),
+    less: use(shape, "less"),
+    atMost: use(shape, "atMost"),
+  });
+  return {
+    i32x4: ofShape("i32x4"),
+    i64x2: ofShape("i64x2"),
+    f32x4: ofShape("f32x4"),
+    f64x2: ofShape("f64x2"),
+  };
+}
 
-const ofShape = (shape: LaneShape) => {
-  const use = (relation: LaneRelation) =>
-    KernelUse.of(
-      () => compareKernel(shape, relation),
-      (compiled) => new CompareKernel(compiled, shape),
-    );
-  return { equal: use("equal"), less: use("less"), atMost: use("atMost") };
-};
-
-/** Kernels by shape and relation. */
-export const compareKernels: CompareKernels = {
-  i32x4: ofShape("i32x4"),
-  i64x2: ofShape("i64x2"),
-  f32x4: ofShape("f32x4"),
-  f64x2: ofShape("f64x2"),
-};
+export const compareKernels = kernelsByShape<Pick<CompareKernel, "compare">>((shape, relation) =>
+  KernelUse.of(
+    () => compareKernel(shape, relation),
+    (compiled) => new CompareKernel(compiled, shape),
+  ),
+);
 
 /**
  * Compares values with a number.

@@ -22,7 +22,7 @@ export const concatenation: ValueKernel = function* run([left, right], length, v
   const sizeOf = (lane: typeof a, index: number) => lane.offsets[index + 1] - lane.offsets[index];
   for (let row = 0; row < length; row++) {
     if (isValid(valid, row)) size += sizeOf(a, row * left.step) + sizeOf(b, row * right.step);
-    if (size > 0x7fff_ffff) throw new InvalidInputError("texts of a batch are longer than 2 GiB together");
+    if (size > 0x7fff_ffff) throw new InvalidInputError("the texts of a batch take more than 2 GiB");
     offsets[row + 1] = size;
   }
   const bytes = new Uint8Array(size);

@@ -60,86 +60,81 @@ export function* membership(
 type Find = (column: Column, length: number, bits: Uint8Array) => Steps<void> | undefined;
 
 function* finder(items: Column, type: ValueType): Steps<Find> {
-  const listed = { column: items, step: 1 as const };
-  const count = items.length;
   switch (type.kind) {
-    case "bool": {
-      const bits = bitsOf(listed, count);
-      let hasTrue = false;
-      let hasFalse = false;
-      for (let row = 0; row < count; row++) {
-        if (!isValid(items.validity, row)) continue;
-        if ((bits[row >>> 3] >>> (row & 7)) & 1) hasTrue = true;
-        else hasFalse = true;
-      }
-      return (column, length, target) => {
-        const bits = bitsOf({ column, step: 1 }, length);
-        for (let byte = 0; byte < target.length; byte++) {
-          target[byte] = (hasTrue ? bits[byte] : 0) | (hasFalse ? ~bits[byte] : 0);
-        }
-        return undefined;
-      };
-    }
+    case "bool":
+      return boolFinder(items);
     case "string":
     case "binary":
-    case "fixedSizeBinary": {
-      const lane = byteLane(listed);
-      const { bytes: listedBytes, offsets: starts } = lane;
-      const same = (left: number, right: number) =>
-        compareRanges(
-          listedBytes,
-          starts[left],
-          starts[left + 1],
-          listedBytes,
-          starts[right],
-          starts[right + 1],
-        ) === 0;
-      const table = new HashTable(count, same);
-      const pace = new Pace(VALUES_PER_STEP);
-      for (let row = 0; row < count; row++) {
-        const [start, end] = [lane.offsets[row], lane.offsets[row + 1]];
-        if (pace.isStep(1 + ((end - start) >>> 5))) yield;
-        if (!isValid(items.validity, row)) continue;
-        table.insert(yield* hashBytes(lane.bytes, start, end), row);
-      }
-      const { slots, mask, entries, hashes } = table;
-      return (column, length, target) => {
-        const { bytes, offsets } = byteLane({ column, step: 1 });
-        const look = (row: number, hash: number): void => {
-          const start = offsets[row];
-          const size = offsets[row + 1] - start;
-          for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
-            const entry = slots[slot] - 1;
-            if (hashes[entry] !== hash) continue;
-            const item = entries[entry];
-            const itemStart = lane.offsets[item];
-            if (lane.offsets[item + 1] - itemStart !== size) continue;
-            let byte = 0;
-            while (byte < size && bytes[start + byte] === lane.bytes[itemStart + byte]) byte++;
-            if (byte < size) continue;
-            target[row >>> 3] |= 1 << (row & 7);
-            return;
-          }
-        };
-        const findRows = (first: number): number => {
-          let budget = STEP_SCANNED;
-          for (let row = first; row < length; row++) {
-            budget -= ROW_WORK + offsets[row + 1] - offsets[row];
-            if (budget < 0) return row;
-            look(row, hashAtOnce(bytes, offsets[row], offsets[row + 1]));
-          }
-          return length;
-        };
-        return loopInSteps(length, findRows, function* findRow(row) {
-          look(row, yield* hashBytes(bytes, offsets[row], offsets[row + 1]));
-        });
-      };
-    }
-    default: {
+    case "fixedSizeBinary":
+      return yield* bytesFinder(items);
+    default:
       if (type.kind === "float" || byteWidthOf(type) <= 4) return yield* numberFinder(items, type);
       return yield* wordFinder(items, byteWidthOf(type) / 4);
-    }
   }
+}
+
+function boolFinder(items: Column): Find {
+  const listed = bitsOf({ column: items, step: 1 }, items.length);
+  let hasTrue = false;
+  let hasFalse = false;
+  for (let row = 0; row < items.length; row++) {
+    if (!isValid(items.validity, row)) continue;
+    if ((listed[row >>> 3] >>> (row & 7)) & 1) hasTrue = true;
+    else hasFalse = true;
+  }
+  return (column, length, target) => {
+    const bits = bitsOf({ column, step: 1 }, length);
+    for (let byte = 0; byte < target.length; byte++) {
+      target[byte] = (hasTrue ? bits[byte] : 0) | (hasFalse ? ~bits[byte] : 0);
+    }
+    return undefined;
+  };
+}
+
+function* bytesFinder(items: Column): Steps<Find> {
+  const { bytes: listed, offsets: starts } = byteLane({ column: items, step: 1 });
+  const isSame = (left: number, right: number) =>
+    compareRanges(listed, starts[left], starts[left + 1], listed, starts[right], starts[right + 1]) === 0;
+  const table = new HashTable(items.length, isSame);
+  const pace = new Pace(VALUES_PER_STEP);
+  for (let row = 0; row < items.length; row++) {
+    const [start, end] = [starts[row], starts[row + 1]];
+    if (pace.isStep(1 + ((end - start) >>> 5))) yield;
+    if (!isValid(items.validity, row)) continue;
+    table.insert(yield* hashBytes(listed, start, end), row);
+  }
+  const { slots, mask, entries, hashes } = table;
+  return (column, length, target) => {
+    const { bytes, offsets } = byteLane({ column, step: 1 });
+    const look = (row: number, hash: number): void => {
+      const start = offsets[row];
+      const size = offsets[row + 1] - start;
+      for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+        const entry = slots[slot] - 1;
+        if (hashes[entry] !== hash) continue;
+        const item = entries[entry];
+        const itemStart = starts[item];
+        if (starts[item + 1] - itemStart !== size) continue;
+        let byte = 0;
+        while (byte < size && bytes[start + byte] === listed[itemStart + byte]) byte++;
+        if (byte < size) continue;
+        target[row >>> 3] |= 1 << (row & 7);
+        return;
+      }
+    };
+    const findRows = (first: number): number => {
+      let budget = STEP_SCANNED;
+      for (let row = first; row < length; row++) {
+        budget -= ROW_WORK + offsets[row + 1] - offsets[row];
+        if (budget < 0) return row;
+        look(row, hashAtOnce(bytes, offsets[row], offsets[row + 1]));
+      }
+      return length;
+    };
+    return loopInSteps(length, findRows, function* findRow(row) {
+      look(row, yield* hashBytes(bytes, offsets[row], offsets[row + 1]));
+    });
+  };
 }
 
 const floatBits = new Float64Array(1);

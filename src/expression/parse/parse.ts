@@ -102,18 +102,19 @@ class Parser extends Grammar {
   end(): void {
     const { lexer } = this;
     if (lexer.isSymbol(";")) lexer.next();
-    if (lexer.kind !== "end") throw this.fail(`unexpected ${this.shown()} behind the end of the expression`);
+    if (lexer.kind !== "end") throw this.fail(`unexpected ${this.shown()} after the end of the expression`);
   }
 
   *expression(precedence: number): Steps<Syntax> {
-    if (++this.#nesting > MAX_NESTING) throw this.fail(`nested deeper than ${MAX_NESTING}`);
+    if (++this.#nesting > MAX_NESTING) throw this.fail(`the expression is nested deeper than ${MAX_NESTING}`);
     if (this.pace.isStep()) yield;
     let left = this.#leaf() ?? (yield* this.#form());
     let chain = 0;
     for (;;) {
       const next = this.#precedence();
       if (next <= precedence) break;
-      if (next > AND && ++chain > MAX_CHAIN) throw this.fail(`more than ${MAX_CHAIN} operators in a row`);
+      if (next > AND && ++chain > MAX_CHAIN)
+        throw this.fail(`there are more than ${MAX_CHAIN} operators in a row`);
       left = yield* this.#infix(left, next);
     }
     this.#nesting--;
@@ -247,7 +248,7 @@ class Parser extends Grammar {
     if (lexer.keyword === "ESCAPE") {
       lexer.next();
       if (lexer.kind !== "text" || Array.from(lexer.text).length !== 1) {
-        throw this.fail("expected one character in single quotes behind ESCAPE");
+        throw this.fail("expected one character in single quotes after ESCAPE");
       }
       escaping = lexer.text;
       lexer.next();
@@ -273,7 +274,7 @@ class Parser extends Grammar {
       throw this.fail("expected a column before the dot");
     }
     lexer.next();
-    if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
+    if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name after the dot");
     const index: Syntax = { kind: "text", value: lexer.text, offset: lexer.start };
     lexer.next();
     return { kind: "subscript", operand, index, offset: slot };
@@ -389,7 +390,7 @@ class Parser extends Grammar {
         lexer.next();
         if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
         const inner = yield* this.expression(LOOSEST);
-        if (lexer.isSymbol(",")) throw this.fail("expected ), because lists stand behind IN only");
+        if (lexer.isSymbol(",")) throw this.fail("expected ), because only IN takes a list");
         this.expectSymbol(")");
         return inner;
       }
@@ -417,12 +418,13 @@ class Parser extends Grammar {
     lexer.next();
     while (lexer.isSymbol(".")) {
       lexer.next();
-      if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
-      if (segments.length === MAX_MEMBERS) throw this.fail(`more than ${MAX_MEMBERS} names in a row`);
+      if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name after the dot");
+      if (segments.length === MAX_MEMBERS)
+        throw this.fail(`there are more than ${MAX_MEMBERS} names in a row`);
       segments.push(lexer.text);
       lexer.next();
     }
-    if (lexer.isSymbol("(")) throw this.fail("a function has a name without dots and quotes");
+    if (lexer.isSymbol("(")) throw this.fail("the name of a function has no dots and no quotes");
     return { kind: "name", segments, isExact, offset: index };
   }
 

@@ -123,7 +123,7 @@ function printValue(value: FilterValue): string {
   }
   if (isDate(value)) {
     if (Number.isNaN(value.getTime()))
-      throw new InvalidInputError("a value of an expression is no valid date");
+      throw new InvalidInputError("a value of an expression is not a valid date");
     return `TIMESTAMP ${quote(value.toISOString().replace("T", " ").replace("Z", ""))}`;
   }
   if (isUint8Array(value)) return hex(value);

@@ -188,7 +188,7 @@ export class Search {
       if (match === undefined) match = yield* this.find(bytes, start, end, from, looked);
       if (looked.looks > MAX_LOOKS * (end - start) + FREE_LOOKS) {
         throw new InvalidInputError(
-          "regular expression: too long a search for all its matches, most of which need the rest of the text",
+          "regular expression: the search for all matches takes too long, because most of them read the rest of the text",
         );
       }
       if (match === null) return;
