@@ -35,10 +35,7 @@ function callAll(this: AbortSignal): void {
   for (const callback of callbacks) callback();
 }
 
-/**
- * Settles as the value does, or rejects with the signal's reason if that comes first. The work then
- * continues, and its result is ignored.
- */
+/** Settles as the value does, or rejects with the signal's reason. Work that lost is ignored. */
 export function untilAborted<Value>(
   value: Value | PromiseLike<Value>,
   signal: AbortSignal | undefined,

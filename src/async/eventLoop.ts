@@ -19,10 +19,7 @@ const MAX_HOLD_MS = 5;
  */
 const REST_TURNS = 16;
 
-/**
- * Settles when the last piece that asked has its turn: pieces of long work run in the order in which they
- * ask.
- */
+/** Settles when the last piece that asked has its turn: pieces run in the order in which they ask. */
 let last: Promise<void> = Promise.resolve();
 /** Lets the next piece go on; null if none waits for a turn. */
 let goOn: (() => void) | null = null;
@@ -61,10 +58,7 @@ function untilFree(): Promise<void> | undefined {
   return undefined;
 }
 
-/**
- * Lets the event loop turn if long work held it for long enough. Long work calls and awaits this at every
- * step.
- */
+/** Lets the event loop turn if long work held it for long enough. Long work awaits this at every step. */
 export function yieldToEventLoop(): Promise<void> {
   // Waits for the piece before: only after it has run can the clock tell how long the thread was held.
   last = last.then(untilFree);
@@ -74,10 +68,7 @@ export function yieldToEventLoop(): Promise<void> {
 /** Work that may be interrupted at every `yield`. It waits for a promise that it yields. */
 export type Steps<Result> = Generator<void | Promise<void>, Result, undefined>;
 
-/**
- * Tells which parts of long work end a step. Parts take far less than a millisecond, so the clock is not
- * asked each time.
- */
+/** Tells which parts of long work end a step. Parts are too short to ask the clock each time. */
 export class Pace {
   readonly #stepParts: number;
   #left: number;

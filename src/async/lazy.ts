@@ -1,7 +1,4 @@
-/**
- * Loads parts of the engine when they are first needed: a program that imports the engine loads only what it
- * uses.
- */
+/** Loads parts of the engine when they are first needed: a program loads only the parts that it uses. */
 
 import { importModule } from "../platform/native.js";
 

@@ -60,15 +60,9 @@ export interface AheadLimit<Item> {
   weigh(item: Item): number;
   /** Items start while the sum of weights is below this; one always may. The number may change meanwhile. */
   readonly maxWeight: number;
-  /**
-   * Called with the sum whenever it changes, with 0 at the end. The sum includes the result that the consumer
-   * holds.
-   */
+  /** Called with the sum, the consumer's result included, whenever it changes; with 0 at the end. */
   hold?(weight: number): void;
-  /**
-   * Accounts for the memory of results; `bytesOf` returns the size of one. If a result would have to wait for
-   * memory, it is not read ahead.
-   */
+  /** Accounts for the memory of results. A result that would have to wait for memory is not read ahead. */
   readonly memory?: { readonly share: MemoryShare; bytesOf(item: Item): number };
   /** Ends the work: the next item to start throws the signal's reason. */
   readonly signal?: AbortSignal;

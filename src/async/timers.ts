@@ -7,10 +7,7 @@ import { hostTimers, nextTurn, uptimeMs } from "../platform/native.js";
 
 export const { setTimeout, clearTimeout, setInterval, clearInterval, performance } = hostTimers;
 
-/**
- * Readings of the clock, the host's count of milliseconds and the machine's uptime, taken when this file is
- * loaded.
- */
+/** Readings of the clock, the host's count and the machine's uptime, from the load of this file. */
 const loaded = { clockMs: Date.now(), countMs: performance.now(), uptimeMs: uptimeMs() };
 /** Maximum lead of the clock over the host's counts that rounding and corrections of the clock explain. */
 const CORRECTION_MS = 2000;

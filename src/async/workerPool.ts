@@ -111,10 +111,7 @@ export class WorkerPool {
     return performance.now() >= this.#startAfterMs;
   }
 
-  /**
-   * Pauses starts: the host may lack descriptors or memory for a thread at the moment. Tasks run in line
-   * meanwhile.
-   */
+  /** Pauses starts: the host may lack descriptors or memory for a thread. Tasks run in line meanwhile. */
   #pauseStarts(): void {
     const pauseMs = Math.min(FIRST_START_PAUSE_MS * 2 ** this.#failedStarts, MAX_START_PAUSE_MS);
     this.#failedStarts++;
@@ -136,10 +133,7 @@ export class WorkerPool {
     return this.threadCount > 0 || spareThreads.isWorth(byteCount);
   }
 
-  /**
-   * Runs a task. Rejects with the error that the task throws, or with an error of this thread if the other
-   * one dies.
-   */
+  /** Runs a task. Rejects with the task's error, or with one of this thread if the other thread dies. */
   run<Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> {
     const inLine = () => task.run(input);
     if (this.size === 0) return new Promise((resolve) => resolve(inLine()));

@@ -199,8 +199,7 @@ function writeBits(
   return index;
 }
 
-// -------------------------------------------------------------------------------------------------
-// operations
+// ------------------------------------------------------------------------------------- operations
 
 export function uniteContainers(a: Container, b: Container): Container {
   if (a.count === ALL_VALUES || b.count === ALL_VALUES) return FULL_CONTAINER;

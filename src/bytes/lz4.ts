@@ -202,8 +202,7 @@ class LongestMatches {
   readonly #view: DataView;
   readonly #matchEnd: number;
   /**
-   * Last position with a hash, by hash; and the position before it with the same hash, by position. Both plus
-   * 1, or 0 for none.
+   * By hash: last position, plus 1; 0 for none. By position: likewise the one before it with the same hash.
    */
   readonly #last = new Int32Array(1 << HASH_BITS);
   readonly #before: Int32Array;

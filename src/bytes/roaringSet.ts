@@ -146,7 +146,7 @@ export class RoaringSet implements KeyedContainers {
     );
   }
 
-  /** Values set are not in the other set. */
+  /** Values that are not in the other set. */
   minus(set: RoaringSet): RoaringSet {
     if (set.size === 0) return this;
     return this.#combine(

@@ -1,9 +1,6 @@
 /** Binary searches: in ascending numbers, and for the first index that meets a condition. */
 
-/**
- * Ascending numbers. Engines specialise the reads of a search for up to four kinds of arrays, so no fifth is
- * listed.
- */
+/** Ascending numbers. Four kinds of arrays at most: for more, engines do not specialise a search. */
 export type SortedNumbers = Uint32Array | Float64Array | Int32Array | Uint16Array;
 
 /** Index of the first number, from `start` up to `end`, that is at least `value`; `end` if all are less. */
@@ -30,10 +27,7 @@ export function upperBound(numbers: SortedNumbers, value: number, start = 0, end
   return low;
 }
 
-/**
- * First index, from `start` up to `end`, that meets a condition which all later indexes meet; `end` if none
- * does.
- */
+/** First index, from `start` up to `end`, that meets a condition which all later ones meet; else `end`. */
 export function firstIndex(start: number, end: number, isMet: (index: number) => boolean): number {
   let low = start;
   let high = end;

@@ -1,7 +1,4 @@
-/**
- * Finds the occurrences of a sub-message field in an encoded message, for code that compares thousands of
- * them and decodes few.
- */
+/** Finds the occurrences of a sub-message field in a message, for code that compares many and decodes few. */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { enlarged } from "../bytes/growing.js";
@@ -56,8 +53,8 @@ export class FieldRanges {
     let reader: BinaryReader | null = null;
     for (let position = 0; position < bytes.length; ) {
       const tagAt = position;
-      // Nearly all fields have a tag of one byte and a length of one or two; making objects for those would
-      // cost the most.
+      // Nearly all fields have a tag of one byte and a length of one or two; objects for those would cost
+      // most.
       const tag = bytes[position];
       const first = bytes[position + 1];
       const second = bytes[position + 2];

@@ -280,10 +280,7 @@ export const repeatedUint64 = packed(SCALARS.UINT64);
 
 // ---------------------------------------------------------------------------------------------- messages
 
-/**
- * A sub-message; also one arm of a oneof. The declaration may be a function, for messages that refer to
- * themselves.
- */
+/** A sub-message; also one arm of a oneof. Messages that refer to themselves pass a function. */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function submessage<M extends Message<any>>(
   number: number,

@@ -5,10 +5,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 /** This many bytes of seven bits each always form a safe integer. */
 const SAFE_VARINT_BYTES = 7;
 
-/**
- * Reads a message and, in place, the messages in it: a reader and a view for each would cost more than most
- * of them.
- */
+/** Reads a message and, in place, the messages in it: readers and views for each would cost more. */
 export class MessageReader extends BinaryReader {
   readonly bytesRead: Uint8Array;
 

@@ -133,16 +133,10 @@ export const BasePath = message("BasePath", {
 });
 export type BasePath = MessageOf<typeof BasePath>;
 
-/**
- * Encoded form of fragments. A commit takes over almost all fragments of the version before, and each is
- * encoded only once.
- */
+/** Encoded fragments, each encoded once: a commit takes over almost all fragments of the version before. */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
-/**
- * Returns the encoded form of a fragment: the bytes of its manifest, or, for a new fragment, the bytes that a
- * manifest would hold.
- */
+/** Returns the encoded form of a fragment, as its manifest holds it or a new one would. */
 export const encodedFragment = (fragment: DataFragment): Uint8Array =>
   encodedFragments.get(fragment) ?? DataFragment.encode(fragment);
 

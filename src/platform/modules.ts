@@ -52,10 +52,7 @@ function chunkFiles(): readonly string[] {
   return [...importsOf.keys()].map((each) => `${directory}${each}${extension}`);
 }
 
-/**
- * True if the files beside this module belong to the package, not to a bundler's output with some of the same
- * names.
- */
+/** True if the files beside this module are the package's, not a bundler's output with some equal names. */
 function isPackaged(): boolean {
   try {
     // Resolved at run time: bundlers would look for the file of a literal path.
@@ -75,10 +72,7 @@ const isShortage = (error: unknown): boolean =>
 /** Names of loaded chunks and of modules of other packages that they import. */
 const loadedNames = new Set<string>();
 
-/**
- * Returns the chunk that a function imports as an ES module; undefined if it imports none of the package's
- * build.
- */
+/** Returns the chunk that a function imports as an ES module; undefined if it is none of the build's. */
 function chunkOf(load: string): string | undefined {
   const name = /\bimport\(["'`]\.\/([^"'`]+)\.js["'`]\)/.exec(load)?.[1];
   return name !== undefined && importsOf.has(name) ? name : undefined;
@@ -120,8 +114,7 @@ function proveLoadable(wanted: number): void {
     const any = chunks[0] ?? os.devNull;
     while (opened.length < wanted) opened.push(fs.openSync(any, "r"));
   } catch (error) {
-    // The host may load modules in another way if the layout is not the package's, or if this device is
-    // missing.
+    // The host may load modules in another way if the layout is not the package's.
     if (isShortage(error) || (chunks.length > 0 && isPackaged())) throw error;
   } finally {
     for (const descriptor of opened) fs.closeSync(descriptor);

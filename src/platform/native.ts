@@ -70,10 +70,7 @@ const { latin1Slice } = Buffer.prototype as {
   readonly latin1Slice?: (this: Buffer, start: number, end: number) => string;
 };
 
-/**
- * Returns a reader of texts, by start and end, from bytes that are all ASCII. Null if only a decoder can read
- * them.
- */
+/** Returns a reader of texts, by start and end, from ASCII bytes. Null if only a decoder can read them. */
 export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = (bytes) => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return latin1Slice === undefined
@@ -81,10 +78,7 @@ export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) =>
     : (start, end) => latin1Slice.call(buffer, start, end);
 };
 
-/**
- * Memory with arbitrary content, for callers that write all of it. Filling it with zeros would take about as
- * long as writing it.
- */
+/** Memory with arbitrary content, for callers that write all of it: zeros would take as long again. */
 export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(byteLength).buffer);
 
@@ -123,10 +117,7 @@ export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | n
     : new Uint8Array(createHash(name).update(bytes).digest());
 };
 
-/**
- * Encodes a Zstandard frame; `level` null is the encoder's default. Null before Node 22.15, which has no
- * encoder.
- */
+/** Encodes a Zstandard frame; null as `level` is the encoder's default. Null before Node 22.15. */
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null =
   typeof zlib.zstdCompressSync === "function"
     ? (bytes, level) =>
@@ -135,10 +126,7 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
         })
     : null;
 
-/**
- * Loads a function that stems lower-case words of a language, or null for an unknown language. Null if the
- * runtime has no stemmers.
- */
+/** Loads a stemmer of lower-case words, or null for an unknown language. Null without stemmers. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
   language,
 ) => (await importNodeModule(() => import("./stemmers.js"))).snowballStemmer(language);

@@ -20,8 +20,7 @@ export const hostTimers = {
 export const uptimeMs = (): number => performance.now();
 
 const callbacks: (() => void)[] = [];
-// A channel, because timers would wait for milliseconds. An open channel keeps some runtimes alive, so it is
-// made on first use.
+// A channel, because timers wait for milliseconds. Made on first use: open ones keep some runtimes alive.
 let channel: MessageChannel | null = null;
 
 export function nextTurn(callback: () => void): void {

@@ -85,8 +85,7 @@ class FrameDecoder {
           this.#decodeBlock(0, size);
           position += size;
       }
-      // A break comes after a block's worth of bytes read and written, not after each block: some blocks are
-      // empty.
+      // A break comes after a block's worth of bytes read and written: some blocks are empty.
       if (this.#written + position - broken < MAXIMUM_BLOCK_BYTES) continue;
       broken = this.#written + position;
       yield;

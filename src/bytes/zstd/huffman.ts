@@ -1,7 +1,4 @@
-/**
- * Huffman codes of literals: the table by the weights of the symbols, its description in a block, and the
- * streams.
- */
+/** Huffman codes of literals: the table of the symbols' weights, its form in a block, and the streams. */
 
 import { BackwardBits, highestBit, MalformedZstd } from "./bitReader.js";
 import { BitWriter, MAXIMUM_CODE_BITS } from "./bitWriter.js";

@@ -1,7 +1,4 @@
-/**
- * Finds matches of a block in the bytes before. Two hash tables, of eight bytes and of four, each remember
- * one position per slot.
- */
+/** Finds matches of a block in the bytes before, by hash tables of eight bytes and of four. */
 
 import { HASH_PRIME } from "../hash.js";
 import { bitLength } from "./bitWriter.js";

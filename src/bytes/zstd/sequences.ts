@@ -87,10 +87,7 @@ export const MATCH_LENGTHS = sequenceCode(
 /** An offset's code is its number of bits. */
 export const MATCH_OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
 
-/**
- * Reads the table of one stream. Modes: 0 the standard table, 1 one symbol, 2 in the block, 3 the previous
- * table.
- */
+/** Reads the table of a stream. Modes: 0 standard table, 1 one symbol, 2 in the block, 3 the previous. */
 export function readSequenceTable(
   mode: number,
   input: Uint8Array,

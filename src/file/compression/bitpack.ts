@@ -33,10 +33,7 @@ export const bitUnpackers = unpackKernels(ROW_START);
 
 type Words = Uint8Array | Int32Array;
 
-/**
- * Number of units that are unpacked without a kernel at first: making the first kernel of a process takes
- * several times as long.
- */
+/** Units that are unpacked without a kernel at first: making the first kernel takes several times as long. */
 export const UNITS_BEFORE_KERNELS = 24;
 let plainUnits = 0;
 

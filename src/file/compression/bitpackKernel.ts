@@ -61,8 +61,7 @@ const packRow: RowBody = ({ wasm, words, packed, shift, packedBits }, wordBits, 
   const write = (written: (vector: number) => Vector, offset = 0): void => {
     for (const vector of VECTORS) wasm.store(packed, written(vector), PACKED + offset + vector);
   };
-  // The first row in a word overwrites the old word; so does the part of a row that continues in the next
-  // word.
+  // The first row in a word overwrites the old word; so does the part of a row in the next word.
   wasm.when(
     shift,
     () => write((vector) => packed.loadVector(PACKED + vector).or(value(vector).shiftLeft(shape, shift))),

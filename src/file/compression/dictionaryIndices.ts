@@ -4,10 +4,7 @@ import { alignedBytes } from "../../bytes/aligned.js";
 
 export type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
 
-/**
- * Returns indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every
- * dictionary.
- */
+/** Returns indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is never valid. */
 export function indexNumbers(values: Uint8Array, byteWidth: number, count: number): IndexNumbers {
   if (byteWidth === 1) return values;
   const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));

@@ -1,9 +1,6 @@
 /** Interface that decodes values of a fixed width under any encoding; fixed.ts makes it. */
 
-/**
- * Place of an encoding: over the value buffers of a mini-block chunk, or over one self-contained buffer
- * (levels, dictionaries).
- */
+/** Place of an encoding: over value buffers of a chunk, or over one whole buffer (levels, dictionaries). */
 export type EncodingContext = "chunk" | "block";
 
 /** Values within a buffer that holds nothing else. */

@@ -191,10 +191,7 @@ export function decodeFsstPlainly(
   return ended(output, write);
 }
 
-/**
- * Cuts the output to the written bytes. What follows them may be old memory of the process, so nobody may
- * read it.
- */
+/** Cuts the output to the written bytes. The bytes after them may be old memory of the process. */
 function ended(output: Uint8Array, byteLength: number): Uint8Array {
   output.fill(0, byteLength);
   return output.subarray(0, byteLength);
@@ -261,8 +258,7 @@ export function* encodeFsstInSteps(
   const { table, saving } = trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
   if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
-  // The sample predicts the size of the codes. If it is too low, a second attempt has as much room as the
-  // values.
+  // The sample predicts the size of the codes; if it is too low, a second attempt has room for all values.
   const expected = Math.ceil(bytes.length * (1 - saving) * 1.1) + 2 * STRETCH_BYTES;
   const encoded =
     (expected < bytes.length ? yield* encodeCodes(table, offsets, bytes, expected) : null) ??
@@ -372,8 +368,7 @@ function encodePlainly(
     positions,
     limit,
   };
-  // Symbols are compared eight bytes at a time, so the last values are copied to an array that has eight
-  // bytes more.
+  // Symbols are compared eight bytes at a time, so the last values get an array with eight bytes more.
   let direct = count;
   while (direct > 0 && offsets[direct] + 8 > bytes.length) direct--;
   if (!encodeRows(encoder, bytes, 0, 0, direct)) return null;

@@ -172,8 +172,7 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
     const jitter = (pick * GOLDEN_RATIO) % 1;
     const position = first + Math.floor((pick + jitter) * distance);
     const row = upperBound(offsets, position, 1, offsets.length - 1) - 1;
-    // A position in the first piece of a value takes that piece from its start, because values look alike
-    // there.
+    // A position in the first piece of a value takes that piece from its start, where values look alike.
     const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
     take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
   }

@@ -63,8 +63,7 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
 }
 
 /**
- * True for the magic number, then a byte with the bit clear that no frame sets. No size of a buffer looks
- * like it.
+ * True for the magic number and a byte with the bit clear that no frame sets. No buffer size looks like it.
  */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
@@ -80,10 +79,7 @@ export interface Compressor {
 /** LZ4 for the buffers of a page. */
 const lz4Compressor: Compressor = lz4By(encodeLz4Block);
 
-/**
- * LZ4 for buffers that are written once per page and read with every part of it: smaller, and slower to
- * write.
- */
+/** LZ4 for buffers that are written once per page and read with every part: smaller, slower to write. */
 export const smallLz4Compressor: Compressor = lz4By(encodeSmallLz4Block);
 
 function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {

@@ -69,8 +69,7 @@ export function outOfLinePackedBytes(packedBits: number, count: number): number 
 const tailScratch = new Uint16Array(PACK_UNIT);
 
 /**
- * Packs 16-bit words `start` to `end − 1` into `output` at `outputOffset`. No word needs more than
- * `packedBits`.
+ * Packs 16-bit words `start` to `end − 1`, none of more than `packedBits`, into `output` at `outputOffset`.
  */
 export function encodeOutOfLineBitpacking(
   packedBits: number,

@@ -5,10 +5,7 @@
 
 import { lowBits, PACK_UNIT } from "./bitpack.js";
 
-/**
- * Group of eight rows of a lane that holds the values from 16·index on; a permutation that is its own
- * inverse.
- */
+/** Group of eight rows of a lane that holds the values from 16·index on; its own inverse. */
 const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 
 /** The lowest `bits` bits, up to 32. */

@@ -174,10 +174,7 @@ export class RleRuns {
     this.lengths = new Uint8Array(maximumCount);
   }
 
-  /**
-   * Finds the runs of `count` words at `byteOffset`; `count` is at most the `maximumCount` of the
-   * constructor.
-   */
+  /** Finds the runs of `count` words at `byteOffset`; `count` is at most the constructor's `maximumCount`. */
   encode(words: Uint8Array, byteOffset: number, count: number): void {
     const wordBits = this.wordBits;
     const lengths = this.lengths;

@@ -75,8 +75,7 @@ function checksumByBlocks(pieces: readonly Uint8Array[], byteLength: number): Bu
 }
 
 /**
- * Four tables of 256: entry `k · 256 + b` is the checksum of byte `k` with value `b` followed by a block of
- * zeros.
+ * Four tables of 256: entry `k · 256 + b` is the checksum of byte `k` with value `b` and a block of zeros.
  */
 let afterZeros: Uint32Array | undefined;
 
@@ -86,8 +85,7 @@ function makeAfterZeros(): Uint32Array {
   for (let byte = 0; byte < 4; byte++) {
     for (let value = 1; value < 256; value++) {
       const lowest = value & -value;
-      // The register of a checksum is its complement. The tables are linear: entries of several bits are sums
-      // of those of each bit.
+      // A checksum's register is its complement. The tables are linear: entries are sums over the bits.
       const register = ~(lowest << (8 * byte)) >>> 0;
       table[byte * 256 + value] =
         value === lowest
@@ -177,10 +175,7 @@ export class BlockChecks {
   /** Number of blocks that are not yet verified. */
   #openCount: number;
   #checksums: Uint32Array | null = null;
-  /**
-   * True after a block failed. The fault may be the table's or the disk's, so the next read reads the table
-   * again.
-   */
+  /** True after a block failed: the fault may be the table's or the disk's, so the table is read again. */
   #isDoubtful = false;
 
   /**

@@ -137,10 +137,7 @@ export function describeChecksums(
   return { bufferCounts, checksums };
 }
 
-/**
- * Fills in the last checksum. `rest` is the file from the descriptor to the end; the descriptor ends with
- * that checksum.
- */
+/** Fills in the last checksum, which ends the descriptor. `rest` is the file from the descriptor on. */
 export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   view.setUint32(descriptorLength - CHECKSUM_BYTES, metadataChecksum(rest, descriptorLength), true);

@@ -218,10 +218,7 @@ function decodePageEncoding(
 
 /** Most tables have no more columns. */
 const REMEMBERED_COLUMNS = 16;
-/**
- * Metadata of columns with many pages is longer and rarely repeats. Neither do pages with a symbol table,
- * which differs in each.
- */
+/** Longer metadata, of columns with many pages or with a symbol table for each page, rarely repeats. */
 const REMEMBERED_BYTES = 1024;
 const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
 const recentEncodings = new RecentMessages<PageEncoding>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
@@ -327,10 +324,7 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
   none: undefined,
 });
 
-/**
- * A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its
- * presence.
- */
+/** A ColumnEncoding with an empty message as `values` (number 1), on which the reference insists. */
 const PLAIN_COLUMN = [0x0a, 0x00];
 /** A ColumnEncoding whose member `blob` (number 3) has the encoding above as its `inner` (number 1). */
 const BLOB_COLUMN = [0x1a, 0x04, 0x0a, 0x02, ...PLAIN_COLUMN];

@@ -54,10 +54,7 @@ export class FileAppender {
     this.append(PADDING.subarray(0, align(this.#position) - this.#position));
   }
 
-  /**
-   * Calls back once all bytes appended so far are written. Never calls after a failure, when the disk may
-   * still read them.
-   */
+  /** Calls back once all bytes appended so far are written; never after a failure. */
   whenWritten(call: () => void): void {
     if (this.#handle.takesChunksAtOnce !== true) return;
     if (this.#queuedBytes > 0) this.#queuedCalls.push(call);

@@ -32,10 +32,7 @@ import { RecentMessages } from "./recentMessages.js";
 export const TAIL_BYTES = 64 * 1024;
 /** Bytes fetched when most of a small file will be read: twice as many bytes cost less than another call. */
 export const SCANNED_TAIL_BYTES = 128 * 1024;
-/**
- * Larger files are not cached whole with their metadata: many of them would displace the metadata of all
- * others.
- */
+/** Larger files are not cached whole: many of them would displace the metadata of all others. */
 const MAX_SHARED_BYTES = TAIL_BYTES;
 
 /** Tag of a descriptor's schema: field 1, with a length. */
@@ -232,10 +229,7 @@ function endOfFirstField(bytes: Uint8Array): number {
   return end <= bytes.length ? end : 0;
 }
 
-/**
- * Returns the file as a cache keeps it: with its content if that is small. All users of the cache then share
- * the content.
- */
+/** Returns the file as caches keep it, with its content if that is small. All users share the content. */
 export function shareable(file: DataFileMetadata): DataFileMetadata {
   const { content, memoryWeight } = file;
   if (content === null) return file;

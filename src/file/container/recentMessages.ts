@@ -28,8 +28,7 @@ export class RecentMessages<Decoded> {
     if (bytes.length > this.#maxBytes) return decode(bytes);
     const message = this.#messages.find((each) => isSame(each.bytes, bytes));
     if (message !== undefined) return message.decoded;
-    // The message may have views of the bytes. Views of the file's bytes would keep that memory alive, or
-    // show later content.
+    // Messages may have views of the bytes; views of the file's bytes would keep them alive, or change.
     const copy = bytes.slice();
     const decoded = decode(copy);
     this.#messages[this.#next] = { bytes: copy, decoded };

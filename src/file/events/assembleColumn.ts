@@ -1,6 +1,5 @@
 /**
- * Builds nested columns from the events of a page, the reverse of nesting.ts: levels become offsets and
- * validity.
+ * Builds nested columns from the events of a page: levels become offsets and validity. Reverses nesting.ts.
  */
 
 import type {
@@ -33,10 +32,7 @@ interface PageNode {
   /** 0 if the layer has no level for nulls. */
   readonly nullLevel: number;
   readonly emptyLevel: number;
-  /**
-   * Largest definition level of events that stand for a value of the node, including a value in a null
-   * struct.
-   */
+  /** Largest definition level of events that stand for a value of the node, null structs' values included. */
   readonly maximumLevel: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;

@@ -172,8 +172,7 @@ export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageO
 }
 
 /**
- * Makes the definition levels of one item layer: 1 for every null among `count` values whose validity bits
- * start at bit 0.
+ * Definition levels of one item layer: 1 for every null among `count` values, whose validity starts at bit 0.
  */
 export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Array {
   const levels = new Uint16Array(count);

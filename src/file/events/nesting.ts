@@ -70,8 +70,7 @@ export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
 interface Events {
   count: number;
   /**
-   * 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has
-   * ended.
+   * 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null if none has.
    */
   marks: Uint16Array | null;
   /** Repetition levels; null until the first list. */
@@ -225,10 +224,7 @@ function openLists(
   events.closed = emptyMark;
 }
 
-/**
- * Handles lists in order whose items follow one another. Returns false, and does nothing, if an ended list
- * has items.
- */
+/** Handles lists in order whose items follow one another. Does nothing, and returns false, for others. */
 function openAdjoining(
   events: Events,
   offsets: Int32Array,

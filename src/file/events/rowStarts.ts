@@ -34,8 +34,7 @@ export class RowStarts {
     if (first === 0 && count > 0) this.#isOpen = levels[0] === 1;
     let row = this.#rows;
     let seen = this.#seen;
-    // A processor cannot predict the order of levels: the next event overwrites the output of one that begins
-    // no row.
+    // A processor cannot predict the levels: events that begin no row are overwritten by the next one.
     for (let event = 0; event < count; event++) {
       const level = levels[event];
       starts[row] = first + event;

@@ -47,10 +47,7 @@ import type { PageEvents } from "./miniBlock.js";
 /** `allNull` is true for a page without a value: all its slots are null. */
 export type ConstantEvents = PageEvents & { readonly allNull: boolean };
 
-/**
- * Bytes that a column in lists may always take. The true number of values is unknown, and few bytes may
- * announce many.
- */
+/** Bytes that a column in lists may always take: the true number of values is unknown. */
 const UNQUESTIONED_BYTES = 2 ** 28;
 
 /**

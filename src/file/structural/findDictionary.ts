@@ -64,20 +64,14 @@ export function* findDictionary(
   return { indices, ...values };
 }
 
-/**
- * Distinct values of a fixed width in the order of their first occurrence, and for each row the index of its
- * value.
- */
+/** Distinct values of a fixed width in the order of first occurrence, and the index of each row's value. */
 export interface FoundFixedDictionary {
   readonly indices: Uint32Array;
   readonly values: Uint8Array;
   readonly itemCount: number;
 }
 
-/**
- * Finds the dictionary of values whose width is a multiple of 4 bytes; null if more than `limit` are
- * distinct.
- */
+/** Finds the dictionary of values with widths of 4 · n bytes; null if more than `limit` are distinct. */
 export function findFixedDictionary(
   byteWidth: number,
   bytes: Uint8Array,
@@ -100,10 +94,7 @@ export function findFixedDictionary(
   return { indices, values, itemCount };
 }
 
-/**
- * Counts the distinct values among `sampleCount` of `count` values; stops beyond `limit` and returns `limit`
- * + 1.
- */
+/** Counts the distinct values among `sampleCount` of `count` values, up to `limit` + 1. */
 export function countDistinct(
   byteWidth: number,
   bytes: Uint8Array,

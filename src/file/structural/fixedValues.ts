@@ -37,10 +37,7 @@ export const WIDE_VALUE_BYTES = 128;
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 /** Maximum values in a chunk of runs. */
 const RUN_CHUNK_VALUES = 4096;
-/**
- * Share of a page that an encoding must save. With a tenth, pages without the encoding were over a tenth
- * larger.
- */
+/** Share of a page that an encoding must save. With a tenth, other pages were over a tenth larger. */
 const WORTHWHILE_SAVING = 0.08;
 /** Units of 1024 values sampled to estimate the savings of encodings. */
 const SAMPLE_UNITS = 16;
@@ -255,10 +252,7 @@ function encodeWithDictionary(
   };
 }
 
-/**
- * Writes a dictionary's indices under the smaller of packing and runs, unless `options` ask for LZ4, ZSTD or
- * none.
- */
+/** Writes a dictionary's indices packed or as runs, unless `options` ask for LZ4, ZSTD or none. */
 export function encodeDictionaryIndices(
   encoder: MiniBlockEncoder,
   indices: Uint32Array,

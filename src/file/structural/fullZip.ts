@@ -423,10 +423,7 @@ export function encodeFullZipVariable(
   };
 }
 
-/**
- * Encodes row starts as words just wide enough for `largest`, the size that the events would have if all had
- * values.
- */
+/** Encodes row starts as words just wide enough for `largest`, the size of the events if all had values. */
 function encodeRepetitionIndex(starts: Float64Array, largest: number): Uint8Array {
   if (largest <= 0xff) return Uint8Array.from(starts);
   if (largest <= 0xffff) return new Uint8Array(Uint16Array.from(starts).buffer);

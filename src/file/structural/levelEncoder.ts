@@ -14,10 +14,7 @@ import {
 import { describeRle, RleBlock } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
 
-/**
- * Maximum events of a chunk, and maximum bytes of each of its kinds of levels: each number is stored in 16
- * bits.
- */
+/** Maximum events of a chunk, and maximum bytes of each kind of levels: numbers in 16 bits. */
 export const MAXIMUM_CHUNK_LEVELS = 65_535;
 
 /** Encodes levels to bytes, a range at a time. */

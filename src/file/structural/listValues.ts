@@ -53,10 +53,7 @@ function listEncoding(shape: ListShape, validities: readonly boolean[]): Compres
   );
 }
 
-/**
- * Encodes lists whose items are whole bytes and never null as a page of items alone; returns null for other
- * lists.
- */
+/** Encodes lists of whole bytes without nulls as a page of items alone; returns null for other lists. */
 export function encodePlainLists(
   columns: readonly FixedSizeListColumn[],
   levels: PageLevels,
@@ -99,10 +96,7 @@ function partsOf(column: FixedSizeListColumn): ListParts {
   return { shape, encoding: listEncoding(shape, validities), bitmaps, items: node };
 }
 
-/**
- * Returns the parts of full-zip values, whose bitmaps and items lie together, and the encoding that describes
- * them.
- */
+/** Returns the parts of full-zip values (bitmaps and items) and the encoding that describes them. */
 export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; encoding: CompressiveEncoding } {
   const { shape, encoding, bitmaps, items } = partsOf(column);
   const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({

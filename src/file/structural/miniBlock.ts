@@ -162,10 +162,7 @@ export interface ChunkPlan {
   readonly levelCount: number;
 }
 
-/**
- * Maximum levels per byte of chunks with more levels than one of them can have: no encoding in use packs more
- * densely.
- */
+/** Maximum levels per byte of chunks with many levels: no encoding in use packs more densely. */
 const MAXIMUM_LEVELS_PER_BYTE = 1024;
 
 /** Throws if this many bytes of chunks are far too small to hold this many levels. */
@@ -386,10 +383,7 @@ export class MiniBlockEncoder {
     return event;
   }
 
-  /**
-   * Number of the next `count` values that fit into a chunk together with the levels of their events: all, or
-   * a power of two.
-   */
+  /** Number of the next `count` values, all or a power of two, that fit into a chunk with their levels. */
   fittingValues(count: number): number {
     const limit = maximumChunkEvents(this.version, this.levels);
     let fitting = count;

@@ -80,10 +80,7 @@ export function* storeValues(
   return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
 }
 
-/**
- * True if a sample of the values takes much less room under this compressor, each value by itself, than under
- * FSST.
- */
+/** True if a sample takes much less room under this compressor, value by value, than under FSST. */
 function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<boolean> {
   const sample = sampleOf(values);
   const { offsets, bytes } = sample;

@@ -122,10 +122,7 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);
 }
 
-/**
- * Decodes rows of members side by side in one buffer. Each member is described as if it had the buffer to
- * itself.
- */
+/** Decodes rows of members side by side in one buffer, each described as if it had the buffer to itself. */
 function decodePacked(
   layout: PackedStructLayout,
   { inner, buffer }: PackedStruct,

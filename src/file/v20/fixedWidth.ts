@@ -178,10 +178,7 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
   return values;
 }
 
-/**
- * Bytes per row of a page whose only buffer holds nothing but its rows, side by side, unchanged and without
- * nulls; null for any other page.
- */
+/** Bytes per row of a page whose only buffer holds nothing but plain rows without nulls; else null. */
 export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number | null {
   if (packedStruct !== undefined) {
     const widths = packedStruct.inner.map(plainRowBytes);
