@@ -1,6 +1,5 @@
 /** Bounds the wait for work that cannot be aborted: the wait ends when a signal aborts. */
 
-/** Callbacks that wait for a signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**

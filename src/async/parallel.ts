@@ -68,7 +68,6 @@ export interface AheadLimit<Item> {
   readonly signal?: AbortSignal;
 }
 
-/** Name of this use of memory. */
 const AHEAD = "read ahead";
 
 /**

@@ -35,7 +35,6 @@ export const ageOfChangeMs = (timeNs: bigint): number => ageClockMs() - Number(t
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const onNextTurn = (callback: () => void): void => nextTurn(callback);
 
-/** Maximum delay of a timer, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Lets the process end before a timer fires. Does nothing in runtimes whose timers do not keep it alive. */

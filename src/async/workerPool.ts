@@ -27,13 +27,11 @@ export interface Task<Input, Output> {
   memoryOf(output: Output): readonly ArrayBuffer[];
 }
 
-/** Request to a thread. */
 export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
 }
 
-/** Reply of a thread. */
 export type Reply = { readonly output: unknown } | { readonly failure: unknown };
 
 /** Shared memory that is lent for the input of threads. */
@@ -62,7 +60,6 @@ const FRESH_MEMORY: SharedMemory = {
   lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
   giveBack: () => undefined,
 };
-/** Spare threads of this process. */
 const spareThreads = new SpareThreads();
 
 interface Job {
@@ -81,7 +78,6 @@ interface Member {
 }
 
 export class WorkerPool {
-  /** Memory for the inputs of tasks. */
   readonly memory: SharedMemory;
   readonly #size: number;
   readonly #idleMs: number;

@@ -7,11 +7,9 @@
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice("[object ".length, -1);
 
-/** True for bytes of any realm. */
 export const isUint8Array = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && tagOf(value) === "Uint8Array";
 
-/** True for a date of any realm. */
 export function isDate(value: unknown): value is Date {
   if (tagOf(value) !== "Date") return false;
   try {

@@ -35,7 +35,6 @@ export interface RunsContainer {
 
 export type Container = ArrayContainer | BitsContainer | RunsContainer;
 
-/** Maximum number of values of an array. */
 export const MAX_ARRAY_VALUES = 4096;
 export const CONTAINER_WORDS = 2048;
 const ALL_VALUES = 65_536;
@@ -98,7 +97,6 @@ export const rangeContainer = (first: number, last: number): Container => ({
   bounds: Uint16Array.of(first, last),
 });
 
-/** Bytes of memory that a container takes. */
 export function containerBytes(container: Container): number {
   switch (container.kind) {
     case "array":
@@ -369,7 +367,6 @@ function gapsOf(bounds: Uint16Array): Uint16Array {
 
 // ------------------------------------------------------------------------------------------------- building
 
-/** Collects values in any order. */
 export class ContainerBuilder {
   #values = new Uint16Array(4);
   #count = 0;

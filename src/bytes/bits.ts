@@ -98,7 +98,6 @@ export function positionsOfOnes(bytes: Uint8Array, count: number): Uint32Array |
   return positions;
 }
 
-/** Number of one bits in a 32-bit word. */
 export function countSetBits(word: number): number {
   let bits = word - ((word >>> 1) & 0x5555_5555);
   bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);

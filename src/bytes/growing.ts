@@ -26,7 +26,6 @@ export class NumberList {
     this.#numbers[this.length++] = number;
   }
 
-  /** View of the numbers so far. */
   get numbers(): Uint32Array {
     return this.#numbers.subarray(0, this.length);
   }

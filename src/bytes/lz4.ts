@@ -215,7 +215,6 @@ class LongestMatches {
     this.#before = new Int32Array(Math.min(input.length, LARGEST_DISTANCE + 1));
   }
 
-  /** Remembers the positions before `end`. */
   remember(end: number): void {
     const view = this.#view;
     const last = this.#last;

@@ -107,7 +107,6 @@ class Decoder {
     this.#origin = origin;
   }
 
-  /** Number of bytes read so far. */
   get position(): number {
     return this.#position;
   }
@@ -292,7 +291,6 @@ function endOfContainer(values: Uint32Array, start: number): number {
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint16Array | Uint32Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Encodes a set as a bitmap. */
 export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Array {
   const sizes = containers.map(({ count }) => sizeOfContainer(count));
   let position = 8 + containers.length * 8;

@@ -31,7 +31,6 @@ export interface KeyedContainers {
 export class RoaringSet implements KeyedContainers {
   readonly keys: Uint16Array;
   readonly containers: readonly Container[];
-  /** Number of values. */
   readonly size: number;
 
   constructor({ keys, containers }: KeyedContainers) {
@@ -86,7 +85,6 @@ export class RoaringSet implements KeyedContainers {
     return new RoaringSet({ keys: Uint16Array.from(keys), containers });
   }
 
-  /** Approximate bytes of memory that the set takes. */
   get memoryWeight(): number {
     if (this.isFull) return 0;
     let bytes = 64 + this.keys.byteLength;

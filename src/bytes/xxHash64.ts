@@ -22,7 +22,6 @@ export class XxHash64 {
   low = 0;
   readonly #lanes = new Uint32Array(8);
 
-  /** Hashes the bytes from `start` to `end - 1`. */
   hash(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     let offset = start;
@@ -114,7 +113,6 @@ export class XxHash64 {
     this.#lanes[2 * lane + 1] = this.low;
   }
 
-  /** Mixes a word of input into the hash. */
   #mixWord(high: number, low: number): void {
     const { high: hashHigh, low: hashLow } = this;
     this.high = high;

@@ -28,7 +28,6 @@ const FILES_OF_PACKAGES = 32;
  */
 const CHUNKS = "tiltyard chunks";
 
-/** Imports of each chunk, by its name. */
 const importsOf: ReadonlyMap<string, readonly string[]> = new Map(
   CHUNKS.split(" ").map((text) => {
     const [name, ...imports] = text.split(",");

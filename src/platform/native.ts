@@ -17,7 +17,6 @@ import { nodeCrypto, nodeThreads } from "./builtin.js";
 import { importNodeModule, onShortageOfDescriptors } from "./modules.js";
 import type { Thread } from "./thread.js";
 
-/** Path functions of the platform. */
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
 
 /**
@@ -149,7 +148,6 @@ function threadScript(): URL | null {
   return new URL(url.endsWith(".cjs") ? `${directory}/../esm/${SCRIPT}.js` : `${directory}/${SCRIPT}.js`);
 }
 
-/** Number of processors that this process may use. */
 export const processorCount = (): number => os.availableParallelism();
 
 /** Starts a thread of the package; returns null if none can start. `onEnd` reports a missing script. */

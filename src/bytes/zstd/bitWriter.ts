@@ -16,7 +16,6 @@ export class BitWriter {
     this.#bytes = new Uint8Array(capacity);
   }
 
-  /** Whole bytes written. */
   get length(): number {
     return this.#position;
   }

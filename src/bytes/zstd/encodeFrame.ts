@@ -11,7 +11,6 @@ import { codeLiterals, ONE_STREAM_LITERALS } from "./huffman.js";
 import { MatchFinder, type Sequences, WINDOW_BYTES, WINDOW_LOG } from "./matches.js";
 import { encodeSequences } from "./sequences.js";
 
-/** Encodes `input` as one frame. */
 export function encodeZstdFrame(input: Uint8Array): Uint8Array {
   const length = input.length;
   // A block takes at most three bytes more than its content.

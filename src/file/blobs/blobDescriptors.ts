@@ -119,7 +119,6 @@ function packedDescriptorAt(
   }
 }
 
-/** Directory of the side files of a data file. */
 export const sideFileDirectory = (dataFilePath: string): string =>
   dataFilePath.slice(0, -DATA_FILE_SUFFIX.length);
 
@@ -189,7 +188,6 @@ export class DescriptorRows {
   }
 }
 
-/** Descriptors of `count` empty values. */
 export const emptyDescriptors = (count: number): Uint8Array => new Uint8Array(count * DESCRIPTOR_BYTES);
 
 export function setDescriptor(

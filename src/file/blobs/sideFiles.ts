@@ -10,7 +10,6 @@ import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
 import { sideFileDirectory, sideFilePath } from "./blobDescriptors.js";
 
-/** Location of a stored value. */
 export interface SidePosition {
   /** Number of the side file. */
   readonly number: number;

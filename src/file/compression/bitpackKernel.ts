@@ -131,7 +131,6 @@ export class UnitKernel {
   }
 }
 
-/** Kernels by word width. */
 export type UnitKernels<Use extends "pack" | "unpack"> = Readonly<
   Record<WordBits, KernelUse<Pick<UnitKernel, Use>>>
 >;

@@ -35,7 +35,6 @@ export function byteStreamSplitDecoder(encoding: ByteStreamSplit, origin: PageOr
   };
 }
 
-/** Describes split values. */
 export const describeByteStreamSplit = (bitsPerValue: 32 | 64): CompressiveEncoding => ({
   byteStreamSplit: { values: { flat: { bitsPerValue, data: undefined } } },
 });

@@ -28,7 +28,6 @@ const PREFIX = "lance-encoding:";
 const COMPRESSIONS = ["zstd", "lz4", "fsst", "none"] as const;
 const DEFAULT_DICTIONARY_RATIO = 0.8;
 
-/** Options of a column without metadata. */
 export const DEFAULT_COMPRESSION: CompressionOptions = {
   compression: null,
   level: null,

@@ -123,7 +123,7 @@ function decodeInKernel(
       if (consumed === 0) throw corruptPage(origin, "FSST code without symbol");
       const decoded = decoder.output(consumed);
       const size = write + decoded.length;
-      if (size > output.length) output = enlarged(output, write, size, origin);
+      if (size > output.length) output = withRoom(output, write, size, origin);
       output.set(decoded, write);
       const start = pieceStart + read;
       read += consumed;
@@ -168,7 +168,7 @@ export function decodeFsstPlainly(
     // A symbol of any length is written as eight bytes.
     const room = write + 8 * (end - read);
     if (room > output.length) {
-      output = enlarged(output, write, room, origin);
+      output = withRoom(output, write, room, origin);
       view = new DataView(output.buffer);
     }
     while (read < end) {
@@ -213,7 +213,8 @@ function estimateSize({ lengths }: CodeSymbols, pieces: readonly Uint8Array[], c
   return Math.ceil(size * (codeCount / Math.max(1, sampled)) * 1.1) + 64;
 }
 
-function enlarged(
+/** Copies the used bytes into more memory, which stays unfilled: output is large, and all of it is written. */
+function withRoom(
   output: Uint8Array,
   used: number,
   needed: number,
@@ -232,7 +233,6 @@ const LEAST_BYTES = 16 * 1024;
 /** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
 
-/** Values as codes. */
 export interface FsstCodes {
   readonly symbolTable: Uint8Array;
   /** Positions in `bytes`, starting at 0. */
@@ -285,7 +285,6 @@ const STRETCH_BYTES = 1 << 12;
 
 /** Fewer bytes than this are encoded faster than the kernel gets its symbols. */
 const KERNEL_BYTES = 32 * 1024;
-/** Blocks that a step encodes. */
 const STEP_BLOCKS = 8;
 
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */

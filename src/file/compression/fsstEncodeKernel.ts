@@ -126,7 +126,6 @@ export class FsstEncoder {
     }
   }
 
-  /** Sets the symbols of the values that follow. */
   setTable(table: FsstSymbolTable): void {
     const { slots, slotCodes, shortCodes } = table;
     for (let slot = 0; slot < SLOTS; slot++) {

@@ -8,7 +8,6 @@ export class RecentMessages<Decoded> {
   readonly #most: number;
   readonly #maxBytes: number;
   readonly #messages: { readonly bytes: Uint8Array; readonly decoded: Decoded }[] = [];
-  /** Index of the next message. */
   #next = 0;
 
   /**

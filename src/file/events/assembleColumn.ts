@@ -196,7 +196,6 @@ function checkLevels(
   throw corruptPage(origin, "an event goes on with a list that is not open");
 }
 
-/** Validity of the node's values. */
 function validityOf(node: PageNode, levels: Levels, length: number): Validity | null {
   const { nullLevel, stride } = node;
   if (nullLevel === 0) return null;

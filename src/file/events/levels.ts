@@ -24,7 +24,6 @@ import { corruptPage, type PageOrigin } from "../container/page.js";
 export interface Layers {
   /** Number of list layers: the repetition level that starts a row. */
   readonly listDepth: number;
-  /** Largest definition level. */
   readonly maximumDefinition: number;
   /** Largest definition level of an event that has a value slot. */
   readonly maximumVisible: number;
@@ -220,7 +219,6 @@ export function validityOfEvents(
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
-/** Largest definition level. */
 const MAXIMUM_LEVEL = 0xffff;
 
 /** Validity of the visible events' values. */

@@ -34,7 +34,6 @@ import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import { RepDefLayer } from "../../format/encodings.js";
 import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";
 
-/** The events of a page. */
 export interface ShreddedColumn {
   /** Values of visible events; null if the definition level is not 0. */
   readonly values: LeafColumn;

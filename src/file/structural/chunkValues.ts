@@ -110,7 +110,6 @@ export function allocateValues(
   return allocate(bytesOfValues(count, bitsPerValue, pageBytes, origin));
 }
 
-/** Values of `byteWidth` bytes. */
 export class FixedChunks implements ChunkValues<FixedColumn> {
   readonly bufferCount: number;
   private readonly values: Uint8Array;
@@ -222,7 +221,6 @@ function packedChunks(
   };
 }
 
-/** Gathers the items of the lists as values. */
 function listChunks(
   layout: FixedSizeListLayout,
   encoding: CompressiveEncoding | undefined,

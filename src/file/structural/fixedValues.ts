@@ -179,15 +179,26 @@ function encodeFlat(
   bytes: Uint8Array,
   count: number,
 ): MiniBlockValues {
+  encodeChunks(encoder, byteWidth, bytes, count, (chunk) => chunk);
+  return { encoding: flat(byteWidth * 8), bufferCount: 1 };
+}
+
+/** Writes values as chunks of one buffer, which `convert` makes from their bytes. */
+function encodeChunks(
+  encoder: MiniBlockEncoder,
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  convert: (bytes: Uint8Array) => Uint8Array,
+): void {
   const perChunk = valuesPerChunk(byteWidth, encoder.version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
-    const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
+    const chunk = convert(bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth));
     const offset = encoder.beginChunk(chunkCount, [chunk.length]);
     encoder.data.set(chunk, offset);
     start += chunkCount;
   }
-  return { encoding: flat(byteWidth * 8), bufferCount: 1 };
 }
 
 function encodePacked(
@@ -306,15 +317,8 @@ function encodeGeneral(
 ): MiniBlockValues {
   const { compress, describe } = compressor(options.compression === "zstd" ? "zstd" : "lz4", options.level);
   const split = (byteWidth === 4 || byteWidth === 8) && options.byteStreamSplit !== "off";
-  const perChunk = valuesPerChunk(byteWidth, encoder.version);
-  for (let start = 0; start < count; ) {
-    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
-    const plain = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
-    const chunk = compress(split ? splitByteStreams(byteWidth, plain) : plain);
-    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, offset);
-    start += chunkCount;
-  }
+  const convert = (plain: Uint8Array) => compress(split ? splitByteStreams(byteWidth, plain) : plain);
+  encodeChunks(encoder, byteWidth, bytes, count, convert);
   const encoding = split ? describeByteStreamSplit(byteWidth === 4 ? 32 : 64) : flat(byteWidth * 8);
   return { encoding: describe(encoding), bufferCount: 1 };
 }

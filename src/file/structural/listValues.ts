@@ -19,7 +19,6 @@ import { forwardFill, sliceBits, slotLevels } from "./slots.js";
 /** Maximum bytes of lists in a chunk of 2.1. */
 const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
 
-/** Shape of nested fixed-size lists. */
 interface ListShape {
   /** Dimension of each list, outermost first. */
   readonly dimensions: readonly number[];
@@ -69,7 +68,6 @@ export function encodePlainLists(
   return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, levels, listEncoding(shape, []));
 }
 
-/** Bitmaps and items of a column of lists. */
 interface ListParts {
   readonly shape: ListShape;
   readonly encoding: CompressiveEncoding;

@@ -152,7 +152,6 @@ function indexChunks(
   return inPlace ?? new FixedChunks(decoder, bits / 8, itemCount, pageBytes, origin);
 }
 
-/** Positions of a page's chunks. */
 export interface ChunkPlan {
   /** Byte offsets of the chunks in the data, and the end of the last one. */
   readonly offsets: Float64Array;

@@ -71,7 +71,6 @@ export function decodePackedRows(
 /** Rows to split, one member of all rows at a time. */
 interface Rows {
   readonly bytes: Uint8Array;
-  /** End of each row. */
   readonly ends: Int32Array;
   /** Start of the next member of each row. */
   readonly next: Int32Array;

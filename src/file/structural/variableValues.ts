@@ -149,7 +149,6 @@ export function* encodeVariableDictionary(
   };
 }
 
-/** Writes the values as chunks. */
 export function encodeVariableChunks(
   encoder: MiniBlockEncoder,
   { offsets, bytes, encoding, compressor: chunkCompressor }: StoredValues,

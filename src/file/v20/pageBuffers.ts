@@ -3,7 +3,6 @@
 import { BufferKind, type BufferReference } from "../../format/encodings20.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
-/** Buffers of a page that was read. */
 export interface PageBuffers {
   readonly buffers: readonly Uint8Array[];
   readonly origin: PageOrigin;
