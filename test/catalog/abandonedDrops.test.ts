@@ -1,4 +1,6 @@
-/** Drops whose process dies between the two names that a directory gets, by one who finds what is left much later. */
+/**
+ * Kills a process between the two renames of a drop, and lets another process find the directory much later.
+ */
 
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,7 +26,7 @@ beforeEach(async () => {
   return () => rival.close();
 });
 
-/** A disk of a process that dies when it has given the table's directory its first other name. */
+/** Returns a disk whose process dies after the first rename of the table's directory. */
 function dyingDisk(beforeRename: () => Promise<unknown>): Disk {
   const disk = new NodeDisk({ durability: "none" });
   let isDead = false;
@@ -44,7 +46,7 @@ function dyingDisk(beforeRename: () => Promise<unknown>): Disk {
   });
 }
 
-/** A disk on which what was being dropped has lain for long. */
+/** Returns a disk on which the dropped directory has existed for long. */
 function laterDisk(): Disk {
   const disk = new NodeDisk({ durability: "none" });
   const age = (stat: FileStat | null): FileStat | null =>

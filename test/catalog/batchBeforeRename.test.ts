@@ -1,4 +1,4 @@
-/** Batches that are left half done while a rename of one of their tables is about to begin. */
+/** Leaves a batch half done while a rename of one of its tables is about to begin. */
 
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";

@@ -1,6 +1,6 @@
 /**
- * Batches whose tables are dropped and made anew between the decision and the doing: what is meant for one is not done to
- * the other. Whoever drops and makes knows of no journals: the reference, or a hand at the files.
+ * Drops and recreates tables of a batch between its decision and its execution: the batch must not change the
+ * new tables. The dropping side ignores journals: it is the reference, or a change of the files by hand.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -25,7 +25,7 @@ const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
 const open = (other?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
 
-/** Tables `a`, of versions 1 to 4, and `b` of the root, `n.c` and the declared `n.d`. */
+/** Root tables `a` (versions 1 to 4) and `b`, `n.c`, and the declared `n.d`. */
 let root: string;
 let a: string;
 let b: string;
@@ -50,14 +50,14 @@ const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string)
 const valuesOf = async (ns: DirectoryNamespace, id: string[]): Promise<number[]> =>
   Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
 
-/** The table is dropped and made anew, with as many versions. */
+/** Drops and recreates the table with as many versions. */
 async function remakeA(): Promise<void> {
   await reference.dropTable(root, "a");
   await reference.createTable(root, "a", ipcOf(10));
   for (const value of [20, 30, 40]) await reference.appendTable(root, "a", ipcOf(value));
 }
 
-/** Version 5 of `a` and 2 of `b`, with the rows of before twice. */
+/** Version 5 of `a` and version 2 of `b`, with the previous rows twice. */
 const entries = async () => [
   { id: ["a"], version: 5, manifestPath: await stageDoubled(a, 5) },
   { id: ["b"], version: 2, manifestPath: await stageDoubled(b, 2) },
@@ -88,11 +88,11 @@ describe("a version that was decided", () => {
         await reference.createTable(root, "a", ipcOf(10));
       },
     );
-    // Of `b` first: what was published is taken back.
+    // The version of `b` is published first, and then taken back.
     const ns = open(raced);
     const outcome = ns.batchCreateTableVersions({ entries: [parts[1], parts[0]] });
     await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
-    // The lock of the table went with its directory, as if it had been taken over.
+    // The table's lock vanished with its directory, as if it had been taken over.
     await expect(outcome).rejects.toThrow(/undid it/);
     expect(raced.interrupted).toBe(true);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
@@ -107,7 +107,7 @@ describe("a version that was decided", () => {
       disk,
       (verb, path) => verb === "link" && path.startsWith(join(a, "_versions")),
       async () => {
-        // The file to be linked comes along, as it would where the link itself was under way.
+        // The temporary file moves as well, as it would during the link.
         const [temporary] = readdirSync(join(a, "_versions")).filter((name) => name.startsWith(".tmp-"));
         const bytes = await readFile(join(a, "_versions", temporary));
         await rm(a, { recursive: true });
@@ -180,7 +180,7 @@ describe("a version that was decided", () => {
   it("is published where the version it was planned on is cleaned up by now", async () => {
     const parts = await entries();
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
-    // Done, and the process died before the journal went.
+    // The batch was done, and the process died before it removed the journal.
     const [directory] = readdirSync(join(root, ".tiltyard-batches"));
     const kept = join(root, ".tiltyard-batches", directory, "journal.json");
     const journal = await readFile(kept);
@@ -194,7 +194,7 @@ describe("a version that was decided", () => {
     await writeFile(join(kept, "..", "0.manifest"), manifests);
     await writeFile(join(kept, "..", "1.manifest"), others);
     await writeFile(kept, journal);
-    // As another engine's cleanup leaves it, which takes no lock.
+    // Another engine's cleanup, which ignores the lock, leaves the table like this.
     await rm(join(a, "_versions", manifestName(4, "V2")));
     const ns = open();
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 5]);
@@ -278,7 +278,7 @@ describe("a table that was decided to be declared", () => {
   });
 
   it("does not go with what is undone where it was dropped and made anew", async () => {
-    // Both are declared, then the process dies, in the middle of what it does to `b`.
+    // Both tables are declared. Then the process dies while it changes `b`.
     const parts = [...operations, { createTableVersion: (await entries())[1] }];
     let isDead = false;
     const dying = refusingDisk(disk, (verb, [, path = ""]) => {
@@ -293,7 +293,7 @@ describe("a table that was decided to be declared", () => {
     await mkdir(join(root, "x.lance"));
     await writeFile(join(root, "x.lance", ".ns-reserved"), "reserved");
     const ns = open();
-    // Of `y`, which is the batch's own, nothing stays.
+    // Nothing of `y`, which the batch declared, remains.
     await expect(ns.tableExists({ id: ["n", "y"] })).rejects.toThrow(/does not exist/);
     expect((await ns.describeTable({ id: ["x"] })).isOnlyDeclared).toBe(true);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);

@@ -1,6 +1,4 @@
-/**
- * Undoing a batch while others get in between: what they have made in the place of its parts stays.
- */
+/** Undoes batches while other writers get in between: what they made in place of the batch's parts stays. */
 
 import { join } from "node:path";
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";

@@ -1,4 +1,4 @@
-/** Tables and namespaces share one space of ids, also while a root table is being made. */
+/** Checks that tables and namespaces share their ids, even while a root table is being made. */
 
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const id = ["t"];
 const rows = new Table({ v: vectorFromArray([1, 2], new Int32()) });
 const disk = new NodeDisk({ durability: "none" });
 
-/** Makes a table; when its row is there and its first version is not, `act` is called. */
+/** Makes a table, and calls `act` between its row and its first version. */
 async function createInterrupted(root: string, act: (other: DirectoryNamespace) => Promise<unknown>) {
   const other = new DirectoryNamespace({ root, durability: "none" });
   const versions = join(root, "t.lance", "_versions");
@@ -50,7 +50,7 @@ it("it gets the id of one whose creation has not gone on for long, which then co
   });
   const { namespaces } = await other.listNamespaces();
   const { tables } = await other.listTables({ id: [] });
-  // One of the two has it, and whoever was told so.
+  // Exactly one of them has the id, and only its maker was told so.
   expect([...namespaces, ...tables]).toEqual(["t"]);
   expect(created instanceof Error).toBe(namespaces.length === 1);
 });

@@ -1,6 +1,6 @@
 /**
- * Directories that are emptied where they are, because they can't be moved, while others make the same table or branch
- * anew; and directories whose times of birth change, as on overlayfs.
+ * Empties directories in place, because they cannot be moved, while others recreate the same table or branch.
+ * Also covers directories whose birth times change, as on overlayfs.
  */
 
 import { readdir, utimes, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const at = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
 
-/** Puts up with a table or branch that is gone already. */
+/** Tolerates that a table or branch does not exist any more. */
 const unlessGone = async (call: Promise<unknown>): Promise<void> => {
   await call.catch((error: unknown) => {
     if (!(error instanceof NamespaceError) || !error.type.endsWith("NotFound")) throw error;
@@ -106,12 +106,12 @@ describe("a record that was taken for stale before its directory was hidden", ()
       }
       return link(from, to);
     };
-    // The sweeping that follows the drop fails.
+    // The sweep after the drop fails.
     disk.removeEmptyDirectory = async () => {
       throw Object.assign(new Error("EIO"), { code: "EIO" });
     };
     await using slow = new DirectoryNamespace({ root, disk });
-    // A table of a namespace is hidden without the catalog's lock, which the other drop takes in between.
+    // A child namespace's table is hidden without the catalog's lock, which the other drop takes in between.
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["n", "t"] }, rowsOf(1));
     await slow.dropTable({ id: ["n", "t"] });
@@ -156,7 +156,7 @@ describe("a batch that is undone", () => {
     await ns.createTable({ id: ["a"] }, rowsOf(1));
     const disk = new ImmovableDisk();
     const link = disk.link.bind(disk);
-    // Another writer declares the last table before the batch comes to it.
+    // Another writer declares the last table before the batch does.
     disk.link = async (from, to) => {
       if (to.includes("last.lance") && to.endsWith("reserved")) {
         await writeFile(to, "another's");

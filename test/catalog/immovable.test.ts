@@ -1,6 +1,6 @@
 /**
- * Directories that the file system does not move: overlayfs answers EXDEV to the renaming of one that comes from an
- * image. What is dropped goes all the same, and nothing of it stays; what would have to move stays as it is.
+ * Runs on a file system that does not move directories: overlayfs answers EXDEV to the rename of an image's
+ * directory. Drops must leave nothing nevertheless, and a refused move must change nothing.
  */
 
 import { cp, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
@@ -26,12 +26,12 @@ import { ImmovableDisk } from "../support/immovableDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Each way to fail has some of the calls to itself; `npm run soak` goes through more. */
+/** Step between the calls that fail, for each way to fail; `npm run soak` tries more. */
 const STRIDE = strideOf("CRASH_STRIDE", 149);
 
 const rows = new Table({ v: makeVector(Int32Array.of(1, 2)) });
 
-/** A namespace with tables of every kind, opened on a disk. */
+/** Makes a namespace with tables of every kind. */
 async function prepare(root: string): Promise<void> {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   for (const id of [["r"], ["a", "t"], ["a", "b", "u"]]) {
@@ -56,11 +56,11 @@ async function prepared(): Promise<string> {
 const open = (root: string, disk: Disk = new ImmovableDisk(), allowedBases: readonly string[] = []) =>
   new DirectoryNamespace({ root, disk, lock: { staleMs: 2000 }, allowedBases });
 
-/** What lies in a namespace's directory besides its catalog. */
+/** Lists the entries of a namespace's directory besides its catalog. */
 const left = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== "__manifest").sort();
 
-/** As if the time had passed after which the lock of a process that died is taken over. */
+/** Makes locks look old enough to be taken over. */
 async function expireLocks(root: string): Promise<void> {
   for (const name of await readdir(root, { recursive: true })) {
     if (basename(name).startsWith(".tiltyard.lock")) await utimes(join(root, name), 1, 1);
@@ -157,7 +157,7 @@ describe.each(DROPS)("%s", (_name, run, gone, made) => {
 
         await using next = open(root);
         if (!isAfter) await run(next);
-        // What is left is swept along with what is dropped next, some of it when it is old.
+        // The next drop sweeps the remains, some of them only when they are old.
         for (const name of await left(root)) if (name.startsWith(".t")) await utimes(join(root, name), 1, 1);
         await next.dropTable({ id: ["kept"] });
         const isRoot = gone[0].length === 1;
@@ -235,7 +235,7 @@ describe("a branch that is deleted", () => {
   });
 });
 
-/** Fails to rename and to remove directories whose path holds a text, and to create files in them. */
+/** Fails to rename and remove directories whose path contains a text, and to create files in them. */
 class StubbornDisk extends NodeDisk {
   readonly #text: string;
 

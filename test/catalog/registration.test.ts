@@ -1,6 +1,4 @@
-/**
- * Data that is registered while another process takes it away.
- */
+/** Registers data while another process removes it. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +17,7 @@ beforeEach(() => {
   root = stage.root;
 });
 
-/** A table's directory of which nothing knows that has an id, below the root. */
+/** Makes a table's directory below the root that no id names. */
 async function deregistered(): Promise<string> {
   const ns = open();
   await ns.createNamespace({ id: ["n"] });
@@ -71,7 +69,7 @@ describe("a registration", () => {
     const paused = interruptedDisk(
       disk,
       (verb, path) => verb === "link" && path.startsWith(join(root, "__manifest", "_versions")),
-      // Whoever dropped the table has taken its row away, and does the same with its directory now.
+      // A process that dropped the table has removed its row, and removes its directory now.
       () => rm(join(root, location), { recursive: true }),
     );
     const victim = open(paused);

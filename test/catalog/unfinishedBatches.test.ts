@@ -1,4 +1,4 @@
-/** Batches that can't be brought to an end, now or ever: whom they stop, and what becomes of them. */
+/** Leaves batches that cannot be finished, now or ever, and checks whom they block and how they end. */
 
 import { existsSync, readdirSync } from "node:fs";
 import {
@@ -46,7 +46,7 @@ const journalsIn = (root: string): string[] =>
     ? readdirSync(batchesIn(root)).map((name) => join(batchesIn(root), name, "journal.json"))
     : [];
 
-/** Tables `a`, `b` and `other` of the root, `n.c` and `n.d`, all of version 1. */
+/** Root tables `a`, `b` and `other`, and `n.c` and `n.d`, all at version 1. */
 let root: string;
 let places: Record<"a" | "b" | "other" | "c", string>;
 
@@ -74,7 +74,7 @@ const entryOf = async (id: string[], tableRoot: string) => ({
   manifestPath: await stageDoubled(tableRoot, 2),
 });
 
-/** Leaves a batch of version 2 of `a`, `b` and `n.c`, decided and not begun. */
+/** Leaves a decided batch of version 2 of `a`, `b` and `n.c` that has not begun. */
 async function leaveVersions(more: object = {}): Promise<void> {
   const entries = [
     await entryOf(["a"], places.a),
@@ -88,7 +88,7 @@ async function leaveVersions(more: object = {}): Promise<void> {
 const versionsOf = async (ns: DirectoryNamespace, id: string[]): Promise<number[]> =>
   (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
 
-/** All operations that have nothing to do with `a`, `b` and `n.c`. */
+/** Calls all operations that do not concern `a`, `b` and `n.c`. */
 async function goOnElsewhere(ns: DirectoryNamespace): Promise<void> {
   const id = ["other"];
   expect(await ns.countTableRows({ id })).toBe(1);
@@ -173,7 +173,7 @@ describe("a batch that can't be finished now", () => {
       await expect(call(), String(call)).rejects.toBeInstanceOf(ServiceUnavailableError);
     }
     await ns.tableExists({ id: ["n", "d"] });
-    // What is there is what is listed.
+    // The listing shows what exists.
     expect((await ns.listTables({ id: ["m"] })).tables).toEqual([]);
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c", "d"]);
     await ns.close();
@@ -190,7 +190,7 @@ describe("a batch that can't be finished now", () => {
     const setUp = open(root);
     await setUp.registerTable({ id: ["m", "alias"], location: "alias" });
     await setUp.close();
-    // A link cannot be registered that leads to another table; it can be put there afterwards.
+    // A link to another table cannot be registered, but can appear later.
     await rm(alias, { recursive: true });
     await symlink(places.b, alias, "dir");
     await leaveVersions();
@@ -223,7 +223,7 @@ describe("a batch that can't be finished now", () => {
 });
 
 describe("a batch that will never be possible", () => {
-  /** Makes the part of `b` impossible. */
+  /** Ways to make the part of `b` impossible. */
   const spoilers: [name: string, spoil: () => Promise<Disk | undefined>][] = [
     [
       "manifests of both naming schemes lie in a table",
@@ -467,7 +467,7 @@ describe("a journal that is not understood", () => {
     }
     await expect(ns.describeTable({ id: ["a"] })).rejects.toThrow(journal());
     expect(await readFile(journal(), "utf8")).toBe(JSON.stringify(content));
-    // As the message says.
+    // The message asks for this.
     await rm(join(journal(), ".."), { recursive: true });
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     await ns.close();
@@ -518,7 +518,7 @@ describe("what is left of batches", () => {
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     let directory = "";
     let isOld = false;
-    // The directory is found to be old; its process goes on right before it is renamed.
+    // The directory looks abandoned, and its process continues right before the rename.
     const late = new Proxy<Disk>(disk, {
       get(target, verb) {
         const value = Reflect.get(target, verb);
@@ -555,7 +555,7 @@ describe("what is left of batches", () => {
     const [nowMs, uptimeSeconds, week] = [Date.now(), os.uptime(), 7 * 24 * 60 * 60];
     const clock = vi.spyOn(Date, "now").mockImplementation(() => nowMs + week * 1000 + 5000);
     try {
-      // The clock alone was set ahead: the process that waits for the outcome may still live.
+      // Only the clock was set ahead, so a living process may still wait for the outcome.
       await ns.cleanupTable({ id: ["other"] });
       expect(readdirSync(endedIn(root))).toEqual([`${name}.done`]);
       const uptime = vi.spyOn(os, "uptime").mockImplementation(() => uptimeSeconds + week + 5);
@@ -569,7 +569,7 @@ describe("what is left of batches", () => {
 });
 
 describe("without any batch", () => {
-  /** Looks at the directory of batches, by verb. */
+  /** Records the looks at the directory of batches, by verb. */
   async function looksOf(call: (ns: DirectoryNamespace) => Promise<unknown>): Promise<string[]> {
     const looks: string[] = [];
     const watching = refusingDisk(disk, (verb, paths) => {

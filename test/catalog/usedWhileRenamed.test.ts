@@ -1,6 +1,4 @@
-/**
- * A table is used by its new name while the process that renames it stands still.
- */
+/** Uses a table by its new name while the renaming process is suspended. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

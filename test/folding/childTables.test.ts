@@ -1,6 +1,7 @@
 /**
- * Tables of child namespaces keep any name, as the catalog chooses their directories. What is registered must not lie
- * where some file system finds another table, or what the engine keeps for itself.
+ * Checks that tables of child namespaces may have any name, because the catalog chooses their directories. A
+ * registered location must not be one in which some file system finds another table, or the engine's own
+ * files.
  */
 
 import { cp, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
@@ -74,7 +75,7 @@ describe.each(DISKS)("on %s", (disk) => {
       ...["__manifest", "__MANIFEST", "__manifest.", "__Manifest/data", ".TILTYARD-batches", ".tiltyard-x/y"],
       ...["con", "x/NUL.txt", "aux./t"],
     ]) {
-      // On a disk that does not fold there may be a table of another engine.
+      // A disk that does not fold may contain a table of another engine there.
       const real = join(root, ...directory.split("/"));
       const isMade =
         disk === "a plain disk" &&
@@ -131,7 +132,7 @@ describe.each(DISKS)("on %s", (disk) => {
 });
 
 describe("two rows, of places that fold together", () => {
-  /** Two tables that were registered one after the other, and moved to such places by another engine. */
+  /** Registers two tables one after the other, which another engine has moved to such directories. */
   async function twoTables(merged: boolean): Promise<void> {
     const ns = openOn(root, "a plain disk");
     await ns.createNamespace({ id: ["n"] });
@@ -144,7 +145,7 @@ describe("two rows, of places that fold together", () => {
     await mkdir(join(root, "place"));
     await cp(location, join(root, "place", "X"), { recursive: true });
     await ns.registerTable({ id: ["n", "a"], location: "Place/x" });
-    // Registering the second is refused: its row is what another engine may have written.
+    // Registering the second is refused, so its row is written as by another engine.
     await ns.registerTable({ id: ["n", "inner", "b"], location: location.slice(root.length + 1) });
     await replaceInCatalog(location.slice(root.length + 1), "place/X");
     await rm(location, { recursive: true });
@@ -152,7 +153,7 @@ describe("two rows, of places that fold together", () => {
     await ns.close();
   }
 
-  /** Lets a row of the catalog name another place. */
+  /** Changes the location in a row of the catalog. */
   async function replaceInCatalog(directory: string, other: string): Promise<void> {
     const context = openContext({ root, durability: "none" });
     await changeCatalog(context, (catalog) => {

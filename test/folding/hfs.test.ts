@@ -1,4 +1,4 @@
-/** Suites of the engine, on a disk that folds names as HFS+ does. */
+/** Runs suites of the engine on a disk that folds names as HFS+ does. */
 
 import { vi } from "vitest";
 import { foldedLock, foldedNodeDisk } from "../support/foldedModules.js";

@@ -1,6 +1,6 @@
 /**
- * Two engines that make tables of names which fold together, at the same time: one of them gets its name, whenever the
- * other comes in between, and a table whose making was acknowledged is there.
+ * Makes tables whose names fold together with two engines at the same time. One of them gets its name,
+ * whenever the other comes in between, and every acknowledged table exists.
  */
 
 import { tableToIPC } from "apache-arrow";
@@ -14,12 +14,12 @@ import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Every so manieth disk call is interrupted. */
+/** Step between the disk calls that are interrupted. */
 const STRIDE = strideOf("FOLD_STRIDE", 5);
 
 type Making = (ns: DirectoryNamespace, name: string, signal?: AbortSignal) => Promise<unknown>;
 
-/** A table to be renamed to the name; of no name that folds together with another's. */
+/** Returns the name of a table to rename, which folds together with no other. */
 const spareOf = (name: string): string => `spare-${Buffer.from(name).toString("hex")}`;
 
 const makings: Readonly<Record<string, Making>> = {
@@ -31,7 +31,7 @@ const makings: Readonly<Record<string, Making>> = {
     ns.batchCommitTables({ operations: [{ declareTable: { id: [name] } }], signal }),
 };
 
-/** Refusals that leave nothing behind. */
+/** Refusals that leave nothing. */
 const REFUSALS = ["InvalidInput", "TableAlreadyExists", "ConcurrentModification", "ServiceUnavailable"];
 
 const outcomeOf = (work: Promise<unknown>): Promise<boolean> =>
@@ -82,7 +82,7 @@ it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, 
     const inner: Disk = interruptedDisk(
       diskOf(disk),
       () => calls++ === callIndex,
-      // Where a lock is held that the other needs, it gives up.
+      // The other engine gives up if it needs a held lock.
       async () => {
         made = await outcomeOf(makings[theirs](other, "Trees", AbortSignal.timeout(30)));
       },

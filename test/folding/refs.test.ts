@@ -1,6 +1,6 @@
 /**
- * Names of branches and tags that some file system takes for one, or one of whose directories it takes for one of the
- * other's: no two branches of a table get them, and where another engine made such, deleting one leaves the other.
+ * Makes branches and tags whose names, or directories, some file system treats as one. No two branches of a
+ * table may get such names. If another engine made them, deleting one must leave the other.
  */
 
 import { access, cp, mkdir, readdir, rename, rm, utimes } from "node:fs/promises";
@@ -23,7 +23,7 @@ import { type FileSystem, fileSystems, resolveOn } from "../support/foldingDisk.
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Locks don't go through the disk: theirs folds names while a test says so. */
+/** File system of locks, which do not use the disk: it folds names while a test sets it. */
 const locks = vi.hoisted(() => ({ fileSystem: null as FileSystem | null }));
 vi.mock("../../src/io/lock/lock.js", async (importOriginal) => {
   const original = await importOriginal<typeof LockModule>();
@@ -57,7 +57,7 @@ async function openTable(disk: string): Promise<DirectoryNamespace> {
 const PAIRS: readonly (readonly [one: string, other: string])[] = [
   ["dev", "Dev"],
   ["été", "Été"],
-  // Decomposed, other letters have marks, which no branch has.
+  // In decomposed form, other letters have marks, which branch names cannot contain.
   ["가", "가".normalize("NFD")],
   ["v1", "v1."],
   ["A/x", "a/y"],
@@ -91,7 +91,7 @@ describe.each(DISKS)("on %s", (disk) => {
       await ns.createTableBranch({ id, name });
       await ns.insertIntoTable({ id, branch: name }, rowsOf(2));
     }
-    // As when they were made, or unpacked, on another file system.
+    // The directories were made, or unpacked, on another file system.
     if (locks.fileSystem !== null) await rename(join(table, "tree", "Dev"), join(table, "tree", "dEV"));
     await makeOld(join(table, "tree"));
     await ns.cleanupTable({ id });
@@ -222,7 +222,7 @@ it("the directory of a dead branch is swept beside one whose name folds together
   await ns.close();
 });
 
-/** As if nobody had touched what is below a directory for long, but for locks, which may go at any moment. */
+/** Makes everything below a directory old, except locks, which may disappear at any moment. */
 async function makeOld(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     if (entry.name === LOCK_NAME) continue;
@@ -233,7 +233,7 @@ async function makeOld(directory: string): Promise<void> {
 }
 
 describe("branches of the reference whose names fold together", () => {
-  /** The table, with both branches, and a row of its own on each. */
+  /** Makes the table with both branches, and a separate row on each. */
   async function makeBoth(one: string, other: string): Promise<void> {
     await reference.createTable(root, "t", tableToIPC(rowsOf(1)));
     for (const [index, name] of [one, other].entries()) {
@@ -244,7 +244,7 @@ describe("branches of the reference whose names fold together", () => {
 
   const MADE: readonly (readonly [one: string, other: string])[] = [
     ["été", "Été"],
-    // Decomposed, other letters have marks, which no branch has.
+    // In decomposed form, other letters have marks, which branch names cannot contain.
     ["가", "가".normalize("NFD")],
     ["v1", "v1."],
     ["A/x", "a/y"],
@@ -261,14 +261,14 @@ describe("branches of the reference whose names fold together", () => {
     expect(await valuesOf(ns, id, other)).toEqual([1, 11]);
     await ns.insertIntoTable({ id, branch: other }, rowsOf(21));
     expect(await valuesOf(ns, id, other)).toEqual([1, 11, 21]);
-    // All of the first is gone.
+    // Nothing of the first branch remains.
     expect(await readdir(join(table, "tree"))).toEqual([other.split("/")[0]]);
     await ns.deleteTableBranch({ id, name: other });
     expect(await readdir(join(table, "tree"))).toEqual([]);
     await ns.close();
   });
 
-  /** Lets the directories of the second branch be those of the first, as if copied to a disk that folds names. */
+  /** Merges the directories of both branches, as a copy to a disk that folds names does. */
   async function merge(fileSystem: FileSystem, one: string, other: string): Promise<void> {
     const tree = join(table, "tree");
     const aside = join(table, "aside");

@@ -1,6 +1,6 @@
 /**
- * Names of root tables that some file system takes for one: no two tables get them, on any disk, and on a disk that
- * folds names nobody reaches a table by another's.
+ * Makes root tables whose names some file system treats as one. No two tables get such names, on any disk. On
+ * a disk that folds names, nobody reaches a table by another's name.
  */
 
 import { access, mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";

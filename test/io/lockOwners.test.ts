@@ -1,6 +1,6 @@
 /**
- * Locks in the hands of the dead, of strangers and of nobody. Where `staleMs` is ten minutes, whoever waited for the
- * lock to go stale would run into the test's time limit.
+ * Takes locks of dead, unknown and missing owners. With a `staleMs` of ten minutes, a test that waits for a
+ * lock to go stale would exceed its time limit.
  */
 
 import { spawn } from "node:child_process";
@@ -38,11 +38,11 @@ const noOtherUser = whyNoOtherUser();
 
 const take = (directory: string, options: object = NEVER_STALE) =>
   withLock(directory, { waitMs: 30_000, ...options }, async () => "mine");
-/** The lock is held for all that is known; asked for so long that an empty one would be removed. */
+/** Expects that the lock counts as held, even after the wait from which an empty one would be removed. */
 const expectHeld = (directory: string, options: object = NEVER_STALE) =>
   expect(take(directory, { ...options, waitMs: 150 })).rejects.toBeInstanceOf(ServiceUnavailableError);
 
-/** The package once more, which shares nothing with the one under test. */
+/** Loads a second copy of the package, which shares no state with the first. */
 const ofAnotherCopy = async (): Promise<typeof withLock> =>
   (await import("../../dist/io/lock/lock.js" as string)).withLock;
 
@@ -58,7 +58,7 @@ describe.concurrent("an owner of this machine", () => {
 
     test("that ended and was not waited for by its parent is dead", async () => {
       const directory = await makeTempDir();
-      // What the shell becomes knows nothing of the process that the shell has started.
+      // The shell becomes a program that does not wait for the shell's child.
       const parent = spawn(
         "sh",
         ["-c", '"$0" "$@" & exec sleep 600', process.execPath, TAKER, directory, HOLD],
@@ -126,7 +126,7 @@ describe.concurrent("an owner of this machine", () => {
     const owner = ownerNamed({ boot: "0123456789ab" });
     await putInLock(directory, owner);
     const aliveMs = os.uptime() * 1000;
-    // Old by any clock it would be after more than the time since the boot.
+    // The lock would be old by any clock only after more time than since the boot.
     const options = { staleMs: Math.max(600_000, aliveMs) };
     const at = (ageMs: number) => new Date(Date.now() - ageMs);
     const entry = path.join(directory, LOCK_NAME, owner);
@@ -170,7 +170,7 @@ describe("a lock without an owner", () => {
     const directory = await makeTempDir();
     const [inline, pooled] = [fs.mkdirSync, fs.mkdir as (...operands: unknown[]) => void];
     let removed = 0;
-    // Somebody else took it for one whose maker died.
+    // Another process considered its maker dead.
     const removeFromUnder = (made: string) => {
       if (path.basename(made).startsWith("owner-") && removed++ < 3)
         fs.rmdirSync(fs.realpathSync(path.dirname(made)));
@@ -193,7 +193,7 @@ describe("a maker that is suspended right after it made its entry", () => {
     ["found dead", () => undefined],
     [
       "overruled by another that holds the lock by now",
-      // At once: what is still being made when the test goes on may be made after the lock was released.
+      // Synchronous, because a pending creation could follow the lock's release.
       (directory: string) =>
         void fs.mkdirSync(path.join(directory, LOCK_NAME, deadOwner()), { recursive: true }),
     ],
@@ -228,7 +228,7 @@ describe("an owner that died beside another", () => {
     const fence = async () => void fenced.push("fenced");
     const others = await ofAnotherCopy();
     await withLock(directory, NEVER_STALE, async (lease) => {
-      // It found the directory that it had made removed and made anew, and was killed before it gave way.
+      // The process found its directory removed and made again, and was killed before it gave way.
       await putInLock(directory, deadOwner());
       await expect(
         others(directory, { ...NEVER_STALE, fence, waitMs: 300 }, async () => {}),
@@ -281,7 +281,7 @@ describe("a holder that was overruled", () => {
     ] as const) {
       const directory = await makeTempDir();
       await putInLock(directory, name);
-      // The time of its entry is the overruled holder's, which had not renewed it for long.
+      // The entry's time is that of the overruled holder, which had not renewed it for long.
       const past = new Date(Date.now() - 3_600_000);
       await utimes(path.join(directory, LOCK_NAME, name), past, past);
       let fenced = 0;
@@ -407,7 +407,7 @@ describe("what can't be done", () => {
     expect(await nextMessage(taker)).toBe("held");
   });
 
-  /** Lets a call on directories fail for some times, whichever way it is made. */
+  /** Makes a call on directories fail a number of times, on both routes. */
   function obstruct(call: "rename" | "mkdir" | "readdir", code: string, times: number): () => number {
     let failures = 0;
     const failure = () => Object.assign(new Error(`${code}: injected, ${call}`), { code });

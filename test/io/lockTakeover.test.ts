@@ -1,7 +1,6 @@
 /**
- * Eight processes change one file under a lock; again and again the one that holds it is suspended until it was
- * overruled, and then woken up, or it is killed. No change that was acknowledged is lost, whoever was asleep right
- * before the step that can't be undone.
+ * Eight processes change one file under a lock. The holder is repeatedly suspended until another process
+ * takes over, and then woken, or it is killed. No acknowledged change may be lost.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -45,7 +44,7 @@ test.skipIf(process.platform === "win32")(
     const unexpected: string[] = [];
     for (let index = 0; index < PROCESSES; index++) start();
 
-    /** The process that holds the lock right now, and its entry. */
+    /** Returns the process that holds the lock now, and its entry. */
     const findHolder = async () => {
       for (;;) {
         expect(unexpected).toEqual([]);
@@ -62,11 +61,11 @@ test.skipIf(process.platform === "win32")(
       }
     };
     try {
-      // Where the processors have much to do, most holders are done with the lock before they are suspended.
+      // On a busy host, most holders finish before they are suspended.
       for (let round = 0; round < ROUNDS || (overruled === 0 && round < MAX_ROUNDS); round++) {
         const { holder, entry } = await findHolder();
         holder.kill("SIGSTOP");
-        // It may have released the lock while it was told to stop.
+        // The holder may have released the lock while it was being stopped.
         while ((await entriesOfLock(directory))?.includes(entry)) await sleep(20);
         await counts(3);
         holder.kill("SIGCONT");
@@ -88,7 +87,7 @@ test.skipIf(process.platform === "win32")(
     expect(new Set(counted).size).toBe(counted.length);
     const last = Number(await readFile(counter, "utf8"));
     expect(last).toBeGreaterThanOrEqual(Math.max(...counted));
-    // Only one whose process was killed before it told is not acknowledged.
+    // Only a change whose process was killed before its report may be missing.
     expect(last - counted.length).toBeLessThanOrEqual(killed + PROCESSES);
     expect(overruled).toBeGreaterThan(0);
     console.log(`takeover: ${counted.length} changes, ${killed} killed, ${overruled} overruled`);

@@ -27,7 +27,7 @@ const nodeDisk = new NodeDisk({ durability: "fsync" });
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array | null) => bytes && new TextDecoder().decode(bytes);
 
-/** A disk whose `link` answers with a platform error. */
+/** Returns a disk whose `link` fails with a platform error. */
 function withLink(inner: Disk, link: Disk["link"]): Disk {
   return new Proxy(inner, {
     get: (target, key) => {
@@ -118,7 +118,7 @@ describe("createExclusive", () => {
         key !== "rename"
           ? Reflect.get(target, key)
           : async (from: string, to: string) => {
-              // The temporary file was removed, and its inode given to another of the same size.
+              // The temporary file was removed, and a file of the same size got its inode.
               await nodeDisk.rename(from, to);
               await writeFile(to, "b");
               throw Object.assign(new Error("gone"), { code: "ENOENT" });
@@ -172,7 +172,7 @@ describe("createExclusive", () => {
         } else {
           expect(outcome, label).toBeInstanceOf(InjectedFault);
           expect(seen, label).toBeNull();
-          // The one call that may fail twice is the removal itself.
+          // Only the removal itself may fail twice.
           if (!dead) expect(await readdir(directory), label).toEqual([]);
         }
 
@@ -259,7 +259,7 @@ describe("replaceFile", () => {
 });
 
 describe.skipIf(process.platform === "win32")("Removal", () => {
-  /** Calls `work` under the lock of a directory with a file, and a directory that holds one. */
+  /** Calls `work` under the lock of a directory with a file and a directory that contains one. */
   async function underLock(
     work: (removal: Removal, directory: string, lease: LockLease) => Promise<void>,
   ): Promise<string[]> {
@@ -298,7 +298,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
 
   test("moves nothing once another has taken the lock over", async () => {
     const left = await underLock(async (removal, directory, { hold }) => {
-      // As another process does it, at the last moment.
+      // Another process does this at the last moment.
       await rename(hold as string, path.join(directory, "fencing"));
       await rm(path.join(directory, "fencing"), { recursive: true });
       for (const name of ["file", "tree"]) {
@@ -319,7 +319,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(left).toEqual([]);
   });
 
-  /** A disk, and locks, that can't remove what lies in a lock: it is another user's, or open on a network file system. */
+  /** Makes the removal of a lock's content fail: it is another user's, or open on a network file system. */
   function withStubborn(work: (disk: Disk) => Promise<void>): Promise<void> {
     const failure = (entry: string) =>
       /^\d+$/.test(path.basename(entry)) && Object.assign(new Error(`EACCES: ${entry}`), { code: "EACCES" });
@@ -373,7 +373,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     const left = await underLock(async (_, directory, { hold = "", confirm, ...lease }) => {
       const disk = new NodeDisk({ durability: "none" });
       const aside = path.join(directory, "fencing");
-      // Another process begins to fence this one off, and fails to.
+      // Another process begins to fence this one off, and fails.
       const renamed = disk.rename.bind(disk);
       disk.rename = async (from, to) => {
         await rename(hold, aside);

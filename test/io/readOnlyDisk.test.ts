@@ -1,4 +1,4 @@
-/** A file system that is mounted for reading only: everything can be read, and whoever writes is told why it fails. */
+/** Runs on a file system that is mounted read-only: reads work, and writes report the reason. */
 
 import { DirectoryNamespace, type Disk, NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ const WRITING = [
   ...["syncFile", "syncDirectory"],
 ] as const;
 
-/** The disk, with every call that changes something answered as a file system does that is mounted for reading. */
+/** Makes every changing call of a disk fail like a read-only mount. */
 function readOnly(disk: Disk): Disk {
   const tried: Record<string, unknown> = {};
   for (const verb of WRITING) {

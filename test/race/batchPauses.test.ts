@@ -1,6 +1,7 @@
 /**
- * A process stands still in the middle of a batch, as on a closed laptop; its locks go stale, and another one brings the
- * batch to an end and goes on. When the first one wakes it does nothing more, and tells what came of the batch.
+ * Suspends a process in the middle of a batch, as a closed laptop does. Its locks go stale, and another
+ * process finishes the batch and continues. When the first process wakes, it does nothing more, and reports
+ * the batch's outcome.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -19,7 +20,7 @@ const open = (root: string) => new DirectoryNamespace({ root, durability: "none"
 const versionsOf = async (ns: DirectoryNamespace, name: string): Promise<number[]> =>
   (await ns.listTableVersions({ id: [name] })).versions.map(({ version }) => version);
 
-/** Tables `a`, `b` and `c` of the root, of version 1, `d` of versions 1 to 3, and `n.e`. */
+/** Makes root tables `a`, `b` and `c` at version 1, `d` with versions 1 to 3, and `n.e`. */
 async function prepare() {
   const root = await makeTempDir();
   const ns = open(root);
@@ -68,7 +69,7 @@ describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause
       await ns.describeTable({ id: ["a"] });
       expect(existsSync(join(root, ".tiltyard-batches"))).toBe(false);
       expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 3 });
-      // What the batch took may have been made again.
+      // What the batch removed may have been made again.
       await ns.registerTable({ id: ["c"], location: "c.lance" });
       await ns.dropTable({ id: ["x"] });
     });
@@ -100,7 +101,7 @@ describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause
     const { root, operations } = await prepare();
     const ns = open(root);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
-      // From here on the part of `b` is impossible.
+      // From here on, the part of `b` is impossible.
       await rename(join(root, "b.lance"), join(root, "moved"));
       await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
       expect(await versionsOf(ns, "b")).toEqual([1]);
@@ -206,7 +207,7 @@ describe.concurrent("a process that stands still", () => {
     const { root, operations } = await prepare();
     const ns = open(root);
     const dying = at("after", "link", JOURNAL);
-    // The first never wakes before the second, which is paused itself, has been overtaken by the third.
+    // The second process is paused itself. The third overtakes it before the first wakes.
     const first = runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       const pause = at("before", "link", /a\.lance.*\.manifest$/);
       const second = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {

@@ -1,4 +1,7 @@
-/** Many processes on one catalog, half of them the reference: no change is lost, and no id is there twice. */
+/**
+ * Runs many processes on one catalog, half of them the reference: no change may be lost, and no id may exist
+ * twice.
+ */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -8,13 +11,13 @@ import { type CatalogJob, ReferenceWorker, reference } from "../support/referenc
 import { makeTempDir } from "../support/tempDir.js";
 
 const COUNT = 12;
-/** What every process tries to make. */
+/** Namespaces that every process tries to make. */
 const CONTESTED = [0, 1, 2, 3].map((number) => `contested-${number}`);
 
 const rowsOf = (value: number) => tableToIPC(new Table({ v: vectorFromArray([value], new Int32()) }));
 const mine = (process: number, step: number) => `p${process}-${step}`;
 
-/** Own namespaces and tables, some dropped again, and what all want. */
+/** Plans namespaces and tables of each process, some of which it drops again, and those that all want. */
 function plan(process: number): ["createNamespace" | "createTable" | "dropTable", string[], number][] {
   const steps: ReturnType<typeof plan> = [];
   for (let step = 0; step < COUNT; step++) {
@@ -64,7 +67,7 @@ it("two engines of ours and two references change it at once", async () => {
     for (const [step, ok] of outcomes.entries()) {
       const [operation, path, value] = plan(process)[step];
       const isContested = CONTESTED.includes(path[0]);
-      // The reference gives up after some lost races; ours does not lose them.
+      // The reference gives up after some lost races; our engine must not.
       if (process < 2 && !isContested) {
         expect(ok, `${operation} ${path}: ${JSON.stringify(ours[process][step])}`).toBe(true);
       }
@@ -99,7 +102,7 @@ it("two engines of ours and two references change it at once", async () => {
   for (const [id, value] of [...tables].slice(0, 5)) {
     expect(await reference.catalogStep(root, "readRows", id.split("$")), id).toEqual([{ v: value }]);
   }
-  // No duplicate ids: either could change it now.
+  // Without duplicate ids, either engine can change the catalog now.
   await reference.catalogStep(root, "createNamespace", ["by-reference"]);
   await listed.createNamespace({ id: ["by-us"] });
   await listed.close();

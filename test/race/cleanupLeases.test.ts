@@ -1,8 +1,8 @@
 /**
- * A cleanup stands still right before or after a step that takes something away, and others tag versions or make
- * branches from them meanwhile: engines that take the lock over, and the reference, which takes none. What they were
- * told is there is there afterwards, and after the next cleanup; a cleanup that reports the loss of its lock has taken
- * no version away.
+ * Suspends a cleanup right before or after a step that removes something, while others tag versions or make
+ * branches from them. Some are engines that take the lock over; the reference ignores the lock. Acknowledged
+ * refs must survive this and the next cleanup. A cleanup that reports a lost lock must have removed no
+ * version.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -21,7 +21,7 @@ import { type WatchedCall, watchedDisk } from "../support/watchedDisk.js";
 
 const id = ["t"];
 const LATEST = 6;
-/** Every so manieth step is one to stand still at. */
+/** Step between the steps at which the cleanup is suspended. */
 const STRIDE = strideOf("LEASE_STRIDE", 1);
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
@@ -35,7 +35,7 @@ let other: KillableEngine;
 
 beforeAll(async () => {
   const base = await makeTempDir();
-  // Always at one place: branches know their source by an absolute path.
+  // The path is the same in each case, because branches name their source by an absolute path.
   root = join(base, "inner", "root");
   template = join(base, "template");
   await mkdir(dirname(root));
@@ -54,7 +54,7 @@ afterAll(() => other.kill());
 const versionsOf = async (ns: DirectoryNamespace): Promise<number[]> =>
   (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
 
-/** What somebody else was told to be there: versions by the names of tags and branches. */
+/** Versions that another engine was told to exist, by the names of tags and branches. */
 interface Told {
   readonly tags: Map<string, number>;
   readonly branches: Map<string, number>;
@@ -62,7 +62,7 @@ interface Told {
 
 type Meanwhile = (told: Told, version: number) => Promise<void>;
 
-/** Takes the lock over as if its holder had been dead for long. */
+/** Takes the lock over, as if its holder had been dead for long. */
 const takeLockOver = () => rm(join(root, "t.lance", LOCK_NAME), { recursive: true, force: true });
 
 const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
@@ -100,7 +100,7 @@ const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
   },
 ];
 
-/** Calls that take something away. */
+/** Returns true for calls that remove something. */
 const isStep = ({ verb, path }: WatchedCall): boolean =>
   (verb === "rename" || verb === "remove" || verb === "removeTree") && path.includes("t.lance");
 
@@ -154,7 +154,7 @@ describe.each(actors)("while $title", ({ losesLock, meanwhile }) => {
         expect(await versionsOf(others), where).toEqual(numbers);
         await others.close();
       }
-      // What stays besides is what the latest version and those that are needed have.
+      // Otherwise only the files of the latest and the needed versions remain.
       const next = new DirectoryNamespace({ root, durability: "none" });
       await next.cleanupTable({ id, olderThanMs: 0 });
       await checkTold(told, `${where}, cleaned up`);
@@ -167,7 +167,7 @@ describe.each(actors)("while $title", ({ losesLock, meanwhile }) => {
         expect(valuesOf(rows), where).toEqual([version]);
       }
     }
-    // It has been where versions could still be had, and where the loss showed.
+    // Some cases kept versions, and some lost the lock.
     expect(kept).toBeGreaterThan(LATEST);
     if (losesLock) expect(lost).toBeGreaterThan(1);
     else expect(lost).toBe(0);

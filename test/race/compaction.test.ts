@@ -1,7 +1,6 @@
 /**
- * What happens to a table while it is compacted: rows that come and go, columns, indexes, other compactions and
- * cleanups, the table itself. No row is lost, none comes twice, none comes back; nothing is left of copies that came to
- * nothing.
+ * Changes a table while it is compacted: rows, columns, indexes, other compactions, cleanups, and drops. No
+ * row may be lost, doubled or restored, and no copies of a failed compaction may remain.
  */
 
 import { readdir, utimes } from "node:fs/promises";
@@ -24,7 +23,7 @@ const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values));
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? table.getChildAt(0) ?? [], Number);
 const count = (from: number, length: number) => Array.from({ length }, (_, index) => from + index);
 
-/** Twelve fragments of ten rows; with {@link TARGET} they become four. */
+/** Makes twelve fragments of ten rows; with {@link TARGET} they become four. */
 async function prepare(root: string, ns: DirectoryNamespace): Promise<void> {
   await ns.createTable({ id }, rowsOf(...count(0, 10)));
   for (let part = 1; part < 12; part++) await ns.insertIntoTable({ id }, rowsOf(...count(part * 10, 10)));
@@ -37,8 +36,8 @@ const fragmentCount = async (root: string) =>
 const dataFiles = async (root: string) => (await readdir(join(root, "t.lance", "data"))).length;
 
 /**
- * When the change happens: before the call of this number, from 1, of this verb in this directory. Our own engines can't
- * change a table while another one holds its lock.
+ * Moments of the change: before the call with this number, from 1, of a verb in a directory. Our engines
+ * cannot change a table while another holds its lock.
  */
 const MOMENTS = {
   "before the first file": { verb: "create", directory: "data", number: 1, isLocked: false },
@@ -53,7 +52,7 @@ const UNLOCKED = ALL.filter((moment) => !MOMENTS[moment].isLocked);
 
 interface Raced {
   readonly root: string;
-  /** What the compaction came to: an answer, or the type of the error. */
+  /** Outcome of the compaction: an answer, or the type of the error. */
   readonly outcome: object | string;
   readonly rows: number[];
 }
@@ -82,7 +81,7 @@ async function race(
   const rows = exists ? valuesOf(await other.table(id).scan().toArrow()) : [];
   if (exists) {
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(rows);
-    // Every data file is one that a version needs.
+    // Each remaining data file is needed by a version.
     const before = await dataFiles(root);
     await other.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true });
     expect(await dataFiles(root)).toBe(before);
@@ -112,7 +111,7 @@ describe.each(ALL)("%s, the reference", (moment) => {
       reference.appendTable(root, "t", ipcOf(200, 201)),
     );
     expect(outcome).toMatchObject({ fragmentsRemoved: 12, fragmentsAdded: 4 });
-    // In front of what was merged, whose ids are higher, or behind.
+    // The new rows precede the merged fragments, whose ids are higher, or follow them.
     expect([...rows].sort((a, b) => a - b)).toEqual([...ROWS, 200, 201]);
     expect(await fragmentCount(root)).toBe(5);
   });

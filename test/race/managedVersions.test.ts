@@ -1,4 +1,7 @@
-/** Processes that commit through one server at once, each LanceDB with managed versioning: no commit is lost. */
+/**
+ * Commits by several processes through one server, each a LanceDB with managed versioning: no commit may be
+ * lost.
+ */
 
 import type { ChildProcess } from "node:child_process";
 import { DirectoryNamespace } from "tiltyard";
@@ -43,7 +46,7 @@ it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
     for (let step = 0; step < APPENDS; step++) wanted.push(own * 1000 + step);
   }
   expect(values).toEqual(wanted.sort((a, b) => a - b));
-  // All of them went through the server.
+  // All commits went through the server.
   expect(server.handler.counters.byOperation.createTableVersion).toBeGreaterThanOrEqual(wanted.length);
   connection.close();
   await namespace.close();

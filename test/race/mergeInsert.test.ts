@@ -1,6 +1,6 @@
 /**
- * Merges while others change the table. What comes of it is what comes of the changes one after the other: no row is
- * added twice, no update is lost, and what is refused has changed nothing.
+ * Merges while others change the table. The outcome equals that of the changes in some order: no row is added
+ * twice, no update is lost, and a refused change has no effect.
  */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
@@ -38,7 +38,7 @@ async function contentOf(): Promise<Map<number, number>> {
 }
 
 describe("a merge whose source waits while another writer commits", () => {
-  /** Updates 1 and 4, adds 7. */
+  /** Updates 1 and 4, and adds 7. */
   const merge = (meanwhile: () => Promise<unknown>) =>
     namespace.mergeInsertIntoTable(
       UPSERT,
@@ -194,7 +194,7 @@ describe("a merge whose source waits while another writer commits", () => {
 });
 
 describe("a merge that is planned again", () => {
-  /** The source comes in two parts; between them another writer updates rows. */
+  /** Merges a source of two parts, while another writer updates rows between them. */
   async function mergedAgain(
     stableRowIds: boolean,
     names: readonly ("id" | "n" | "x")[],
@@ -264,7 +264,7 @@ describe("processes that merge at once", () => {
       if ("type" in outcome) expect(outcome.type, outcome.message).toBe("ConcurrentModification");
       if ("ok" in outcome) inserted += (outcome.ok as Record<string, number>).numInsertedRows;
     }
-    // `contentOf` tells rows apart by their id.
+    // `contentOf` distinguishes rows by their id.
     expect((await contentOf()).size).toBe(6 + inserted);
   }, 120_000);
 });

@@ -1,6 +1,6 @@
 /**
- * The catalog is changed by several processes, or by one that is suspended again and again, while its old versions are
- * emptied: no change is lost, and nobody is stuck.
+ * Changes the catalog in several processes, or in one that is repeatedly suspended, while its old versions
+ * are emptied: no change may be lost, and no process may be blocked.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,12 +12,12 @@ import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { type CatalogJob, ReferenceWorker, reference, type StepOutcome } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** So many of each process that old versions of a small catalog are emptied. */
+/** Number of steps of each process, enough for old versions of a small catalog to be emptied. */
 const STEPS = 80;
 const SUSPENSIONS = runsOf("SUSPENSIONS", 4);
-/** What the reference says where it gives up, or is so slow that the version it reads is emptied. It may try again. */
+/** Errors with which the reference gives up, or reads an emptied version. It may try again. */
 const MAY_TRY_AGAIN = /concurrent|conflict|Not ?Found/i;
-/** Also what a reference says that stood still between learning how long a version's manifest is and reading it. */
+/** Also the errors of a reference that was suspended between reading a manifest's length and the manifest. */
 const MAY_TRY_AGAIN_LATER = new RegExp(
   `${MAY_TRY_AGAIN.source}|LocalFileSystem error.*range|Invalid range \\d+\\.\\.\\d+ for object of size 0`,
   "is",
@@ -32,7 +32,7 @@ beforeEach(async () => {
   return () => ns.close();
 });
 
-/** What one process makes and drops again: every third namespace goes. */
+/** Plans the namespaces of one process; it drops every third again. */
 function plan(process: number): ["createNamespace" | "dropNamespace", string[]][] {
   const steps: ReturnType<typeof plan> = [];
   for (let step = 0; step < STEPS; step++) {
@@ -45,7 +45,7 @@ function plan(process: number): ["createNamespace" | "dropNamespace", string[]][
 const workerOf = (steps: ReturnType<typeof plan>) =>
   new ReferenceWorker<CatalogJob>({ kind: "catalogSteps", root, steps });
 
-/** What is there after a process's steps; fails for an outcome that is none of a race. */
+/** Returns the names that exist after a process's steps; fails for an outcome that no race explains. */
 function namesAfter(
   steps: ReturnType<typeof plan>,
   outcomes: readonly StepOutcome[],
@@ -87,7 +87,7 @@ it("two engines of ours and two references change it at once", async () => {
   const { emptied, whole, dataFiles } = await catalogVersions(root);
   expect([...emptied, ...whole]).toEqual(upTo(emptied.length + whole.length));
   expect(emptied.length).toBeGreaterThan(BACKLOG);
-  // The reference removes what it wrote for an attempt that lost; one that gave up may have left it.
+  // The reference removes the files of a lost attempt; one that gave up may have left some.
   expect(dataFiles).toBeLessThan(whole.length + BACKLOG);
 });
 
@@ -106,7 +106,7 @@ it.skipIf(process.platform === "win32")(
     for (let suspension = 0; suspension < SUSPENSIONS; suspension++) {
       await sleep(1 + Math.random() * 20);
       worker.suspend();
-      // So many that the version after the one it knows is emptied.
+      // Enough changes that the version after the known one is emptied.
       for (let change = 0; change < MIN_KEPT + BACKLOG + 2; change += 2) {
         await ns.createNamespace({ id: ["passing"] });
         await ns.dropNamespace({ id: ["passing"] });
@@ -120,7 +120,7 @@ it.skipIf(process.platform === "win32")(
     const { namespaces } = await ns.listNamespaces();
     expect(namespaces).toEqual(expect.arrayContaining([...acknowledged, ...made]));
     expect(await reference.catalogStep(root, "listNamespaces", [])).toEqual(namespaces);
-    // Most changes are made while nobody disturbs.
+    // Most changes are made while no other process interferes.
     expect(acknowledged.size).toBeGreaterThan(steps.length / 2);
     expect(outcomes[outcomes.length - 1]).toHaveProperty("ok");
     const { emptied, whole } = await catalogVersions(root);

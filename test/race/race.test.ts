@@ -1,4 +1,4 @@
-/** Many processes on one table: nothing acknowledged is lost, nothing is done twice. */
+/** Runs many processes on one table: no acknowledged change may be lost or done twice. */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,11 +14,11 @@ import { ReferenceWorker, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
-/** Of each process. */
+/** Number of appends of each process. */
 const APPENDS = runsOf("RACE_APPENDS", 40);
 const VERSIONS = runsOf("RACE_VERSIONS", 100);
 
-/** One row per value, so that every acknowledged append can be found again. */
+/** One row per value, so that every acknowledged append can be recognised. */
 const rowsOf = (...values: number[]): Table =>
   new Table(
     new RecordBatch({
@@ -63,7 +63,7 @@ describe("eight processes", () => {
     expect(conflicts.length).toBe((PROCESSES - 1) * VERSIONS);
     const { versions } = await namespace.listTableVersions({ id: ["t"] });
     expect(versions.map((each) => each.version)).toEqual([1, ...numbers]);
-    // What the winner gave is what later readers get.
+    // Later readers get what the winner wrote.
     for (const [process, each] of outcomes.entries()) {
       for (const [step, outcome] of each.entries()) {
         if (!isOk(outcome)) continue;

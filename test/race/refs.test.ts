@@ -1,4 +1,4 @@
-/** Many processes on the refs of one table: one of them wins, and what is registered is whole. */
+/** Runs many processes on the refs of one table: one of them wins, and the ref is whole. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -77,7 +77,7 @@ it("branches come and go around each other's directories while rows are added", 
     return Array.from({ length: ROUNDS }, () => round).flat();
   });
   for (const steps of outcomes) {
-    // Only deleting what a tag refers to is refused.
+    // Deleting is refused only while a tag refers to the branch.
     expect(steps.map((outcome) => ("ok" in outcome ? "ok" : outcome.type))).toEqual(
       Array(ROUNDS).fill(["ok", "ok", "ok", "ok", "InvalidInput", "ok", "ok"]).flat(),
     );
@@ -97,7 +97,7 @@ it("versions are deleted around the tags and branches that come to need them, wh
   const numbers = Array.from({ length: VERSIONS - 1 }, (_, index) => index + 1);
   const outcomes = await race(root, (process) =>
     numbers.map((version): EngineStep => {
-      // Half of them go the other way, so that they meet.
+      // Half of the processes go in the other direction, so that they meet.
       const index = process < 3 ? version : VERSIONS - version;
       if (process === 0) return ["createTableTag", { id, tag: `v${index}`, version: index }];
       if (process === 3) return ["createTableBranch", { id, name: `b/${index}`, fromVersion: index }];

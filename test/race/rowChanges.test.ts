@@ -1,9 +1,12 @@
 /**
- * Several processes of ours and the reference append, update, upsert and delete rows of one table at once. Every row
- * carries a counter that updates increment, and the trail of what changed it: no change that was acknowledged is lost or
- * made twice, none that was refused has had an effect, and the outcome is that of some order of the changes, one after the
- * other, but for rows that came after a change of the reference had begun: it does not look for those when it rebases, and six
- * processes of the reference alone break the order so in one run of four. `npm run soak` goes on for a minute.
+ * Appends, updates, upserts and deletes rows of one table in several processes, ours and the reference. Every
+ * row has a counter that updates increment, and a trail of its changes. No acknowledged change may be lost or
+ * made twice, and no refused one may have an effect. The outcome must equal that of some order of the
+ * changes.
+ *
+ * Rows that arrive after a change of the reference has begun are exempt: the reference ignores them when it
+ * rebases. Six processes of the reference alone break the order in one run of four. `npm run soak` runs for a
+ * minute.
  */
 
 import { Int32, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
@@ -18,11 +21,11 @@ import { contradictions, type TaggedChange } from "./serialOrder.js";
 const OURS = 4;
 const THEIRS = 2;
 const DURATION_MS = Number(process.env.RACE_MS ?? 3000);
-/** Of each process: more than it can make in the time. */
+/** Number of changes of each process, more than it can make in the time. */
 const CHANGES = Math.ceil(DURATION_MS / 20);
-/** At the beginning. */
+/** Number of rows at the beginning. */
 const ROWS = 60;
-/** Ids of all rows that ever are. */
+/** Number of ids that any row ever has. */
 const IDS = 80;
 const BEGINNING = "beginning";
 
@@ -131,7 +134,7 @@ it.each([false, true])("lose no change, with stable row ids: %s", async (stableR
       acknowledged++;
       made.push({ ...plans[process][index], missesNewRows: process >= OURS });
       const { version } = "ok" in outcome ? (outcome.ok as { version?: number }) : outcome;
-      // What changes nothing makes no version.
+      // A change without effect makes no version.
       if (version !== undefined) versions.add(version);
     }
     return `${acknowledged} of ${each.length}`;

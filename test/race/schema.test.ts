@@ -1,7 +1,7 @@
 /**
- * Changes of one schema at once, with each other and with rows that come and go. Where a change gets in between another
- * one's plan and its commit, the outcome is that of the two one after the other, in either order; or the other one
- * is refused, and then nothing is left of it. By ours against ours, and by ours against the reference.
+ * Changes one schema concurrently with other changes of it and of rows. If a change gets in between the plan
+ * and the commit of another, the outcome is that of both in some order. Otherwise one of them is refused, and
+ * leaves nothing. Both sides are ours, or one is the reference.
  */
 
 import { cp, readdir } from "node:fs/promises";
@@ -16,9 +16,9 @@ import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-/** Of the other changes, one in so many gets in between of each. `npm run soak` takes more. */
+/** Step between the changes that get in between of each; `npm run soak` takes more. */
 const STRIDE = strideOf("RACE_STRIDE", 11);
-/** Pairs that went wrong once. */
+/** Pairs that once failed. */
 const ALWAYS = [
   "v cast, v and x swapped",
   "rows with w appended, the nulls replaced by others",
@@ -42,10 +42,10 @@ const rowsOf = (...values: (number | null)[]) =>
     },
   );
 
-/** A change, by an engine of ours and by the reference. */
+/** A change, by our engine and by the reference. */
 interface Change {
   readonly ours: (ns: DirectoryNamespace) => Promise<unknown>;
-  /** Null where it has no such call. */
+  /** Null if the reference has no such call. */
   readonly theirs: ((root: string) => Promise<unknown>) | null;
 }
 
@@ -105,7 +105,7 @@ const CHANGES: Record<string, Change> = {
       w: vectorFromArray([12], new Int32()),
     }),
   ),
-  // Nothing names w's id any more, so that the new column gets it.
+  // No field names the id of w any more, so the new column gets it.
   "the nulls replaced by others": {
     ours: async (ns) => {
       await ns.alterTableDropColumns({ id, columns: ["w"] });
@@ -116,7 +116,7 @@ const CHANGES: Record<string, Change> = {
       await reference.addNullColumns(root, "t", tableToIPC(NULL_COLUMN));
     },
   },
-  // Rows appended before have no values for what is there in the end.
+  // Rows appended earlier have no values for the final columns.
   "all replaced by nulls": {
     ours: async (ns) => {
       await ns.alterTableAddColumns({ id, newColumns: [{ name: "n", dataType: { type: "int32" } }] });
@@ -134,12 +134,12 @@ const CHANGES: Record<string, Change> = {
     theirs: (root) => reference.restoreTable(root, "t", 1),
   },
 };
-/** What only the reference does to rows. */
+/** Row changes by the reference only. */
 const REFERENCE_CHANGES: Record<string, (root: string) => Promise<unknown>> = {
   "a row deleted": (root) => reference.deleteRows(root, "t", "v = 1"),
   "a row updated": (root) => reference.updateRows(root, "t", { s: "'changed'" }, "v = 3"),
 };
-/** Ours that write no data files, so that there is no moment but within their commit. */
+/** Changes of ours without data files, whose only moment is within their commit. */
 const WITHOUT_FILES = [
   "nulls added",
   "v and x swapped",
@@ -156,7 +156,7 @@ const WITHOUT_FILES = [
 ];
 
 let template: string;
-/** Columns v, x, s and, all null, w; two fragments. Versions 1 to 4. */
+/** Columns v, x, s and, all null, w; two fragments; versions 1 to 4. */
 beforeAll(async () => {
   template = await makeTempDir();
   await withEngine(template, async (ns) => {
@@ -182,7 +182,9 @@ async function copyOfTemplate(): Promise<string> {
   return root;
 }
 
-/** Schema, metadata and rows in text, rows sorted: the order of fragments is that of the commits. */
+/**
+ * Formats schema, metadata and rows. Sorts the rows, because the order of fragments is that of the commits.
+ */
 function stateOfTable(table: Table): string {
   const { schema } = table;
   const fields = schema.fields.map(({ name, type, nullable, metadata }) => [
@@ -197,14 +199,14 @@ function stateOfTable(table: Table): string {
 const stateOf = (root: string): Promise<string> =>
   withEngine(root, async (ns) => stateOfTable(await ns.table(id).scan().toArrow()));
 
-/** "ok", the type of an error of ours, or what the reference says. */
+/** Returns "ok", the type of our error, or the reference's message. */
 const outcomeOf = (call: Promise<unknown>): Promise<string> =>
   call.then(
     () => "ok",
     (error: unknown) => (error instanceof NamespaceError ? error.type : String(error)),
   );
 
-/** What two changes come to one after the other: the state, and what the second one said. */
+/** Result of two changes one after the other: the state, and the outcome of the second. */
 interface Sequence {
   readonly state: string;
   readonly outcomes: readonly string[];
@@ -231,8 +233,8 @@ const byUs =
     withEngine(root, ours);
 
 /**
- * @param other gets in between, before `mine` makes its first file in that directory
- * @param otherName tells it from all others
+ * @param other change that gets in between, before `mine` makes its first file in that directory
+ * @param otherName unique name of that change
  */
 async function expectOneAfterTheOther(
   mine: string,
@@ -263,7 +265,7 @@ async function expectOneAfterTheOther(
   expect(stateOfTable(tableFromIPC(await reference.readTable(root, "t")))).toBe(state);
 }
 
-/** Every data file is one that a version needs. */
+/** Checks that every data file is needed by a version. */
 async function expectNoOrphans(root: string): Promise<void> {
   const before = (await readdir(join(root, "t.lance", "data"))).length;
   await withEngine(root, (ns) => ns.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true }));
@@ -271,18 +273,21 @@ async function expectNoOrphans(root: string): Promise<void> {
 }
 
 const NAMES = Object.keys(CHANGES);
-/** Those that are one commit. */
+/** Changes that consist of one commit. */
 const SINGLE = NAMES.filter(
   (name) => !["the nulls replaced by others", "all replaced by nulls"].includes(name),
 );
 
-/** Of the others those that are to get in between of `mine`. */
+/** Returns the changes that get in between of `mine`. */
 const selected = (mine: string, others: readonly string[]): string[] =>
   others.filter(
     (other, index) => (index + NAMES.indexOf(mine)) % STRIDE === 0 || ALWAYS.includes(`${mine}, ${other}`),
   );
 
-/** Those of `mine` for which at least one of the others is selected: a group without a test fails a run. */
+/**
+ * Returns the changes for which at least one of the others is selected, because a group without a test fails
+ * a run.
+ */
 const withTests = (mine: readonly string[], others: readonly string[]): string[] =>
   mine.filter((name) => selected(name, others).length > 0);
 

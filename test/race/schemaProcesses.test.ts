@@ -1,4 +1,4 @@
-/** Processes that change one schema, note things in it and append rows at once: nothing acknowledged is lost. */
+/** Changes one schema, its metadata and rows in several processes: no acknowledged change may be lost. */
 
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -18,7 +18,7 @@ const ipcOf = (value: number) => tableToIPC(rowsOf(value));
 const sorted = (values: Iterable<unknown>) => Array.from(values, Number).sort((a, b) => a - b);
 const isOk = (outcome: EngineOutcome): outcome is { ok: { version: number } } => "ok" in outcome;
 
-/** A column of the process comes, gets another name, another type and a note, and goes. */
+/** Adds a column of the process, renames it, changes its type and metadata, and drops it. */
 const changes = (process: number): EngineStep[] =>
   Array.from({ length: ROUNDS }, (_, round): EngineStep[] => {
     const column = `c${process}`;
@@ -57,7 +57,7 @@ it("two change, one appends, and so does the reference", async () => {
   const values = [-1];
   for (const [step, outcome] of appended.entries()) {
     if ("ok" in outcome) values.push(step);
-    // Rows that came under a schema that was another by then, or that lack a column that must not be null.
+    // Other outcomes: the schema changed meanwhile, or rows lack a column that must not be null.
     else expect(["ConcurrentModification", "TableSchemaValidation"]).toContain(outcome.type);
   }
   for (const [step, outcome] of (await theirs.outcomes).entries()) {
@@ -77,7 +77,7 @@ it("two change, one appends, and so does the reference", async () => {
   expect(table.schema.names).toEqual(["v"]);
   const notes = [first, second].flatMap((outcomes, process) =>
     Array.from({ length: ROUNDS }, (_, round) => {
-      // No other process touches these columns: what is asked of them can be done however often it is planned.
+      // No other process touches these columns, so their changes succeed however often they are planned.
       expect(outcomes.slice(4 * round, 4 * round + 4).map(isOk), JSON.stringify(outcomes)).toEqual([
         true,
         true,

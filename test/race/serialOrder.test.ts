@@ -1,4 +1,4 @@
-/** Outcomes that no order of the changes explains are found. */
+/** Checks that outcomes which no order explains are detected. */
 
 import { expect, it } from "vitest";
 import { type ChangeKind, contradictions, type TaggedChange } from "./serialOrder.js";

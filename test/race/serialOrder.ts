@@ -1,9 +1,9 @@
 /**
- * Whether what became of a table equals some order of the changes that were acknowledged, one after the other.
+ * Checks if the state of a table equals that of its acknowledged changes in some order.
  *
- * Every change has a tag, and every row a trail: the tags of what made it and of what updated it since, in order. Changes
- * name the rows that they are about by ranges of ids, which nothing changes. So the trails tell, of every two changes that
- * were about the same row, which came first; what they tell must not go round in a circle.
+ * Every change has a tag, and every row a trail: the tags of the change that made it and of those that
+ * updated it, in order. Changes name their rows by ranges of ids, which nothing changes. So, for every two
+ * changes of the same row, the trails tell which came first. These relations must not form a circle.
  */
 
 export type ChangeKind = "append" | "upsert" | "update" | "delete";
@@ -11,11 +11,11 @@ export type ChangeKind = "append" | "upsert" | "update" | "delete";
 export interface TaggedChange {
   readonly tag: string;
   readonly kind: ChangeKind;
-  /** Ids of the rows that it is about; of an append and an upsert those that it brings. */
+  /** Ids of the rows that it changes; for an append or an upsert, those that it brings. */
   readonly ids: readonly number[];
   /**
-   * It need not see rows that came after it had begun: the reference rebases a change without looking for such rows, so that
-   * two upserts of its own may both add the same one.
+   * True if it may ignore rows that arrived after it had begun. The reference rebases a change without
+   * looking for such rows, so two of its upserts may both add the same row.
    */
   readonly missesNewRows?: boolean;
 }
@@ -30,7 +30,7 @@ const describe = ({ kind, tag, ids }: TaggedChange) => `${kind} ${tag} of ${ids[
 
 class Order {
   readonly #changes: ReadonlyMap<string, TaggedChange>;
-  /** Tags to those that come later, and why. */
+  /** Later tags of each tag, and the reasons. */
   readonly #later = new Map<string, Map<string, string>>();
 
   constructor(changes: ReadonlyMap<string, TaggedChange>) {
@@ -43,7 +43,7 @@ class Order {
     this.#later.set(before, later);
   }
 
-  /** A circle, with what each step of it is known by; empty where there is none. */
+  /** Returns a circle with the reason for each step; empty if there is none. */
   circle(): string[] {
     const done = new Set<string>();
     for (const start of this.#changes.keys()) {
@@ -90,8 +90,8 @@ class Order {
 }
 
 /**
- * What contradicts that the changes, all of which were acknowledged, were made one after the other, and that nothing else
- * was; empty where nothing does. `beginning` is the tag of what made the rows of the beginning: the first change.
+ * Returns the contradictions to a serial order of the acknowledged changes; empty if there are none.
+ * `beginning` is the tag of the first change, which made the first rows.
  */
 export function contradictions(
   changes: readonly TaggedChange[],
@@ -116,7 +116,7 @@ export function contradictions(
   return found.length > 0 ? found : order.circle();
 }
 
-/** What is wrong with the trail of one row. */
+/** Returns the faults in the trail of one row. */
 function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedChange>): string[] {
   const text = `row ${id}: ${trail.join(" ")}`;
   const flaws: string[] = [];
@@ -131,21 +131,20 @@ function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedCha
   return flaws;
 }
 
-/** What the trail of a row tells of the order of the changes that are about its id. */
+/** Adds the order that the trail of a row implies for the changes of its id. */
 function orderByTrail(order: Order, { id, trail }: TrailedRow, changes: readonly TaggedChange[]): void {
   for (const [index, tag] of trail.slice(1).entries()) {
     order.add(trail[index], tag, `row ${id} was changed so`);
   }
   for (const { tag, kind } of changes) {
-    // An append does nothing to a row that is there; what else is not in the trail was made before the row was.
+    // An append does not touch an existing row. Any other change that the trail lacks came before the row.
     if (kind !== "append" && !trail.includes(tag)) order.add(tag, trail[0], `row ${id} does not show it`);
   }
 }
 
 /**
- * What the rows tell that were brought and are not there: something deleted or replaced them.
- *
- * @returns rows that are gone although nothing took them away
+ * Adds the order that missing rows imply: some change deleted or replaced them.
+ * @returns rows that are missing although no change removed them
  */
 function orderByAbsence(
   order: Order,
@@ -160,7 +159,7 @@ function orderByAbsence(
       if ((kind !== "append" && kind !== "upsert") || present.has(`${id} ${tag}`)) continue;
       const others = takers.filter((taker) => taker.tag !== tag);
       if (others.length === 0) lost.push(`row ${id} of ${kind} ${tag} is gone, and nothing took it away`);
-      // With several that could have, nothing is known of any one of them.
+      // If several changes could have removed it, none of them is certain.
       if (others.length === 1) order.add(tag, others[0].tag, `row ${id} was taken away by it`);
     }
   }

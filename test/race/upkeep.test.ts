@@ -1,7 +1,7 @@
 /**
- * A table is compacted and cleaned up all the while that four processes append to it and read it, two of them the
- * reference in one variant: no row is lost or read twice, and no version goes while somebody reads it who began less
- * than the retention ago.
+ * Compacts and cleans up a table while four processes append to it and read it, two of them the reference in
+ * one variant. No row may be lost or read twice. No version may be removed under a reader that began within
+ * the retention.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -21,7 +21,7 @@ const RETENTION_MS = 1500;
 const id = ["t"];
 const rowsOf = (values: readonly number[]) => new Table({ v: vectorFromArray([...values], new Int32()) });
 const sorted = (values: Iterable<number>) => [...values].sort((a, b) => a - b);
-/** Rows of a process's append; no two have one in common. */
+/** Returns the rows of a process's append, which are unique. */
 const rowsIn = (process: number, round: number): number[] =>
   [0, 1, 2].map((row) => 1_000_000 * (process + 1) + 10 * round + row);
 const payloadsOf = (process: number): Uint8Array[] =>
@@ -29,7 +29,7 @@ const payloadsOf = (process: number): Uint8Array[] =>
 
 type Held = ReadOutcome & { readonly heldMs: number };
 
-/** One of ours, that holds what it reads until the next pass. */
+/** A process of ours that keeps what it reads until the next pass. */
 class Client {
   readonly #process: ChildProcess = fork(CLIENT, { serialization: "advanced", execArgv: [] });
   readonly ready: Promise<unknown>;
@@ -45,13 +45,13 @@ class Client {
     return ((await answer) as { outcomes: Held[] }).outcomes;
   }
 
-  /** The table was compacted and cleaned up once more. */
+  /** Tells the process that the table was compacted and cleaned up once more. */
   pass(): void {
     if (this.#process.connected) this.#process.send({ pass: true }, () => undefined);
   }
 }
 
-/** Compacts and cleans up until the work is done; what came of it. */
+/** Compacts and cleans up until the work is done; returns the outcomes. */
 async function keepUp(root: string, clients: readonly Client[], work: Promise<unknown>) {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const done = { passes: 0, fragmentsRemoved: 0, versionsRemoved: 0, filesRemoved: 0 };
@@ -68,7 +68,7 @@ async function keepUp(root: string, clients: readonly Client[], work: Promise<un
     done.versionsRemoved += versionsRemoved;
     done.filesRemoved += filesRemoved;
     for (const client of clients) client.pass();
-    // Appends of others, who do not wait for our lock, need the time between two of our commits.
+    // Other engines, which ignore our lock, need the time between two of our commits to append.
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   await ns.close();
@@ -116,7 +116,7 @@ describe.each([
     for (const [process, outcomes] of (await Promise.all(byUs)).entries()) {
       expect(outcomes).toHaveLength(ROUNDS);
       for (const [round, outcome] of outcomes.entries()) {
-        // Who was held up for longer than the retention has to put up with it.
+        // A reader that was delayed for longer than the retention may lose its version.
         if ("error" in outcome && outcome.heldMs > RETENTION_MS) {
           expect(outcome.error).toMatch(/^TableVersionNotFound/);
           late++;
@@ -145,7 +145,7 @@ describe.each([
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(expected);
     expect(upkeep.fragmentsRemoved).toBeGreaterThan(ROUNDS);
 
-    // What is left is what the last version needs.
+    // Only what the last version needs remains.
     await ns.optimizeTable({ id });
     await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
     expect(await ns.getTableStats({ id })).toMatchObject({ numRows: expected.length });

@@ -1,6 +1,7 @@
 /**
- * Writers that are suspended right before the step that decides, and whose lock is taken over meanwhile: when they wake,
- * that step fails. The rival is another copy of the engine, with a queue of locks of its own, as another process has.
+ * Suspends writers right before their deciding step, while a rival takes the lock over; when they wake, the
+ * step must fail. The rival is another copy of the engine, with its own queue of locks, as in another
+ * process.
  */
 
 import { readdir, utimes } from "node:fs/promises";
@@ -51,7 +52,7 @@ async function age(): Promise<void> {
   }
 }
 
-/** A context whose process is suspended before a call until the rival has acted. */
+/** Returns a context whose process is suspended before a call until the rival has acted. */
 function suspended(isMoment: (verb: keyof Disk, path: string) => boolean, act: () => Promise<unknown>) {
   const disk = interruptedDisk(new NodeDisk({ durability: "none" }), isMoment, async () => {
     await age();
@@ -60,7 +61,7 @@ function suspended(isMoment: (verb: keyof Disk, path: string) => boolean, act: (
   return { disk, context: openContext({ root, disk, durability: "none" }) };
 }
 
-/** The same disk where nothing can be linked. */
+/** Returns the disk without hard links. */
 const withoutLinks = (inner: Disk): Disk =>
   new Proxy(inner, {
     get(target, verb) {
@@ -77,7 +78,7 @@ const numbers = async (): Promise<number[]> =>
 const values = async (branch?: string): Promise<unknown[]> =>
   Array.from((await rival.table(id, { branch }).scan().toArrow()).getChild("v") ?? []);
 
-/** No temporary files and locks lie in the table, once the locks are gone that are kept for a moment. */
+/** Waits until the table has no temporary files and no locks, kept ones included. */
 const expectNothingLeft = (): Promise<void> =>
   vi.waitFor(async () => {
     const entries = await readdir(table, { recursive: true });

@@ -1,7 +1,7 @@
 /**
- * Manifests that nobody means well by: from one that is right every field is changed, one at a time, and the result is
- * staged and handed to each operation that publishes manifests, or put where a published one lies. Whatever comes of it,
- * nothing but the table's own files is opened, made, changed or removed, errors are typed, and the table stays writable.
+ * Changes each field of a valid manifest, one at a time, to hostile values. Stages the result for each
+ * operation that publishes manifests, or puts it in the place of a published one. In every case the engine
+ * touches only the table's files, throws typed errors, and leaves the table writable.
  */
 
 import { randomInt } from "node:crypto";
@@ -48,7 +48,7 @@ import {
 
 const STAGED = runsOf("HOSTILE_MANIFESTS", 2000);
 const ON_DISK = runsOf("HOSTILE_MANIFESTS_ON_DISK", 30);
-/** Of manifests that were published, those that the table is changed on top of. */
+/** Number of published manifests from which one is changed further. */
 const CHANGED_EVERY = strideOf("HOSTILE_CHANGED_EVERY", 40);
 const SEED = Number(process.env.HOSTILE_SEED ?? randomInt(2 ** 31));
 
@@ -67,20 +67,20 @@ const rows = (...values: number[]) =>
 let root: string;
 let outside: string;
 let ns: DirectoryNamespace;
-/** Paths that were opened, and those that something was made, changed or removed at. */
+/** Paths that were opened, and paths where something was made, changed or removed. */
 const opened = new Set<string>();
 const changed = new Set<string>();
 const LOOKING = ["stat", "realPath", "isLink"];
 const READING = ["open", "readFile", "read", "readInto", "close", "list"];
 
-/** The line of versions that a manifest is for. */
+/** A branch that a manifest is for. */
 interface Line {
   readonly branch: string | undefined;
   readonly root: string;
-  /** A version that is right, and tagged. */
+  /** A valid, tagged version. */
   readonly good: number;
   readonly file: ManifestFile;
-  /** A file that a new fragment of it may name. */
+  /** File that a new fragment may name. */
   readonly spare: string;
   readonly bases: readonly BasePath[];
 }
@@ -120,7 +120,7 @@ async function latestOf(directory: string): Promise<ManifestFile> {
   return (await readManifestFile(plain, entry?.path ?? "")) as ManifestFile;
 }
 
-/** Publishes a version that has as much in it as can be: a deletion file, an index, settings. */
+/** Publishes a version with as many parts as possible: a deletion file, an index, settings. */
 async function publishGood(branch: string | undefined, directory: string): Promise<void> {
   const { manifest, transactionBytes } = await latestOf(directory);
   const version = manifest.version + 1;
@@ -194,7 +194,7 @@ const OUTLINES = {
 type Part = keyof typeof OUTLINES;
 type Trees = Readonly<Record<Part, readonly WireNode[]>>;
 
-/** A way to change one field, and in words what it does. */
+/** A change of one field, and its description. */
 interface Mutation {
   readonly name: string;
   readonly change: (trees: Trees) => Trees;
@@ -213,7 +213,7 @@ const NUMBERS = [
   2n ** 53n,
 ].concat([2n ** 63n, 2n ** 64n - 1n, 2n ** 64n - 2n]);
 
-/** Texts that lead elsewhere where a path is made of them. */
+/** Returns texts that lead elsewhere if they become part of a path. */
 function hostileTexts(line: Line): string[] {
   const [name] = victimFiles;
   const up = line.branch === undefined ? ".." : "../../..";
@@ -283,7 +283,7 @@ function mutationsOf(line: Line, trees: Trees): Mutation[] {
   return mutations;
 }
 
-/** What a manifest may say besides. */
+/** Returns hostile additions to a manifest. */
 function additionsOf(line: Line): Mutation[] {
   const victim = join(root, "victim.lance");
   const decoded = (all: Trees): Manifest =>
@@ -368,7 +368,7 @@ function additionsOf(line: Line): Mutation[] {
   ];
 }
 
-/** The parts of a version, as trees. */
+/** Decodes the parts of a version to trees. */
 const treesOf = (
   { manifest, indexSectionBytes, transactionBytes }: ManifestFile,
   version: number,
@@ -381,7 +381,7 @@ const treesOf = (
   ),
 });
 
-/** A manifest file without a checksum, as other writers make it. */
+/** Encodes a manifest file without a checksum, as other writers do. */
 function fileOf(trees: Trees): Buffer {
   const [indices, transaction, manifest] = [trees.indices, trees.transaction, trees.manifest].map(encodeTree);
   const prefixed = (bytes: Uint8Array) => {
@@ -397,7 +397,7 @@ function fileOf(trees: Trees): Buffer {
   return Buffer.concat([...prefixed(indices), ...prefixed(transaction), ...prefixed(manifest), footer]);
 }
 
-/** The trees with the places of their parts in the file, unless a mutation has changed these. */
+/** Sets the positions of the parts in the file, unless a mutation has changed them. */
 function placed(trees: Trees): Trees {
   const section = (field: number, value: number): WireNode => ({
     kind: "number",
@@ -411,7 +411,10 @@ function placed(trees: Trees): Trees {
 
 // ------------------------------------------------------------------------------------------------- the proof
 
-/** What must not change: bytes, and the times of directories, which every change in them would show in. */
+/**
+ * Returns the state that must not change: bytes, and the times of directories, which show every change in
+ * them.
+ */
 async function victimsNow(): Promise<unknown> {
   const of = async (directory: string) => {
     const snapshot = await directorySnapshot(directory);
@@ -426,7 +429,7 @@ async function victimsNow(): Promise<unknown> {
 
 const OWN = /^(t\.lance|__manifest|\.tiltyard-[a-z-]+)(\/|$)/;
 
-/** @param readable a directory that may be read besides, or null */
+/** @param readable a further directory that may be read, or null */
 function expectOwnOnly(name: string, readable: string | null): void {
   const isOwn = (path: string): boolean =>
     path === root ||
@@ -444,13 +447,13 @@ function forgetTouched(): void {
   changed.clear();
 }
 
-/** What went wrong, all of it: the first case of each. */
+/** First case of each fault. */
 const faults = new Map<string, string>();
 const fault = (name: string, message: string) => {
   if (!faults.has(message)) faults.set(message, name);
 };
 
-/** Corrupt files are told as such; anything else that goes wrong inside is a fault. */
+/** Checks that an error is typed; corrupt files have their own class. */
 function expectTyped(error: unknown, name: string): void {
   if (!(error instanceof NamespaceError)) fault(name, String(error));
   else if (error.type === "Internal" && error.name !== "CorruptFileError") {
@@ -474,7 +477,7 @@ async function attempt(name: string, call: () => Promise<unknown>): Promise<bool
   }
 }
 
-/** All that follows what a version says, and changes nothing. */
+/** Calls the operations that read what a version names. */
 async function readAll({ branch }: Line, name: string): Promise<void> {
   const on = { id, branch };
   const table = ns.table("t", { branch });
@@ -483,7 +486,7 @@ async function readAll({ branch }: Line, name: string): Promise<void> {
   await attempt(name, () => ns.describeTable(on));
 }
 
-/** All that does, and changes the table. */
+/** Calls the operations that change the table. */
 async function changeAll({ branch }: Line, name: string): Promise<void> {
   const on = { id, branch };
   await attempt(name, () => ns.insertIntoTable(on, rows(8)));
@@ -494,7 +497,7 @@ async function changeAll({ branch }: Line, name: string): Promise<void> {
   await attempt(name, () => ns.cleanupTable({ ...on, olderThanMs: 0 }));
 }
 
-/** A table that a caller could make unwritable for ever would be lost. */
+/** Checks that the table is writable: a caller must not be able to block it for good. */
 async function expectWritable({ branch, good }: Pick<Line, "branch" | "good">, name: string): Promise<void> {
   const on = { id, branch };
   const revive = async () => {
@@ -505,7 +508,7 @@ async function expectWritable({ branch, good }: Pick<Line, "branch" | "good">, n
   await revive().catch((error) => fault(name, `unwritable: ${error.stack}`));
 }
 
-/** Shuffled, the same for one seed. */
+/** Shuffles items in the order of a seed. */
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   const result = [...items];
   let state = seed;
@@ -517,7 +520,7 @@ function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
-/** Every mutation of both lines, in an order that the seed decides. */
+/** Returns every mutation of both branches, in an order that the seed decides. */
 function casesOf(versionOf: (line: Line) => number): { line: Line; mutation: Mutation; trees: Trees }[] {
   const cases = lines.flatMap((line) => {
     const trees = placed(treesOf(line.file, versionOf(line)));
@@ -557,20 +560,20 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
         await publish();
         isPublished = true;
       } catch (error) {
-        // A staged manifest is the caller's: what is wrong with it is told, and is no fault of the server's.
+        // The staged manifest is the caller's, so its faults are the caller's, too.
         expectTyped(error, name);
         if ((error as NamespaceError).status >= 500) fault(name, `publishing: ${(error as Error).message}`);
       }
       outcomes[isPublished ? "published" : "refused"]++;
       if (isPublished) {
         await readAll(line, name);
-        // Whatever the next one says, it replaces all of this one: not each has to be undone.
+        // The next manifest replaces all of this one, so not each change has to be undone.
         if (outcomes.published % CHANGED_EVERY === 1) {
           await changeAll(line, name);
           await expectWritable(line, name);
         }
         latest.set(line, (await findLatestVersion({ disk: plain, root: line.root }))?.version as number);
-        // It may have gone with the version that it was in.
+        // The file may have been removed with its version.
         const [spare, [source]] = [join(line.root, "data", line.spare), ownFiles(line)];
         if ((await plain.stat(spare)) === null) await copyFile(join(line.root, "data", source), spare);
       }
@@ -579,7 +582,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
     for (const line of lines) await expectWritable(line, "in the end");
     console.log(`hostile manifests: ${outcomes.refused} refused, ${outcomes.published} published`);
     expect(outcomes.published).toBeGreaterThan(0);
-    // Which cases come first is drawn: about half of them are refused.
+    // The seed decides which cases come first; about half of them are refused.
     expect(outcomes.refused).toBeGreaterThan(outcomes.published / 2);
     expectNoFaults();
     expect(await victimsNow()).toEqual(before);
@@ -606,7 +609,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
       await writeFile(path, fileOf(mutation.change({ ...trees, manifest: own })));
       await readAll(line, name);
       await changeAll(line, name);
-      // Whoever put it there takes it away again, and all that was made from it.
+      // Remove the hostile version, and all that was made from it.
       for (const later of await listVersions({ disk: plain, root: line.root })) {
         if (later.version > version) await rm(later.path);
       }
@@ -616,7 +619,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
       await expectWritable(line, name);
       const next = (await findLatestVersion({ disk: plain, root: line.root }))?.version as number;
       atRest.set(line, { version: next, path: manifestPath(line.root, next, "V2") });
-      // A table may share files with others inside the root: nobody who is only a caller can make it.
+      // A table may share files with others inside the root; a mere caller cannot make such a table.
       expectOwnOnly(name, root);
     }
     expectNoFaults();
@@ -624,7 +627,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
   });
 });
 
-/** Names of the line's data files that lie in its own directory. */
+/** Returns the names of the branch's data files in its own directory. */
 const ownFiles = (line: Line): string[] =>
   line.file.manifest.fragments.flatMap(({ files }) =>
     files.flatMap(({ path, baseId }) => (baseId === undefined ? [path] : [])),

@@ -1,6 +1,6 @@
 /**
- * Removing what writers left that died or gave up, by a process that stands still right in front of it and whose lock is
- * taken over: what others have put in the same place since, under the same name, stays.
+ * Suspends a process right before it removes orphans, and lets another take its lock over. Newer files with
+ * the same names must stay.
  */
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -33,7 +33,7 @@ describe("a cleanup", () => {
     await ns.createTableBranch({ id: ["t"], name: "dev" });
     await ns.insertIntoTable({ id: ["t"], branch: "dev" }, rowsOf(2));
     await ns.close();
-    // As a crash in the middle of its making leaves it.
+    // A crash during the creation leaves the branch without its ref.
     await rename(join(t, "_refs/branches/dev.json"), join(await makeTempDir(), "dev.json"));
     const paused = interruptedDisk(
       disk,

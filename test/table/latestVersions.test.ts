@@ -1,4 +1,4 @@
-/** What is kept of the latest version is never taken for it when there is a newer one. */
+/** Checks that a remembered latest version is never returned if there is a newer one. */
 
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -19,15 +19,15 @@ beforeEach(async () => {
   await mkdir(versionsDirectory(root));
 });
 
-/** Finding versions goes by names, so empty files do. */
+/** Adds empty manifests: finding versions reads only their names. */
 async function addVersions(versions: number[], scheme: NamingScheme = "V2"): Promise<void> {
   for (const version of versions) await writeFile(manifestPath(root, version, scheme), "");
 }
 
-/** Until what is found is kept. */
+/** Waits until a directory's time is old enough for the result to be remembered. */
 const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
-/** A disk of whose directories no change is seen, ever. */
+/** Returns a disk whose directories never show a change. */
 const frozenTimes = (inner: Disk): Disk => {
   const seen = new Map<string, FileStat | null>();
   return Object.assign(Object.create(inner) as Disk, {
@@ -95,7 +95,7 @@ describe("a table that is known", () => {
     }
     await recover();
     expect(await latest()).toBe(3);
-    // A jump, with a hint that knows nothing of it.
+    // A gap that the hint precedes.
     await addVersions([90]);
     expect(await latest()).toBe(90);
     await recover();

@@ -1,4 +1,4 @@
-/** Small tables made by the reference, and the engine's view of them. */
+/** Makes small tables with the reference, and opens them with the engine. */
 
 import { join } from "node:path";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
@@ -25,7 +25,7 @@ export const openEnvironment = (): TableEnvironment => ({
   manifests: new ManifestCache(2 ** 24, completeManifest),
 });
 
-/** What a change is planned on that was planned on the latest version, or on none. */
+/** Returns the anchor of a change that is planned on the latest version, or on none. */
 export async function anchorAt(root: string): Promise<TableAnchor> {
   const entry = await findLatestVersion({ disk, root });
   const file = entry && (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path));
@@ -35,7 +35,7 @@ export async function anchorAt(root: string): Promise<TableAnchor> {
   return stat === null ? ABSENT : declaredAnchor(table);
 }
 
-/** Commits a transaction that was planned on the version it names; that may have been cleaned up since. */
+/** Commits a transaction that was planned on the version it names, which may be cleaned up. */
 export async function commitPlannedOn(
   environment: TableEnvironment,
   root: string,
@@ -53,7 +53,7 @@ export async function commitPlannedOn(
   return commitTransaction({ ...entry, directory, table, file }, transaction, options);
 }
 
-/** An IPC stream of one int32 column `v`. */
+/** Encodes one int32 column `v` as an IPC stream. */
 export const ipcOf = (...values: number[]): Uint8Array =>
   tableToIPC(
     new Table(
@@ -66,7 +66,7 @@ export const ipcOf = (...values: number[]): Uint8Array =>
 export interface ReferenceTable {
   readonly uri: string;
   readonly name: string;
-  /** Its directory. */
+  /** Directory of the table. */
   readonly root: string;
 }
 
@@ -79,7 +79,7 @@ export async function makeReferenceTable(
   return { uri, name: "t", root: join(uri, "t.lance") };
 }
 
-/** The column `v` as the reference reads it. */
+/** Reads the column `v` with the reference. */
 export async function valuesOf(table: ReferenceTable, version?: number): Promise<number[]> {
   const rows = tableFromIPC(await reference.readTable(table.uri, table.name, { version }));
   return Array.from((rows.getChild("v")?.toArray() ?? []) as Int32Array);

@@ -29,7 +29,7 @@ const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, n
 const open = (root: string, other?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
 
-/** A batch whose process died right behind its decision. */
+/** Leaves a batch whose process died right after its decision. */
 async function leaveBatch(
   root: string,
   steps: readonly BatchStep[],
@@ -38,7 +38,7 @@ async function leaveBatch(
   await decideBatch(disk, await prepareBatch(disk, root, steps, manifests));
 }
 
-/** Tables `a` and `b` of the root, `n.c`, all of version 1; and their directories. */
+/** Makes root tables `a` and `b`, and `n.c`, all at version 1; returns their directories. */
 async function prepare(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
   const root = await makeTempDir();
   const ns = open(root);
@@ -57,7 +57,7 @@ const entryOf = async (id: string[], tableRoot: string, version = 2) => ({
   manifestPath: await stageDoubled(tableRoot, version),
 });
 
-/** Rows of each table. */
+/** Counts the rows of each table. */
 async function countsOf(root: string): Promise<Record<string, number>> {
   const ns = open(root);
   const counts: Record<string, number> = {};
@@ -186,11 +186,14 @@ describe("versions of several tables", () => {
   });
 });
 
-/** Numbers of a table's versions. */
+/** Lists the version numbers of a table. */
 const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
   (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
 
-/** Table `a` with versions 1 to 4, `b` with 1 to 3, a branch `dev` of `b` from version 3 with versions 3 to 5. */
+/**
+ * Makes table `a` with versions 1 to 4, `b` with 1 to 3, and a branch `dev` of `b` from version 3 with
+ * versions 3 to 5.
+ */
 async function prepareHistory(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
   const prepared = await prepare();
   const ns = open(prepared.root);
@@ -212,7 +215,7 @@ describe("versions deleted in a batch", () => {
         { createTableVersion: await entryOf(["a"], places.a, 5) },
         { deleteTableVersions: { id: ["a"], ranges: [{ startVersion: 1, endVersion: 3 }] } },
         { declareTable: { id: ["top"] } },
-        // One of them is named above, and one is no version.
+        // One version of the range is named above, and 0 does not exist.
         { deleteTableVersions: { id: ["a"], ranges: [{ startVersion: 0, endVersion: 4 }] } },
         { deregisterTable: { id: ["n", "c"] } },
         { deleteTableVersions: { id: ["b"], ranges: [{ startVersion: 9, endVersion: -1 }] } },
@@ -230,7 +233,7 @@ describe("versions deleted in a batch", () => {
     expect(await versionsOf(ns, ["a"])).toEqual([4, 5]);
     expect(await versionsOf(ns, ["b"])).toEqual([1, 2, 3]);
     expect(await versionsOf(ns, ["b"], "dev")).toEqual([5]);
-    // With the files that only they had.
+    // The files that only these versions needed are gone, too.
     expect(readdirSync(join(places.a, "data"))).toHaveLength(1);
     expect(batchesIn(root)).toBe(false);
     expect(await reference.countRows(root, "a")).toBe(2);
@@ -249,7 +252,7 @@ describe("versions deleted in a batch", () => {
     });
     const refused: [unknown[], new (message: string) => Error][] = [
       [[part, remove(["a"], 1, 3)], InvalidInputError],
-      // Version 5 would be the latest; what counts is what is there before.
+      // Version 5 would become the latest, but the check uses the latest before the batch.
       [[part, remove(["a"], 3, 5)], InvalidInputError],
       [[remove(["b"], 1, 2), remove(["a"], 1, -1)], InvalidInputError],
       [[remove(["a"], 1, 2), remove(["b"], 3, 4)], InvalidInputError],
@@ -305,7 +308,7 @@ describe("versions deleted in a batch", () => {
     expect(await versionsOf(ns, ["a"])).toEqual([4]);
     expect(await versionsOf(ns, ["b"], "dev")).toEqual([5]);
     expect((await ns.listTableTags({ id: ["a"] })).tags).toEqual({});
-    // Their files are the next cleanup's, of whatever age it takes versions.
+    // The next cleanup removes their files, whatever its age limit for versions.
     const { dataFilesRemoved, versionsRemoved } = await ns.cleanupTable({ id: ["a"] });
     expect({ dataFilesRemoved, versionsRemoved }).toEqual({ dataFilesRemoved: 3, versionsRemoved: 3 });
     expect(await reference.countRows(root, "a")).toBe(1);
@@ -320,7 +323,7 @@ describe("versions deleted in a batch", () => {
     await writeFile(join(root, "b.lance", "_refs", "tags", "damaged.json"), "{");
     const ns = open(root);
     expect(await versionsOf(ns, ["a"])).toEqual([2, 4]);
-    // What can't be read may need any.
+    // An unreadable ref may need any version.
     expect(await versionsOf(ns, ["b"], "dev")).toEqual([3, 4, 5]);
     expect(batchesIn(root)).toBe(false);
     expect(await ns.countTableRows({ id: ["a"], tag: "theirs" })).toBe(1);
@@ -387,7 +390,7 @@ describe("a batch", () => {
     await ns.close();
   });
 
-  /** A batch whose process died right behind its decision. */
+  /** Leaves a batch whose process died right after its decision. */
   async function leaveDecided(root: string, places: Record<string, string>): Promise<void> {
     const manifests: Uint8Array[] = [];
     const steps: CreateVersionStep[] = [];
@@ -425,7 +428,7 @@ describe("a batch", () => {
   it("that is decided while a writer waits for the lock goes first", async () => {
     const { root, places } = await prepare();
     let decided = false;
-    // The writer has looked for batches when it writes its data file.
+    // The writer has checked for batches before it writes its data file.
     const late = new Proxy<Disk>(disk, {
       get(target, verb) {
         const value = Reflect.get(target, verb);

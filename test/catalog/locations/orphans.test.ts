@@ -1,4 +1,4 @@
-/** Orphans of creations that are looked at while somebody else takes them away. */
+/** Examines orphans of creations while another process removes them. */
 
 import { mkdir, rm, utimes } from "node:fs/promises";
 import { join } from "node:path";

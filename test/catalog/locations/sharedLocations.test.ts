@@ -1,4 +1,4 @@
-/** Tables that share a directory, as rows of another engine may say. */
+/** Makes tables that share a directory, as rows of another engine may. */
 
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, n
 
 let ns: DirectoryNamespace;
 
-/** Tables `t` and `n.c`; `n.r` lies where `t` does, and `n.d` where `n.c` does. */
+/** Tables `t` and `n.c`; `n.r` shares the directory of `t`, and `n.d` that of `n.c`. */
 beforeEach(async () => {
   const root = await makeTempDir();
   ns = new DirectoryNamespace({ root, durability: "none" });

@@ -1,4 +1,4 @@
-/** The catalog's rows: found by id, changed in place, and never at the price of columns of unknown meaning. */
+/** Checks the catalog's rows: they are found by id, changed in place, and unknown columns are kept. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ const text = (name: string, nullable: boolean) => ({
   metadata: new Map<string, string>(),
   children: [],
 });
-/** Lone surrogates replaced. */
+/** Replaces lone surrogates. */
 const wellFormed = (value: string): string => Buffer.from(value).toString();
 const FIELDS = assignFieldIds([
   text("object_id", false),
@@ -68,7 +68,7 @@ function columnsOf(rows: readonly FullRow[]): Column[] {
 
 const catalogOf = (rows: readonly FullRow[]) => Catalog.decode(FIELDS, columnsOf(rows), "m");
 
-/** All rows, decoded from the columns alone. */
+/** Decodes all rows from the columns alone. */
 function fullRows(catalog: Catalog): FullRow[] {
   const decoded = Catalog.decode(FIELDS, catalog.columns, "m");
   expect(decoded.rows).toEqual(catalog.rows);

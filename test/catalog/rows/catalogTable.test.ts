@@ -1,4 +1,6 @@
-/** The catalog as others may have left it: more columns, other rows, damage, settings that forbid to touch it. */
+/**
+ * Reads catalogs that others may have left: more columns, other rows, damage, settings that forbid access.
+ */
 
 import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +45,7 @@ interface Row {
 }
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
-/** Writes a catalog as another engine might have. */
+/** Writes a catalog as another engine might. */
 async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"): Promise<void> {
   const list = new List(new Field("object_id", new Utf8(), true));
   const columns: [string, DataType, boolean, unknown[]][] = [
@@ -67,7 +69,7 @@ async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"
   requireInserted(inserted);
 }
 
-/** Columns of the catalog table as they lie on disk, read through a root table of the same directory. */
+/** Reads the columns of the catalog's table on disk, through a root table with the same directory. */
 async function readColumns(): Promise<Record<string, unknown>[]> {
   await symlink(join(root, "__manifest"), join(root, "as-table.lance"));
   const table = await ns.table(["as-table"]).scan().toArrow();

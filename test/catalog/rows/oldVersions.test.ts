@@ -1,4 +1,7 @@
-/** Old versions of the catalog: they take up next to nothing, and nobody who is behind loses a change by it. */
+/**
+ * Checks that old versions of the catalog take almost no space, and that no outdated connection loses a
+ * change.
+ */
 
 import { link, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -35,7 +38,7 @@ beforeEach(async () => {
   return () => ns.close();
 });
 
-/** Makes and drops a namespace, so many times: each is two changes. */
+/** Makes and drops a namespace a number of times; each time is two changes. */
 async function change(engine: DirectoryNamespace, pairs: number): Promise<void> {
   for (let pair = 0; pair < pairs; pair++) {
     await engine.createNamespace({ id: ["passing"] });
@@ -43,7 +46,7 @@ async function change(engine: DirectoryNamespace, pairs: number): Promise<void> 
   }
 }
 
-/** The same in a process of its own, which takes the lock from nobody in this one; `first` is made before. */
+/** Like {@link change}, in a process of its own, which uses another queue of locks; makes `first` before. */
 async function changeElsewhere(first: string, pairs: number): Promise<void> {
   const passing = { id: ["passing"] };
   const steps: EngineStep[] = [["createNamespace", { id: [first] }]];
@@ -53,7 +56,7 @@ async function changeElsewhere(first: string, pairs: number): Promise<void> {
   for (const outcome of (await raceEngines([{ root, steps }]))[0]) expect(outcome).toHaveProperty("ok");
 }
 
-/** More changes than versions of a heavy catalog stay whole. */
+/** Number of pairs of changes that exceeds the versions of a heavy catalog that stay whole. */
 const PAIRS = (MIN_KEPT + 2 * BACKLOG) / 2;
 
 it("hundreds of tables declared and dropped leave the catalog as large as dozens do", async () => {
@@ -69,7 +72,7 @@ it("hundreds of tables declared and dropped leave the catalog as large as dozens
   const late = await declareAndDrop(200);
   expect(late.bytes).toBeLessThan(1.1 * early.bytes);
   expect(late.files).toBeLessThan(early.files + BACKLOG * 2);
-  // A manifest and at most one data file for each of the newest versions.
+  // Each of the newest versions has a manifest and at most one data file.
   expect(late.files).toBeLessThan(2 * (MAX_KEPT + BACKLOG) + 10);
   expect(late.emptyFiles).toBeLessThan(10);
   expect([...late.emptied, ...late.whole]).toEqual(upTo(802));
@@ -96,12 +99,12 @@ it("most changes look for nothing to empty, and one that empties is soon done", 
   for (let pair = 0; pair < 2 * BACKLOG; pair++) {
     disk.reset();
     await change(counted, 1);
-    // Where directories lead is looked at by the clock.
+    // The clock decides when the engine resolves the root again, so `realPath` does not count.
     calls.push(disk.total - disk.count("realPath"));
   }
   await counted.close();
   calls.sort((a, b) => a - b);
-  // A change asks the disk a little more where the file system's clock can't tell whether another came in between.
+  // A change needs a few more calls if the file system's clock cannot rule out another change in between.
   const [least] = calls;
   const emptying = calls.filter((count) => count > least + 8);
   expect(emptying.length).toBeGreaterThan(0);
@@ -142,7 +145,7 @@ describe("an open connection of the reference", () => {
     await makeHeavy(ns);
     await change(ns, PAIRS);
     const { emptied } = await catalogVersions(root);
-    // The version that they know, and the next one.
+    // The version that the connections know, and the next one.
     expect(emptied).toContain(before + 1);
 
     expect(await namesOf(lists)).toEqual([...names, "heavy"]);
@@ -205,7 +208,7 @@ describe("who is in the middle of a version that is emptied", () => {
   it.each(steps)("and about to %s loses nothing, and takes nothing from others", async (_title, isMoment) => {
     await makeHeavy(ns);
     const disk = interruptedDisk(inner(), isMoment, async () => {
-      // As if it had been suspended for long, and the lock taken from it.
+      // Looks as if this process had been suspended for long, and lost its lock.
       await rm(join(catalogRoot, ".tiltyard.lock"), { recursive: true });
       await changeElsewhere("new", PAIRS);
     });
@@ -230,12 +233,12 @@ describe("who is in the middle of a version that is emptied", () => {
     const disk = interruptedDisk(
       inner(),
       (verb, path) => {
-        // Whoever empties looks for refs first.
+        // Emptying begins with a look for refs.
         isEmptying ||= verb === "stat" && path === join(catalogRoot, "_refs");
         return isEmptying && verb === "create";
       },
       async () => {
-        // The numbers are those of versions that are needed here.
+        // The new catalog needs versions with the same numbers.
         await rm(catalogRoot, { recursive: true });
         await changeElsewhere("new", 5);
       },

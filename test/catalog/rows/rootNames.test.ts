@@ -1,4 +1,4 @@
-/** The list of the root that is kept: it is never wrong, and making tables does not read it anew. */
+/** Checks the cached list of the root: it is never wrong, and making tables does not read it again. */
 
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,7 +19,9 @@ beforeEach(async () => {
   lists = 0;
 });
 
-/** A disk that counts how often the root is listed, and tells its links by the directories in it. */
+/**
+ * Returns a disk that counts the listings of the root, and derives its link count from its subdirectories.
+ */
 function countingLists(linksOf: (subdirectories: number) => number): Disk {
   return new Proxy<Disk>(new NodeDisk({ durability: "none" }), {
     get(inner, verb) {
@@ -38,7 +40,7 @@ function countingLists(linksOf: (subdirectories: number) => number): Disk {
 
 const counted = (subdirectories: number): number => 2 + subdirectories;
 const catalog = Catalog.empty;
-/** Another version of it. */
+/** A later version of the catalog. */
 const later = Object.create(Catalog.empty) as Catalog;
 const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CallRoute } from "../../../src/io/disk/callRoute.js";
 
-// The clock stands still but for `spend`: a host that takes the processor away would make any call slow.
+// The clock advances only by `spend`: on a busy host, any call could be slow.
 let nowMs = 0;
 beforeEach(() => {
   nowMs = 1000;
@@ -14,7 +14,10 @@ const spend = (milliseconds: number): void => void (nowMs += milliseconds);
 /** Returns a route whose thread never waits for a processor. */
 const undisturbedRoute = (): CallRoute => new CallRoute(() => ({ queuedMs: 0 }));
 
-/** Returns the form of the call that follows one of 5 ms. @param onEnd is called at the end of the first call */
+/**
+ * Returns the form of the call that follows one of 5 ms.
+ * @param onEnd callback at the end of the first call
+ */
 async function routeAfterSlowCall(route: CallRoute, onEnd: () => void = () => undefined): Promise<string> {
   await route.run(
     () => {
@@ -72,7 +75,7 @@ test("what is done aside does not make calls slow", async () => {
     async () => undefined,
   );
   expect(await next()).toBe("inline");
-  // Nor does it hide calls that are.
+  // Nor does it hide calls that are slow.
   await route.runTogether(
     () => {
       route.aside(() => spend(1));

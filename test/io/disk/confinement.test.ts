@@ -1,6 +1,6 @@
 /**
- * Directories that another program replaces by links out of where the engine may work: before a step, and between the
- * engine's look at the directory and its step.
+ * Replaces directories by links out of the admitted directories, before a step, and between the engine's look
+ * at the directory and its step.
  */
 
 import fs from "node:fs";
@@ -45,7 +45,7 @@ const pool = (isPooled: boolean) => {
 };
 afterEach(() => pool(false));
 
-/** Replaces a directory by a link out of the root, as another program does. */
+/** Replaces a directory by a link out of the root, as another program might. */
 function swap(swapped = directory): void {
   if (fs.lstatSync(swapped).isSymbolicLink()) return;
   fs.renameSync(swapped, `${swapped}.moved`);
@@ -217,7 +217,7 @@ describe.each([
       await expectUntouched();
     });
 
-    /** Each look or step of the removal, in turn, finds one more directory replaced. */
+    /** Replaces one more directory at each look or step of the removal. */
     test.each([
       ["out of the root", () => outside],
       ["within the root", () => path.join(root, "other")],
@@ -256,7 +256,7 @@ describe.each([
         fs.rmSync(table, { recursive: true, force: true });
         fs.rmSync(`${table}.moved`, { recursive: true, force: true });
         fs.mkdirSync(table);
-        // One in two turns, a lock is taken over.
+        // Every second turn, a lock is taken over.
         if (turn % 2 === 0) await putInLock(table, deadOwner());
         let calls = 0;
         const hooked = hookedConfinement(confinement(), {

@@ -246,7 +246,7 @@ test("an opening reads the end of the file along, in line and on the pool", asyn
   const file = path.join(await makeTempDir(), "f");
   const bytes = pattern(1000);
   await writeFile(file, bytes);
-  // More than run in line before a call goes to the pool.
+  // The number exceeds the calls that run in line before one goes to the pool.
   for (let round = 0; round < 150; round++) {
     const tailBytes = [0, 1, 999, 1000, 1001, 1_000_000][round % 6];
     const handle = await disk.open(file, tailBytes);
@@ -298,7 +298,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     const file = await fifo();
     const disk = new NodeDisk({ durability: "fsync" });
     expect(await disk.overwrite(file, bytes("x"))).toBe(false);
-    // There is nothing to sync: the platform says so, or has nothing to say.
+    // Syncing this is impossible: the platform either reports that or succeeds.
     await disk.syncFile(file).catch((error) => expect(error).toMatchObject({ syscall: "fdatasync" }));
     await disk.syncDirectory(file).catch((error) => expect(["open", "fsync"]).toContain(error.syscall));
   });

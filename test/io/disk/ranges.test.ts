@@ -160,7 +160,7 @@ describe("gatherRanges", () => {
     const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
     await writeFile(file, bytes);
     const disk = new NodeDisk({ durability: "none" });
-    // A counting disk's handles have no readInto.
+    // The handles of a CountingDisk have no `readInto`.
     const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
     const scratch = new ScratchMemory(1 << 20);
     await fc.assert(

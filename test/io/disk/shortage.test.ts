@@ -1,4 +1,4 @@
-/** Calls that find no file descriptor left wait for one. */
+/** Checks that calls wait for a file descriptor during a shortage. */
 
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -74,7 +74,7 @@ test.each([
   const tables = 4;
   const appends = 12;
   const run = [script, await makeTempDir(), durability, ...[free, tables, appends].map(String)];
-  // Windows bounds the number of files by itself.
+  // Windows sets its own limit of open files.
   const [command, args] =
     process.platform === "win32"
       ? [process.execPath, run]

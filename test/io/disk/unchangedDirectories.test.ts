@@ -1,4 +1,4 @@
-/** What is kept of a directory is what is in it. */
+/** Checks that a cached finding always matches the directory. */
 
 import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ it("is looked at again when an entry comes or goes, and not otherwise", async ()
   await recover();
   expect(await names(root)).toEqual([]);
   await writeFile(join(root, "a"), "");
-  // Changed a moment ago: found, and not kept.
+  // The change is too recent for the finding to be kept.
   expect(await names(root)).toEqual(["a"]);
   await writeFile(join(root, "b"), "");
   expect(await names(root)).toEqual(["a", "b"]);

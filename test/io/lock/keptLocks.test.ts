@@ -1,4 +1,7 @@
-/** Locks that were released and kept: free for everybody, and taken again without making a directory. */
+/**
+ * Checks locks that were released and kept: they are free for everybody, and are taken again without making a
+ * directory.
+ */
 
 import { spawnSync } from "node:child_process";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -69,7 +72,7 @@ test("another process takes it at once, though the one that kept it does nothing
   const counter = path.join(directory, "counter");
   await writeFile(counter, "0");
   await keepLockOf(directory);
-  // This thread stands still as long as the other process runs.
+  // This thread is blocked while the other process runs.
   const { status } = spawnSync(process.execPath, [LOCK_COUNTER, directory, "5", "600000"], {
     timeout: 30_000,
   });
@@ -87,7 +90,7 @@ test("that of a process that was killed is taken at once, and nothing is fenced 
   expect(await isKeptLock(lockOf(directory))).toBe(true);
   const fence = vi.fn(async () => undefined);
   expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
-  // From another machine nothing can be known of a process.
+  // The owner is on another machine, so its process is unknown.
   await rm(lockOf(directory), { recursive: true, force: true });
   await putInLock(directory, newKeptName().replace(/^owner-[0-9a-f]+/, "owner-0123456789ab"));
   expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");

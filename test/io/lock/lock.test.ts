@@ -199,7 +199,7 @@ test.skipIf(process.platform === "win32")(
       expect(await exitOf(holder)).toBe(0);
       await lease.confirm();
       await expect(
-        // `as string`, as the type check runs where nothing has been built yet.
+        // `as string`, because the type check also runs before the build.
         import("../../../dist/io/lock/lock.js" as string).then(
           ({ withLock: ofAnotherCopy }: typeof lockModule) =>
             ofAnotherCopy(directory, { waitMs: 200 }, async () => {}),
@@ -265,8 +265,8 @@ test("8 processes lose no increment, though one dies holding the lock", async ()
 });
 
 /**
- * Lets no directory of an owner be made, as on a disk that is full to the last block.
- * @param before called with the path of each that is asked for
+ * Makes the creation of an owner's directory fail, as on a disk that is full to the last block.
+ * @param before called with the path of each
  */
 async function onFullDisk(work: () => Promise<void>, before: (entry: string) => void = () => {}) {
   const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });

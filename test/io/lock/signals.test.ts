@@ -1,4 +1,7 @@
-/** Signals that come while the built package holds a lock: the program decides, as it would without the package. */
+/**
+ * Sends signals while the built package holds a lock: the program decides about them, as it would without the
+ * package.
+ */
 
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
@@ -12,7 +15,7 @@ type When = "imported" | "lock" | "later";
 
 interface Outcome {
   readonly ended: number | string;
-  /** What the program has noted, in the order of the alphabet. */
+  /** Notes of the program, in alphabetical order. */
   readonly notes: readonly string[];
   readonly locks: readonly string[];
 }
@@ -22,7 +25,7 @@ async function locksBelow(directory: string): Promise<string[]> {
   return found.filter((each) => path.basename(each) === ".tiltyard.lock");
 }
 
-/** Sends a program SIGTERM while it holds a lock. */
+/** Sends SIGTERM to a program that holds a lock. */
 async function signalled(form: "esm" | "cjs", ways: readonly (readonly [What, When])[]): Promise<Outcome> {
   const directory = await makeTempDir();
   await mkdir(path.join(directory, "tables"));
@@ -39,7 +42,7 @@ async function signalled(form: "esm" | "cjs", ways: readonly (readonly [What, Wh
 
 const MOMENTS: readonly When[] = ["imported", "lock", "later"];
 
-// On Windows every signal that one process sends another ends it by force.
+// On Windows, every signal from another process kills the program.
 describe.skipIf(process.platform === "win32").each(["esm", "cjs"] as const)("a program in %s", (form) => {
   it.each(
     MOMENTS.flatMap((when) => (["once", "on"] as const).map((what) => [what, when] as const)),
@@ -70,7 +73,7 @@ describe.skipIf(process.platform === "win32").each(["esm", "cjs"] as const)("a p
 
   it.each(MOMENTS)("uses signal-exit itself, and cleans up: %s", async (when) => {
     const outcome = await signalled(form, [
-      // In the other order signal-exit would end the program early without the engine, too.
+      // In the other order, signal-exit would end the program early even without the engine.
       ["signal-exit", when],
       ["once", when],
     ]);

@@ -1,11 +1,13 @@
-/** The fold against the rules of file systems: what any of them takes for one name, it takes for one. */
+/**
+ * Compares the fold with the rules of file systems: names that any of them treats as one must fold together.
+ */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foldName, foldPath, isDeviceName } from "../../../src/io/names/foldName.js";
 import { fileSystems } from "../../support/foldingDisk.js";
 
-/** Every character that has another case or form, is a mark, or can't be seen. */
+/** Every character that has another case or form, is a mark, or is invisible. */
 const characters = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
@@ -20,7 +22,7 @@ const characters = Array.from({ length: 0x110000 }, (_, code) => code)
 const visible = (text: string): string =>
   Array.from(text, (character) => character.codePointAt(0)?.toString(16)).join(" ");
 
-/** Characters that some mapping treats in a way of its own, among others. */
+/** Characters with special mappings, among others. */
 const special = fc.constantFrom(
   ..."aAbBeEéÉèßẞſsSiIıİjkKσςΣμµåÅÅÇçĳĲﬁﬀǆǅǄΐΰᾳᾼꭰᏠᏸაⴀႠᲐ\u0301\u0307\u0323\u0345\u200d\u00ad\ufeff가각\u1100\u1161ｱｶﾞ².․ ",
 );
@@ -28,7 +30,7 @@ const name = fc.array(fc.oneof({ weight: 4, arbitrary: special }, fc.string({ un
   minLength: 1,
   maxLength: 8,
 });
-/** The same name as somebody else may write it. */
+/** Other spellings of the same name. */
 const changes: readonly ((text: string) => string)[] = [
   (text) => text.toLowerCase(),
   (text) => text.toUpperCase(),

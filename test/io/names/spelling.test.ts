@@ -1,4 +1,4 @@
-/** Names as they are on disk, on disks that find entries by others as well. */
+/** Checks the spelling of names on disks that find entries by several names. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ it.each(DISKS)("an entry has its own spelling alone on %s", async (disk) => {
   await mkdir(join(root, "Trees"));
   const spelling = new Spelling(diskOf(disk));
   for (let round = 0; round < 2; round++) {
-    // Asked of what was found by that name.
+    // The caller has found the entry by that name.
     expect(await spelling.isExact(root, "Trees")).toBe(true);
     if (disk === "a plain disk") continue;
     expect(await spelling.isExact(root, "trees")).toBe(false);
@@ -26,7 +26,7 @@ it("a disk that tells upper from lower case is asked once", async () => {
   for (const name of ["a", "b", "B", "1"]) await mkdir(join(root, name));
   const disk = new CountingDisk(diskOf("a plain disk"));
   const spelling = new Spelling(disk);
-  // Without letters there is no other case.
+  // A name without letters has no other case.
   expect(await spelling.isExact(root, "1")).toBe(true);
   expect(await spelling.isExact(root, "a")).toBe(true);
   disk.reset();

@@ -1,4 +1,7 @@
-/** What other programs keep in a table's directory, such as Geneva its functions in `_udfs/`, stays whatever is cleaned up. */
+/**
+ * Checks that files of other programs in a table's directory, such as Geneva's functions in `_udfs/`, survive
+ * every cleanup.
+ */
 
 import { existsSync } from "node:fs";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
@@ -9,10 +12,10 @@ import { makeTempDir } from "../../support/tempDir.js";
 
 const YEAR_S = 365 * 24 * 60 * 60;
 const id = ["t"];
-/** As Geneva names the file of a function. */
+/** File name of a function, as Geneva makes it. */
 const SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
-/** Paths in the directory of a table, and of a branch. */
+/** Foreign paths in the directory of a table, and of a branch. */
 const FOREIGN = [
   `_udfs/${SHA}`,
   `_udfs/nested/deep/${SHA}`,
@@ -35,14 +38,14 @@ const FOREIGN = [
   "_indices/notes/page",
   "_tiltyard/notes.txt",
 ];
-/** In the directory of the table only. */
+/** Foreign paths in the table's directory only. */
 const FOREIGN_REFS = [
   "_refs/notes.txt",
   "_refs/tags/notes.txt",
   "_refs/branches/notes.txt",
   "_refs/notes/a.json",
 ];
-/** Below the directory of branches, beside these. */
+/** Foreign paths below the directory of branches. */
 const FOREIGN_TREE = [
   "tree/notes.txt",
   "tree/unknown/notes.txt",
@@ -50,7 +53,7 @@ const FOREIGN_TREE = [
   "tree/_udfs/data/x.lance",
 ];
 
-/** Empty directories: another program may be about to write there. */
+/** Empty directories, into which another program may be about to write. */
 const FOREIGN_DIRECTORIES = [
   "data/scratch",
   "_indices/scratch",
@@ -76,7 +79,9 @@ beforeEach(async () => {
   return () => ns.close();
 });
 
-/** Writes files that are older than every retention, as are the directories that they lie in. */
+/**
+ * Writes files with a modification time beyond every retention, and gives their directories that time, too.
+ */
 async function putOld(paths: readonly string[]): Promise<void> {
   const then = Date.now() / 1000 - YEAR_S;
   for (const path of paths) {
@@ -95,7 +100,7 @@ async function putOldDirectories(paths: readonly string[]): Promise<void> {
   }
 }
 
-/** Paths whose files are there, and as they were put. */
+/** Returns the paths whose files still have their first content. */
 async function kept(paths: readonly string[]): Promise<string[]> {
   const present = paths.filter((path) => existsSync(join(directory, path)));
   const contents = await Promise.all(present.map((path) => readFile(join(directory, path), "utf8")));
@@ -104,8 +109,8 @@ async function kept(paths: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Everything that removes files of a table, save dropping it.
- * @returns how many versions and files were removed
+ * Runs every operation that removes files of a table, except dropping it.
+ * @returns number of removed versions and files
  */
 async function cleanUpAll(branch?: string): Promise<number> {
   const all = { olderThanMs: 0 } as const;
@@ -146,7 +151,7 @@ it("files and directories of others stay through every cleanup, of a table and o
     expect(values.sort()).toEqual(branch === undefined ? [1, 2, 3, 9] : [1, 2, 3, 3, 9]);
   }
 
-  // A branch that is deleted goes with all that lies in its directory, as a dropped table does, and nothing else.
+  // Deleting a branch removes everything in its directory, like dropping a table does, and nothing else.
   for (const name of ["dev/below", "dev"]) await ns.deleteTableBranch({ id, name });
   await cleanUpAll();
   const outside = paths.filter((path) => !path.startsWith("tree/dev/"));

@@ -1,4 +1,7 @@
-/** Cleanup removes the files of indexes that no version needs, and none that a version, a tag, a branch or a build does. */
+/**
+ * Checks that a cleanup removes the index files that nothing needs, and keeps those that a version, tag,
+ * branch or build needs.
+ */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,13 +36,13 @@ const cleanup = (request: object = {}) =>
 const directories = async (...at: string[]) =>
   (await readdir(join(root, "t.lance", ...at, "_indices")).catch(() => [])).sort();
 
-/** The directory of the index at a version. */
+/** Returns the directory of the index at a version. */
 async function directoryAt(target: object = {}): Promise<string> {
   const { indexes } = await namespace.listTableIndices({ id, ...target });
   return indexes[0]?.indexUuid ?? "none";
 }
 
-/** The row with a value, found by the index. */
+/** Finds the row with a value by the index. */
 async function find(value: number, target: object = {}): Promise<number> {
   const options = { filter: `v = ${value}`, useScalarIndex: true };
   return (await namespace.table(id, target).scan(options).toArrow()).numRows;
@@ -103,7 +106,7 @@ describe("cleanup with indexes", () => {
     expect(await find(7)).toBe(1);
   });
 
-  /** A build during which, at its first call of a verb on the index's files, others add rows and clean up. */
+  /** Builds an index, while others add rows and clean up at its first call of a verb on the index's files. */
   async function interruptedBuild(verb: string, path: RegExp, settings: object): Promise<unknown> {
     await namespace.insertIntoTable({ id }, rowsFrom(ROWS));
     const meanwhile = async () => {

@@ -1,4 +1,4 @@
-/** Which versions a cleanup lets go, and how a table's config says when. */
+/** Checks which versions a cleanup removes, and how a table's config decides it. */
 
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";

@@ -51,7 +51,7 @@ import {
   valuesOf,
 } from "../support.js";
 
-/** An append of rows that are there already: data files may be named more than once. */
+/** Appends rows that exist already: a data file may be named more than once. */
 async function appendAgain(table: ReferenceTable, readVersion?: number): Promise<Transaction> {
   const { manifest } = await latestFile(table.root);
   const { files, physicalRows } = manifest.fragments[0];
@@ -64,7 +64,7 @@ const restoreOf = (readVersion: number, version: number) =>
 
 const transactionFiles = (table: ReferenceTable) => readdir(transactionsDirectory(table.root));
 
-/** A disk on which `before` runs once, right before the first link. */
+/** Returns a disk that runs `before` once, right before the first link. */
 function beforeLink(before: () => Promise<void>): Disk {
   let done = false;
   return new Proxy<Disk>(disk, {
@@ -82,7 +82,7 @@ function beforeLink(before: () => Promise<void>): Disk {
   });
 }
 
-/** An unsigned integer in little-endian order. */
+/** Encodes an unsigned integer in little-endian order. */
 const u32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
@@ -139,7 +139,7 @@ describe("an append", () => {
     expect(JSON.parse(await readFile(hintPath(table.root), "utf8"))).toEqual({ version: 2 });
     const stored = await latestFile(table.root);
     const { indexSection, transactionSection, ...rest } = stored.manifest;
-    // The transaction is found in its file where the manifest does not hold it.
+    // Without an inline transaction, the reader takes it from its file.
     const bytes = joinChunks(
       encodeManifestFile({
         manifest: { ...rest, indexSection, transactionSection },
@@ -160,7 +160,7 @@ describe("an append", () => {
     const table = await makeReferenceTable([1]);
     const before = await latestFile(table.root);
     const future = before.manifest.timestamp!.seconds + 1_000_000;
-    // As Lance 14 writes it: the inline transaction is told of by field 23. Field 999 is nobody's.
+    // Lance 14 refers to the inline transaction by field 23. Nobody uses field 999.
     const transaction = before.transactionBytes as Uint8Array;
     const encoded = Manifest.encode({
       ...before.manifest,
@@ -485,7 +485,7 @@ it("fails at any disk call with the table at the old version or the new, and the
       const { version } = (await findLatestVersion({ disk, root: table.root }))!;
       if (committed !== null) expect(version).toBe(2);
       else if (!uncertain) expect(version).toBe(1);
-      // Nothing that a failed commit wrote stays, as long as the process lives.
+      // While the process lives, it removes what a failed commit wrote.
       if (!dead && version === 1) {
         expect(await transactionFiles(table)).toHaveLength(1);
         expect(

@@ -33,7 +33,7 @@ const field = (id: number, nullable: boolean, parentId = -1) =>
 const checkConflict = (mine: Transaction, other: Transaction, ...schema: Field[]) =>
   verdictOn(mine, other, () => schema);
 
-/** Bitmap of the single fragment 1, and of fragment 2. */
+/** Bitmap of the single fragment 1, or of fragment 2. */
 const roaring = (id: number) => Uint8Array.of(0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, id, 0);
 const index = (name: string, covered: number, fieldId = 0) =>
   IndexMetadata.create({ name, fields: [fieldId], fragmentBitmap: roaring(covered) });
@@ -57,7 +57,7 @@ const replacementOf = (fragmentId: number, fieldId: number) =>
     }),
   );
 
-/** One of each kind, all touching fragment 1, field 0, index `a` and the key `k`. */
+/** One operation of each kind, all touching fragment 1, field 0, index `a` and the key `k`. */
 const touching1 = {
   append: of("append", Append.create({ fragments: [fragment(0)] })),
   delete: of("delete", Delete.create({ updatedFragments: [fragment(1)] })),
@@ -73,7 +73,7 @@ const touching1 = {
   dataReplacement: replacementOf(1, 0),
 };
 
-/** The same kinds, where it is possible touching something else. */
+/** Operations of the same kinds that touch something else, if possible. */
 const touching2 = {
   ...touching1,
   delete: of("delete", Delete.create({ deletedFragmentIds: [2] })),
@@ -109,7 +109,7 @@ const row = (text: string): Row =>
   ) as Row;
 const VERDICTS: Record<string, string> = { ok: "ok", R: "retryable", X: "incompatible" };
 
-/** Both touch the same. Columns: App Del Upd Over Idx Rewr Merge Proj Rest Resv Conf Repl. */
+/** Verdicts if both touch the same. Columns: App Del Upd Over Idx Rewr Merge Proj Rest Resv Conf Repl. */
 const SAME: Record<string, Row> = {
   append: row("           ok ok ok X  ok ok ok ok X  ok ok ok"),
   delete: row("           ok R  R  X  ok R  R  ok X  ok ok R"),
@@ -125,7 +125,7 @@ const SAME: Record<string, Row> = {
   dataReplacement: row("  ok ok ok X  R  R  ok ok X  ok ok R"),
 };
 
-/** They touch different things. */
+/** Verdicts if they touch different things. */
 const DIFFERENT: Record<string, Row> = {
   append: row("           ok ok ok X  ok ok ok ok X  ok ok ok"),
   delete: row("           ok ok ok X  ok ok R  ok X  ok ok ok"),

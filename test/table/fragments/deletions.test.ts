@@ -115,7 +115,7 @@ describe("sealed deletion files", () => {
       return readDeletions({ disk, root }, Manifest.create({}), fragment);
     };
     expect(await read(sealed)).toEqual(offsets);
-    // One without a checksum is another writer's.
+    // A file without a checksum comes from another writer.
     expect(await read(bytes)).toEqual(offsets);
     const random = new Random(5);
     for (let flip = 0; flip < 400; flip++) {

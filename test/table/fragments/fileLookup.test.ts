@@ -56,12 +56,12 @@ describe("base paths", () => {
     expect(lookUp("/t", manifestOf({ path: "/u", isDatasetRoot: false }))).toBe(join("/u", "a.lance"));
     const inBranch = manifestOf({ path: "/u", isDatasetRoot: false }, "dev");
     expect(lookUp("/t/tree/dev", inBranch)).toBe(join("/u", "a.lance"));
-    // A manifest that was put somewhere else than its branch's name says.
+    // The manifest's directory does not match its branch's name.
     expect(lookUp("/t/elsewhere", manifestOf({ path: "/u" }, "dev"))).toBe(join("/u", "data", "a.lance"));
     expect(lookUp("/t/tree/dev", manifestOf({ path: "/u", name: "../x" }, "dev"))).toBe(
       join("/u", "data", "a.lance"),
     );
-    // Where it was made: nothing to choose from.
+    // The directory has not moved, so there is one candidate.
     expect(lookUp("/t/tree/dev", manifestOf({ path: "/t" }, "dev"))).toBe(join("/t", "data", "a.lance"));
   });
 

@@ -1,6 +1,6 @@
 /**
- * Manifests as old releases wrote them: without numbers of rows and of deleted rows, without the writer's name, and
- * without the version of the data files, or with another one.
+ * Checks manifests of old releases: without row counts, counts of deleted rows or a writer's name, and with a
+ * missing or wrong version of the data files.
  */
 
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const LEGACY_GOLDEN = fileURLToPath(new URL("../../golden/v0_1_flat.lance", import.meta.url));
-/** As manifests of Lance before 0.8 are. */
+/** Returns the manifest as Lance before 0.8 would write it. */
 const beforeWriters = (manifest: Manifest): Manifest => ({
   ...withoutCounts(manifest),
   writerVersion: undefined,
@@ -55,7 +55,7 @@ async function rewrite(name: string, change: (manifest: Manifest) => Manifest): 
   }
 }
 
-/** A table of two fragments with a deletion file each, of 100 and 40 rows, of which 10 and 4 are deleted. */
+/** Makes a table of two fragments of 100 and 40 rows, with deletion files of 10 and 4 rows. */
 async function createTable(name: string, dataStorageVersion: "2.0" | "2.1" | "2.2"): Promise<void> {
   const writer = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
   const rows = (first: number, count: number) =>

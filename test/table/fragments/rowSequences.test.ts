@@ -24,7 +24,7 @@ import {
   withoutRows,
 } from "../../../src/table/fragments/rowSequences.js";
 
-/** Row by row. */
+/** Lists the values row by row. */
 const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
 const runsOf = (step: 0 | 1, list: readonly number[]): ValueRuns =>
@@ -40,7 +40,7 @@ const shorts = (base: number, ...offsets: number[]) =>
     u16Array: U16Array.create({ base, offsets: new Uint8Array(Uint16Array.from(offsets).buffer) }),
   });
 
-/** Ids as tables have them: counting up, with gaps of all sizes, jumps back, and far apart. */
+/** Realistic ids: ascending, with gaps of all sizes, jumps back, and far apart. */
 const idLists = fc
   .array(
     fc.record({

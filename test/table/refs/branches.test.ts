@@ -35,7 +35,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, latestFile, makeReferenceTable, openEnvironment } from "../support.js";
 
 const main = { branch: null };
-/** Nothing is kept open below the directories of branches here. */
+/** Closes nothing, because these tests keep no files open. */
 const release = (): void => undefined;
 const closeNone = () => undefined;
 
@@ -129,7 +129,7 @@ describe("branches made here", () => {
     await reference.createBranch(uri, "t", "theirs");
     const transactionId = await createBranch(tableAt(environment, root), "ours", main);
     const refOf = async (branch: string) =>
-      // Ours has a checksum after the JSON, in white space.
+      // Our file has a checksum after the JSON, in white space.
       (await readFile(branchRefPath(root, branch), "utf8"))
         .trimEnd()
         .replace(/"[0-9a-f]{32}"/, "id")
@@ -240,7 +240,7 @@ describe("branches made here", () => {
 });
 
 describe("what lies where a branch goes", () => {
-  /** A directory as a crash of the reference leaves it: all but the ref, with rows of its own. */
+  /** Makes the directory that a crash of the reference leaves: everything but the ref, with its own rows. */
   async function makeZombie() {
     const table = await makeTable();
     await reference.createBranch(table.uri, "t", "dev");

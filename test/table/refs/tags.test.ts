@@ -56,7 +56,7 @@ describe("tags of the reference", () => {
     const { uri, root } = await makeTable();
     await reference.createTag(uri, "t", "theirs", 1);
     await createTag(tableAt(openEnvironment(), root), "ours", main(1));
-    // Ours have a checksum after the JSON, in white space.
+    // Our files have a checksum after the JSON, in white space.
     const textOf = async (tag: string) =>
       (await readFile(tagPath(root, tag), "utf8")).trimEnd().replace(/\d{4}-.*Z/g, "time");
     expect(await textOf("ours")).toBe(await textOf("theirs"));
@@ -157,7 +157,7 @@ describe("changes", () => {
       const interrupted = interruptedDisk(
         disk,
         (called, path) => {
-          // The look at the tag before its file is replaced comes once the new file is there.
+          // The engine looks at the tag once its new file exists.
           isMade ||= called === "create" && isTemporary(path);
           return isMade && called === verb;
         },

@@ -1,4 +1,7 @@
-/** What a staged manifest may not say, one refusal for each; and what a manifest on the disk says and nobody follows. */
+/**
+ * Checks the refusals of staged manifests, one by one, and that no operation follows hostile parts of a
+ * manifest on the disk.
+ */
 
 import { copyFile, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +46,7 @@ async function latestOf(directory: string): Promise<ManifestFile> {
   return (await readManifestFile(disk, entry?.path ?? "")) as ManifestFile;
 }
 
-/** Some members of a manifest, and the indexes beside it. */
+/** Members of a manifest, and the indexes beside it. */
 type Change = Partial<Manifest> & { readonly indices?: readonly IndexMetadata[] };
 
 async function stage(directory: string, file: ManifestFile, change: Change): Promise<string> {
@@ -71,13 +74,13 @@ beforeAll(async () => {
   return () => ns.close();
 });
 
-/** Something else about the last fragment. */
+/** Changes the last fragment. */
 const last = (change: (fragment: DataFragment) => Partial<DataFragment>) => (manifest: Manifest) => ({
   fragments: manifest.fragments.map((each, index, all) =>
     index === all.length - 1 ? { ...each, ...change(each) } : each,
   ),
 });
-/** Something else about its file. */
+/** Changes the file of the last fragment. */
 const file = (change: Partial<DataFile>) => last(({ files }) => ({ files: [{ ...files[0], ...change }] }));
 const deletion = (change: Partial<DeletionFile>) =>
   last(() => ({ deletionFile: DeletionFile.create({ readVersion: 2, id: 1n, ...change }) }));
@@ -96,7 +99,7 @@ const field = (change: Partial<Field>) => (manifest: Manifest) => ({
     Field.create({ id: 1, parentId: -1, name: "w", logicalType: "int32", ...change }),
   ],
 });
-/** So many structs, one inside the other. */
+/** Nests structs to a depth. */
 const nested = (depth: number) => (manifest: Manifest) => ({
   fields: [
     ...manifest.fields,
@@ -212,7 +215,7 @@ describe("a staged manifest is refused that has", () => {
   });
 });
 
-/** A table of its own, for what changes it. */
+/** Makes a separate table for a test that changes it. */
 async function fresh(): Promise<{
   own: DirectoryNamespace;
   root: string;
@@ -331,7 +334,7 @@ describe("a manifest on the disk", () => {
     "x",
   ])("that says that it is of branch %s has no version of another table removed", async (branch) => {
     const { own, root: copy, table: directory, file: base } = await fresh();
-    // Where the reference to the branch would lead, if anybody followed it.
+    // Settings for the directory to which the branch's base path leads, if the engine followed it.
     const settings = { interval: "1", older_than: "0s", retain_versions: "1" };
     const change = {
       version: 2,
@@ -346,7 +349,7 @@ describe("a manifest on the disk", () => {
     await own.insertIntoTable({ id }, rows(4));
     await own.insertIntoTable({ id }, rows(5));
     expect(await directorySnapshot(join(copy, "u.lance"))).toEqual(before);
-    // Its own versions are cleaned up as it asks.
+    // The table's own versions are cleaned up as its config asks.
     const left = (await readdir(join(directory, "_versions"))).filter((name) => name.endsWith(".manifest"));
     expect(left.length).toBe(2);
     await own.close();

@@ -1,4 +1,4 @@
-/** Which files of a table may be published as staged manifests: none that somebody has published already. */
+/** Checks which files of a table may be published as staged manifests: none that is published already. */
 
 import {
   access,
@@ -92,7 +92,7 @@ describe("what lies", () => {
   });
 });
 
-/** As what a caller of the three operations gets for publishing a file, whatever its content. */
+/** Expects each of the three operations to refuse the file, whatever its content. */
 async function expectRefused(version: number, manifestPath: string, branch?: string): Promise<void> {
   const part = { id, version, manifestPath, branch };
   const before = await directorySnapshot(root);
@@ -130,7 +130,7 @@ it("the file of a transaction is no manifest, although a caller has written one 
   const staged = await stageDoubled(table, 2);
   const [own] = await readdir(join(table, "_transactions"));
   const path = join(table, "_transactions", own);
-  // The bytes between keep the check block of the transaction from passing for that of the manifest.
+  // The padding keeps the transaction's check block from being read as the manifest's.
   const head = Buffer.concat([await readFile(path), Buffer.alloc(16)]);
   const { manifest } = decodeManifestFile(await readFile(staged), staged);
   const message = Manifest.encode({ ...manifest, indexSection: undefined, transactionSection: undefined });

@@ -32,7 +32,7 @@ import {
   valuesOf,
 } from "../support.js";
 
-/** Bytes of a manifest of the given version: the content of the table's latest. */
+/** Makes a manifest of a version with the content of the table's latest. */
 async function manifestBytes(table: ReferenceTable, version: number): Promise<Uint8Array> {
   const { manifest, indexSectionBytes, transactionBytes } = await latestFile(table.root);
   return joinChunks(
@@ -40,7 +40,7 @@ async function manifestBytes(table: ReferenceTable, version: number): Promise<Ui
   );
 }
 
-/** Stages such a manifest as native clients do, and returns its path. */
+/** Stages a manifest as native clients do, and returns its path. */
 async function stage(table: ReferenceTable, version: number, name?: string): Promise<string> {
   const path = join(versionsDirectory(table.root), name ?? `${manifestName(version, "V2")}-5b0e`);
   await writeFile(path, await manifestBytes(table, version));
@@ -80,7 +80,7 @@ describe("a staged manifest", () => {
     await reference.appendTable(other.uri, "t", ipcOf(2));
     const source = await readFile(manifestPath(other.root, 2, "V2"));
     await writeFile(join(table.root, "staged"), source);
-    // Of another table: its files have to be here.
+    // The manifest is another table's, whose files do not exist here.
     await expect(publish(table, { version: 2, stagedPath: "staged" })).rejects.toThrow(InvalidInputError);
     await cp(join(other.root, "data"), join(table.root, "data"), { recursive: true });
     const { path } = await publish(table, { version: 2, stagedPath: "staged" });
@@ -128,7 +128,7 @@ describe("a staged manifest", () => {
       version: 2 ** 32,
       stagedPath: "staged",
     });
-    await expect(first).rejects.toThrow(/^version: the first version of a table is below 4294967296/);
+    await expect(first).rejects.toThrow(/^version: the first version of a table must be below 4294967296/);
     for (const version of [Number.MAX_SAFE_INTEGER, 2 ** 32 + 2]) {
       const stagedPath = await stage(table, version);
       await expect(publish(table, { version, stagedPath })).rejects.toThrow(InvalidInputError);
@@ -231,7 +231,7 @@ describe("a staged file that is none", () => {
     const bytes = await readFile(path);
     await truncate(path, bytes.length - 1);
     await refused(table, { version: 2, stagedPath: path });
-    // The magic and the padding of the check block may change: what the manifest says does not.
+    // Only the magic and the padding of the check block may change: they do not alter the content.
     const blockStart = Number(bytes.readBigUInt64LE(bytes.length - 16)) - 16;
     const unseen = (index: number) =>
       index >= blockStart && (index < blockStart + 8 || index >= blockStart + 12);

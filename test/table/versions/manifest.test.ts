@@ -26,7 +26,7 @@ import { disk, ipcOf, joinChunks, makeReferenceTable, valuesOf } from "../suppor
 
 const concatenate = (...parts: Uint8Array[]): Uint8Array => joinChunks(parts);
 
-/** Every manifest of a table, by path. */
+/** Reads every manifest of a table, by path. */
 async function manifestsOf(root: string): Promise<Map<string, Uint8Array>> {
   const directory = join(root, "_versions");
   const names = (await readdir(directory)).filter((name) => parseManifestName(name) !== null);
@@ -136,7 +136,7 @@ describe("manifests of ours", () => {
 
   it("carry fields that this build does not know, but for those of the manifest itself", () => {
     const content = sampleContent();
-    const foreign = Uint8Array.of(0xba, 0x3e, 3, 1, 2, 3); // field 999, three bytes
+    const foreign = Uint8Array.of(0xba, 0x3e, 3, 1, 2, 3); // Field 999 with three bytes.
     content.manifest.unknown = foreign;
     content.manifest.fragments = [{ ...content.manifest.fragments[0], unknown: foreign }];
     content.manifest.fields[0].unknown = foreign;
@@ -160,7 +160,7 @@ describe("manifests of ours", () => {
       }
       bytes[bit >>> 3] ^= 1 << (bit & 7);
     }
-    // Only the magic and the padding of the check block itself may differ unnoticed.
+    // Only the magic and the padding of the check block may change unnoticed.
     expect(refused).toBeGreaterThanOrEqual((bytes.length - 12) * 8);
   });
 

@@ -21,7 +21,7 @@ import { joinChunks } from "../support.js";
 
 const ORIGIN = { path: "m", byteOffset: 100 };
 
-/** A fragment of a name of any length, so that fields have lengths of one byte, two and three. */
+/** Makes a fragment whose name has any length, so that lengths take one, two or three bytes. */
 const fragmentOf = (id: number, name: string): DataFragment =>
   DataFragment.create({ id, files: [DataFile.create({ path: name })], physicalRows: 1 });
 
@@ -30,7 +30,7 @@ const fragments = fc.array(
   { maxLength: 12 },
 );
 
-/** Manifests of a table in memory, one version each. */
+/** Manifests of a table in memory, one per version. */
 class Memory {
   readonly #files = new Map<string, Uint8Array>();
   readonly entries: VersionEntry[] = [];
@@ -110,7 +110,7 @@ describe("ranges of a field", () => {
           }),
         );
         const ranges = new FieldRanges(FRAGMENTS_FIELD);
-        // What was located before is gone.
+        // Earlier ranges are forgotten.
         ranges.locate(Manifest.encode(Manifest.create({ fragments: [fragmentOf(9, "y")] })), ORIGIN);
         ranges.locate(encoded, ORIGIN);
         expect(ranges.count).toBe(list.length);
@@ -136,7 +136,7 @@ describe("ranges of a field", () => {
     };
     const messages = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
-      // Fields of all kinds and numbers, with lengths that fit or not.
+      // Fields of all kinds and numbers, with valid and invalid lengths.
       fc
         .array(fc.tuple(fc.nat({ max: 20 }), fc.constantFrom(0, 1, 2, 5), fc.nat({ max: 9 })), {
           maxLength: 8,

@@ -31,7 +31,7 @@ beforeEach(async () => {
   await mkdir(versionsDirectory(root));
 });
 
-/** Finding versions goes by names, so empty files do. */
+/** Adds empty manifests: finding versions reads only their names. */
 async function addVersions(versions: number[], scheme: NamingScheme = "V2"): Promise<void> {
   for (const version of versions) await writeFile(manifestPath(root, version, scheme), "");
 }
@@ -41,7 +41,7 @@ const range = (from: number, to: number): number[] =>
 
 const latest = async (): Promise<number | undefined> => (await findLatestVersion({ disk, root }))?.version;
 
-/** `_versions` looks as if something was put there long after the hint. */
+/** Makes `_versions` look as if it changed long after the hint. */
 async function touchVersions(): Promise<void> {
   const later = new Date(Date.now() + 10_000);
   await utimes(versionsDirectory(root), later, later);
@@ -278,7 +278,7 @@ describe("the manifest cache", () => {
     expect(await Promise.all(Array.from({ length: 20 }, rowsAt))).toEqual(Array(20).fill(1));
     expect(counting.count("open")).toBe(1);
     const early = rowsAt();
-    // In place of the file whose reading has begun.
+    // Replaces the file while it is being read.
     await rm(entry.path);
     await copyFile(otherEntry.path, entry.path);
     expect([1, 2, undefined]).toContain(await early);
@@ -314,7 +314,7 @@ describe("the manifest cache", () => {
       expect(at(4, 0)).toBe(at(3, 0));
       expect(at(4, 1)).toBe(at(2, 1));
       expect(at(5, 0)).not.toBe(at(4, 0));
-      // What a later version adds keeps no more than its own bytes.
+      // The added fragment keeps only its own bytes in memory.
       expect(at(2, 1)?.inlineRowIds?.buffer.byteLength).toBeLessThan(200);
     }
   });
