@@ -74,13 +74,13 @@ async function dropAnotherLater(): Promise<string[]> {
   return (await readdir(root)).filter((name) => DROPPING.test(name));
 }
 
-it("what was meant goes with a later drop", async () => {
+it("a later drop removes the directory that was meant", async () => {
   await dropAndDie(async () => {});
   expect(await dropAnotherLater()).toEqual([]);
   expect((await rival.listTables()).tables).toEqual([]);
 });
 
-it("a table that had come to lie there is kept, and can be put back by hand", async () => {
+it("a later drop keeps a table that had replaced the directory, and it can be renamed back by hand", async () => {
   await dropAndDie(async () => {
     await rename(join(root, "t.lance"), join(root, "gone"));
     const made = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });

@@ -12,10 +12,10 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
-it("a table is renamed with all that a batch was to delete of it gone", async () => {
+it("a rename succeeds after the batch has deleted all that it was to delete of the table", async () => {
   const root = await makeTempDir();
-  const open = (other?: Disk) =>
-    new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+  const open = (otherDisk?: Disk) =>
+    new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
   const disk = new NodeDisk({ durability: "none" });
   const setUp = open();
   await setUp.createTable({ id: ["t"] }, rowsOf(1));

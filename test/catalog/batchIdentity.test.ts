@@ -22,8 +22,8 @@ import { makeTempDir } from "../support/tempDir.js";
 const disk = new NodeDisk({ durability: "none" });
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
-const open = (other?: Disk) =>
-  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+const open = (otherDisk?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
 /** Root tables `a` (versions 1 to 4) and `b`, `n.c`, and the declared `n.d`. */
 let root: string;
@@ -63,8 +63,8 @@ const entries = async () => [
   { id: ["b"], version: 2, manifestPath: await stageDoubled(b, 2) },
 ];
 
-describe("a version that was decided", () => {
-  it("is not published into a table made anew, nor are those that go with it", async () => {
+describe("a decided version", () => {
+  it("is not published into a recreated table, nor are the batch's other versions", async () => {
     const parts = await entries();
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
     await remakeA();
@@ -78,7 +78,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is not published into a table made anew while it is on its way", async () => {
+  it("is not published into a table that is recreated during the publication", async () => {
     const parts = await entries();
     const raced = interruptedDisk(
       disk,
@@ -101,7 +101,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is taken out again where the table is made anew at that very moment", async () => {
+  it("is removed again if the table is recreated at that very moment", async () => {
     const parts = await entries();
     const raced = interruptedDisk(
       disk,
@@ -125,7 +125,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is not published into a branch made anew", async () => {
+  it("is not published into a recreated branch", async () => {
     const setUp = open();
     await setUp.createTableBranch({ id: ["a"], name: "dev" });
     await setUp.insertIntoTable({ id: ["a"], branch: "dev" }, rowsOf(5));
@@ -147,7 +147,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is not published over an older state that a directory was set back to", async () => {
+  it("is not published over an older state that a directory was restored to", async () => {
     const kept = join(await makeTempDir(), "a");
     await cp(a, kept, { recursive: true });
     const setUp = open();
@@ -165,7 +165,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is published in a copy of all there is", async () => {
+  it("is published in a copy of the whole namespace", async () => {
     const parts = await entries();
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
     const copy = join(await makeTempDir(), "copy");
@@ -177,7 +177,7 @@ describe("a version that was decided", () => {
     await ns.close();
   });
 
-  it("is published where the version it was planned on is cleaned up by now", async () => {
+  it("is published after the version that it was planned on was cleaned up", async () => {
     const parts = await entries();
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
     // The batch was done, and the process died before it removed the journal.
@@ -205,8 +205,8 @@ describe("a version that was decided", () => {
   });
 });
 
-describe("what was decided to go", () => {
-  it("stays of a table made anew: its versions", async () => {
+describe("a decided removal", () => {
+  it("spares the versions of a recreated table", async () => {
     const ranges = [{ startVersion: 1, endVersion: 4 }];
     await dieBehindDecision({ root }, (ns) => ns.batchDeleteTableVersions({ id: ["a"], ranges }));
     await remakeA();
@@ -216,7 +216,7 @@ describe("what was decided to go", () => {
     await ns.close();
   });
 
-  it("stays of a branch made anew: its versions", async () => {
+  it("spares the versions of a recreated branch", async () => {
     const setUp = open();
     await setUp.createTableBranch({ id: ["a"], name: "dev" });
     for (const value of [5, 6]) await setUp.insertIntoTable({ id: ["a"], branch: "dev" }, rowsOf(value));
@@ -234,7 +234,7 @@ describe("what was decided to go", () => {
     await ns.close();
   });
 
-  it("stays of a table made anew: its id", async () => {
+  it("spares the id of a recreated table", async () => {
     await dieBehindDecision({ root }, (ns) =>
       ns.batchCommitTables({
         operations: [{ deregisterTable: { id: ["a"] } }, { deregisterTable: { id: ["n", "c"] } }],
@@ -251,10 +251,10 @@ describe("what was decided to go", () => {
   });
 });
 
-describe("a table that was decided to be declared", () => {
+describe("a decided declaration", () => {
   const operations = [{ declareTable: { id: ["x"] } }, { declareTable: { id: ["n", "y"] } }];
 
-  it("is another's where one was made by that name since, and nothing is declared", async () => {
+  it("declares nothing if another writer has made a table of that name since", async () => {
     await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
     await reference.createTable(root, "x", ipcOf(1, 2));
     const before = await directorySnapshot(join(root, "x.lance"));
@@ -266,7 +266,7 @@ describe("a table that was decided to be declared", () => {
     await ns.close();
   });
 
-  it("is another's where the reference declared it since", async () => {
+  it("declares nothing if the reference has declared a table of that name since", async () => {
     await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
     await mkdir(join(root, "x.lance"));
     await writeFile(join(root, "x.lance", ".lance-reserved"), "reserved");
@@ -277,7 +277,7 @@ describe("a table that was decided to be declared", () => {
     await ns.close();
   });
 
-  it("does not go with what is undone where it was dropped and made anew", async () => {
+  it("leaves a recreated table when it is undone", async () => {
     // Both tables are declared. Then the process dies while it changes `b`.
     const parts = [...operations, { createTableVersion: (await entries())[1] }];
     let isDead = false;
@@ -301,7 +301,7 @@ describe("a table that was decided to be declared", () => {
     await ns.close();
   });
 
-  it("is declared for the reference as well, wherever a process died in between", async () => {
+  it("is also visible to the reference, wherever a process died in between", async () => {
     for (const failing of [".ns-reserved", ".lance-reserved"]) {
       const name = failing.slice(1, 3);
       let isDead = false;

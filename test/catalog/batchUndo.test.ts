@@ -20,8 +20,8 @@ beforeEach(() => {
   root = stage.root;
 });
 
-describe("a batch that is undone", () => {
-  it("leaves the version that somebody else has published since under the number of its own", async () => {
+describe("an undone batch", () => {
+  it("leaves the version that another writer has published under its number", async () => {
     const a = join(root, "a.lance");
     const b = join(root, "b.lance");
     const ns = open();
@@ -58,8 +58,8 @@ describe("a batch that is undone", () => {
   });
 });
 
-describe("a declaration that is undone", () => {
-  it("leaves a table that another engine has made there by then", async () => {
+describe("an undone declaration", () => {
+  it("leaves a table that another engine has made there", async () => {
     const ns = open();
     await ns.createTable({ id: ["b"] }, rowsOf(1));
     await ns.close();

@@ -14,42 +14,42 @@ const rows = new Table({ v: vectorFromArray([1, 2], new Int32()) });
 const disk = new NodeDisk({ durability: "none" });
 
 /** Makes a table, and calls `act` between its row and its first version. */
-async function createInterrupted(root: string, act: (other: DirectoryNamespace) => Promise<unknown>) {
-  const other = new DirectoryNamespace({ root, durability: "none" });
+async function createInterrupted(root: string, act: (rival: DirectoryNamespace) => Promise<unknown>) {
+  const rival = new DirectoryNamespace({ root, durability: "none" });
   const versions = join(root, "t.lance", "_versions");
   const paused = interruptedDisk(
     disk,
     (verb, path) => verb === "link" && path.startsWith(versions),
-    () => act(other),
+    () => act(rival),
   );
   const victim = new DirectoryNamespace({ root, durability: "none", disk: paused });
   const created = await victim.createTable({ id }, rows).catch((error: unknown) => error);
   expect(paused.interrupted).toBe(true);
-  return { created, other };
+  return { created, rival };
 }
 
-it("a namespace does not get the id of a root table that is being made", async () => {
+it("a namespace cannot get the id of a root table that is being made", async () => {
   let refused: unknown;
-  const { created, other } = await createInterrupted(await makeTempDir(), async (rival) => {
+  const { created, rival: otherRival } = await createInterrupted(await makeTempDir(), async (rival) => {
     refused = await rival.createNamespace({ id }).catch((error: unknown) => error);
   });
   expect(refused).toBeInstanceOf(NamespaceAlreadyExistsError);
   expect(created).toMatchObject({ version: 1 });
-  expect(await other.countTableRows({ id })).toBe(2);
-  expect((await other.listNamespaces()).namespaces).toEqual([]);
+  expect(await otherRival.countTableRows({ id })).toBe(2);
+  expect((await otherRival.listNamespaces()).namespaces).toEqual([]);
 });
 
-it("it gets the id of one whose creation has not gone on for long, which then comes to nothing", async () => {
+it("a namespace gets the id of a stalled creation, which then fails", async () => {
   const root = await makeTempDir();
-  const { created, other } = await createInterrupted(root, async (rival) => {
+  const { created, rival: otherRival } = await createInterrupted(root, async (rival) => {
     const longAgo = new Date(Date.now() - 3_600_000);
     for (const part of ["data", "_versions", "_transactions", ""]) {
       await utimes(join(root, "t.lance", part), longAgo, longAgo).catch(() => undefined);
     }
     await rival.createNamespace({ id }).catch((error: unknown) => error);
   });
-  const { namespaces } = await other.listNamespaces();
-  const { tables } = await other.listTables({ id: [] });
+  const { namespaces } = await otherRival.listNamespaces();
+  const { tables } = await otherRival.listTables({ id: [] });
   // Exactly one of them has the id, and only its maker was told so.
   expect([...namespaces, ...tables]).toEqual(["t"]);
   expect(created instanceof Error).toBe(namespaces.length === 1);

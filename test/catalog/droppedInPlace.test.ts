@@ -13,7 +13,7 @@ import { type Pause, runPaused } from "../support/pausedEngine.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const at = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
+const pauseAt = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
 
 /** Tolerates that a table or branch does not exist any more. */
 const unlessGone = async (call: Promise<unknown>): Promise<void> => {
@@ -23,22 +23,25 @@ const unlessGone = async (call: Promise<unknown>): Promise<void> => {
 };
 
 const DROP_PAUSES: [name: string, pause: Pause][] = [
-  ["before the record", at("before", "create", /dropped-/)],
-  ["before the table is hidden", at("before", "link", /deregistered$/)],
-  ["right after", at("after", "link", /deregistered$/)],
-  ["before the first version goes", at("before", "rename", /_versions.\S*manifest \S*tiltyard.lock/)],
-  ["before the hint goes", at("before", "rename", /_versions.latest_version_hint.json \S*tiltyard.lock/)],
-  ["before the tag goes", at("before", "rename", /_refs.tags.\S* \S*tiltyard.lock/)],
-  ["before a data file goes", at("before", "remove", /r\.lance.data.[^ ]*lance$/)],
-  ["before a directory is listed", at("before", "list", /r\.lance.data$/)],
-  ["before a directory goes", at("before", "removeEmptyDirectory", /r\.lance._versions$/)],
-  ["before the marker goes", at("before", "rename", /deregistered \S*tiltyard.lock/)],
-  ["right after that", at("after", "rename", /deregistered \S*tiltyard.lock/)],
-  ["before the table's directory goes", at("before", "removeEmptyDirectory", /r\.lance$/)],
+  ["before the record", pauseAt("before", "create", /dropped-/)],
+  ["before the table is hidden", pauseAt("before", "link", /deregistered$/)],
+  ["right after", pauseAt("after", "link", /deregistered$/)],
+  ["before the first version goes", pauseAt("before", "rename", /_versions.\S*manifest \S*tiltyard.lock/)],
+  [
+    "before the hint goes",
+    pauseAt("before", "rename", /_versions.latest_version_hint.json \S*tiltyard.lock/),
+  ],
+  ["before the tag goes", pauseAt("before", "rename", /_refs.tags.\S* \S*tiltyard.lock/)],
+  ["before a data file goes", pauseAt("before", "remove", /r\.lance.data.[^ ]*lance$/)],
+  ["before a directory is listed", pauseAt("before", "list", /r\.lance.data$/)],
+  ["before a directory goes", pauseAt("before", "removeEmptyDirectory", /r\.lance._versions$/)],
+  ["before the marker goes", pauseAt("before", "rename", /deregistered \S*tiltyard.lock/)],
+  ["right after that", pauseAt("after", "rename", /deregistered \S*tiltyard.lock/)],
+  ["before the table's directory goes", pauseAt("before", "removeEmptyDirectory", /r\.lance$/)],
 ];
 
-describe.concurrent.each(DROP_PAUSES)("a process that drops a table stands still %s", (_name, pause) => {
-  it("and takes nothing of the table that is made in its place meanwhile", async () => {
+describe.concurrent.each(DROP_PAUSES)("a process that drops a table is suspended %s", (_name, pause) => {
+  it("and removes nothing of the table that is made there meanwhile", async () => {
     const root = await makeTempDir();
     const id = ["r"];
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
@@ -62,14 +65,14 @@ describe.concurrent.each(DROP_PAUSES)("a process that drops a table stands still
 });
 
 const BRANCH_PAUSES: [name: string, pause: Pause][] = [
-  ["before the first version goes", at("before", "rename", /tree.b\S*manifest \S*tiltyard.lock/)],
-  ["before the hint goes", at("before", "rename", /tree.b\S*hint.json \S*tiltyard.lock/)],
-  ["before a data file goes", at("before", "remove", /tree.b.data.[^ ]*lance$/)],
-  ["before a directory goes", at("before", "removeEmptyDirectory", /tree.b._versions$/)],
+  ["before the first version goes", pauseAt("before", "rename", /tree.b\S*manifest \S*tiltyard.lock/)],
+  ["before the hint goes", pauseAt("before", "rename", /tree.b\S*hint.json \S*tiltyard.lock/)],
+  ["before a data file goes", pauseAt("before", "remove", /tree.b.data.[^ ]*lance$/)],
+  ["before a directory goes", pauseAt("before", "removeEmptyDirectory", /tree.b._versions$/)],
 ];
 
-describe.concurrent.each(BRANCH_PAUSES)("a process that deletes a branch stands still %s", (_name, pause) => {
-  it("and takes nothing of the branch that is made in its place meanwhile", async () => {
+describe.concurrent.each(BRANCH_PAUSES)("a process that deletes a branch is suspended %s", (_name, pause) => {
+  it("and removes nothing of the branch that is made there meanwhile", async () => {
     const root = await makeTempDir();
     const id = ["r"];
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
@@ -91,7 +94,7 @@ describe.concurrent.each(BRANCH_PAUSES)("a process that deletes a branch stands 
   });
 });
 
-describe("a record that was taken for stale before its directory was hidden", () => {
+describe("a record that was considered stale before its directory was hidden", () => {
   it("is written again, so that the directory is swept", async () => {
     const root = await makeTempDir();
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
@@ -121,8 +124,11 @@ describe("a record that was taken for stale before its directory was hidden", ()
   });
 });
 
-describe("a directory that somebody puts something into while it is emptied", () => {
-  it.each([false, true])("stays hidden, and is swept later, its record being stale: %s", async (isStale) => {
+describe("a directory that gets a new file while it is emptied", () => {
+  it.each([
+    false,
+    true,
+  ])("stays hidden, and a later sweep removes it by its stale record: %s", async (isStale) => {
     const root = await makeTempDir();
     const disk = new ImmovableDisk();
     const removeEmptyDirectory = disk.removeEmptyDirectory.bind(disk);
@@ -148,8 +154,8 @@ describe("a directory that somebody puts something into while it is emptied", ()
 const recordsIn = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name.startsWith(".tiltyard-dropped-"));
 
-describe("a batch that is undone", () => {
-  it("takes the tables away that it declared", async () => {
+describe("an undone batch", () => {
+  it("removes the tables that it declared", async () => {
     const root = await makeTempDir();
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
     await ns.createNamespace({ id: ["n"] });
@@ -172,7 +178,7 @@ describe("a batch that is undone", () => {
   });
 });
 
-describe("directories whose births are dated anew", () => {
+describe("directories whose birth times change", () => {
   const prepared = async () => {
     const root = await makeTempDir();
     await using ns = new DirectoryNamespace({ root, durability: "none" });
@@ -199,7 +205,7 @@ describe("directories whose births are dated anew", () => {
     expect(await readdir(root)).toHaveLength(length - 1);
   });
 
-  it.each([[["d"]], [["n", "d"]]])("%j takes rows", async (id) => {
+  it.each([[["d"]], [["n", "d"]]])("%j accepts rows", async (id) => {
     const root = await prepared();
     await using ns = open(root, true);
     await ns.insertIntoTable({ id }, rowsOf(1, 2));

@@ -91,7 +91,7 @@ const DROPS: [
 describe.each(DROPS)("%s", (_name, run, gone, made) => {
   const remains = (names: string[]) => names.filter((name) => made.some((suffix) => name.endsWith(suffix)));
 
-  it("leaves nothing, and the name can be used again", async () => {
+  it("leaves nothing, and the name is free again", async () => {
     const root = await prepared();
     await using ns = open(root);
     expect(remains(await left(root))).toHaveLength(made.length);
@@ -111,7 +111,7 @@ describe.each(DROPS)("%s", (_name, run, gone, made) => {
     }
   });
 
-  it("is before or after, whatever call fails, and leaves nothing in the end", async () => {
+  it("is complete or without effect, whatever call fails, and leaves nothing in the end", async () => {
     const template = await prepared();
     const stateOf = async (root: string) => {
       await using ns = new DirectoryNamespace({ root, durability: "none" });
@@ -184,7 +184,7 @@ describe("renameTable", () => {
     ["in the root", ["r"], { newTableName: "m" }],
     ["into a namespace", ["r"], { newTableName: "m", newNamespaceId: ["a"] }],
     ["into the root", ["a", "d"], { newTableName: "m", newNamespaceId: [] }],
-  ])("%s says why it can't, and changes nothing", async (_, id, to) => {
+  ])("%s reports why it fails, and changes nothing", async (_, id, to) => {
     const root = await makeTempDir();
     await using ns = open(root);
     await ns.createNamespace({ id: ["a"] });
@@ -202,7 +202,7 @@ describe("renameTable", () => {
     expect(await ns.countTableRows({ id })).toBe(2);
   });
 
-  it("within a namespace moves nothing, and works", async () => {
+  it("within a namespace succeeds without a move", async () => {
     const root = await prepared();
     await using ns = open(root);
     await ns.renameTable({ id: ["a", "t"], newTableName: "m" });
@@ -210,7 +210,7 @@ describe("renameTable", () => {
   });
 });
 
-describe("a branch that is deleted", () => {
+describe("a deleted branch", () => {
   it("leaves nothing", async () => {
     const root = await prepared();
     await using ns = open(root);
@@ -221,7 +221,7 @@ describe("a branch that is deleted", () => {
     expect(await ns.countTableRows({ id: ["r"], branch: "deep/down" })).toBe(4);
   });
 
-  it("says so where its files stay", async () => {
+  it("reports remaining files", async () => {
     const root = await prepared();
     await using ns = open(root, new StubbornDisk("tree"));
     const error = await ns
@@ -264,14 +264,14 @@ class StubbornDisk extends NodeDisk {
   }
 }
 
-describe("where the disk fails", () => {
+describe("a failing disk", () => {
   const CHILDREN: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] = [
     ["dropTable", (ns) => ns.dropTable({ id: ["a", "t"] })],
     ["dropNamespace", (ns) => ns.dropNamespace({ id: ["a"], behavior: "Cascade" })],
   ];
   const tableIn = async (root: string) => (await left(root)).filter((name) => name.endsWith("_a$t"));
 
-  it.each(CHILDREN)("%s is swept later, if not at once", async (_, run) => {
+  it.each(CHILDREN)("leaves %s for a later sweep", async (_, run) => {
     const root = await prepared();
     const disk = new ImmovableDisk();
     disk.code = "EIO";
@@ -288,7 +288,7 @@ describe("where the disk fails", () => {
     expect((await left(root)).filter((name) => name.startsWith(".t"))).toEqual([]);
   });
 
-  it.each(CHILDREN)("%s says so where nothing can be made sure of", async (_, run) => {
+  it.each(CHILDREN)("makes %s report if nothing is certain", async (_, run) => {
     const root = await prepared();
     await using ns = open(root, new StubbornDisk("_a$t"));
     const error = await run(ns).catch((cause: unknown) => cause);
@@ -300,7 +300,7 @@ describe("where the disk fails", () => {
     expect((await left(root)).filter((name) => name.startsWith(".t"))).toEqual([]);
   });
 
-  it("a root table that can't be dropped is as before", async () => {
+  it("leaves a root table as before if it cannot be dropped", async () => {
     const root = await prepared();
     const before = await tablesSnapshot(root);
     await using ns = open(root, new StubbornDisk("r.lance"));
@@ -310,8 +310,8 @@ describe("where the disk fails", () => {
   });
 });
 
-describe("others at work", () => {
-  it("rows are refused as soon as their table is dropped", async () => {
+describe("concurrent work", () => {
+  it("on a table that was just dropped fails", async () => {
     const root = await prepared();
     await using ns = open(root);
     let goOn = () => {};
@@ -331,7 +331,7 @@ describe("others at work", () => {
     expect(names.filter((name) => name === "r.lance" || name.endsWith("_a$t"))).toEqual([]);
   });
 
-  it("a table that somebody works in is dropped at once, and removed when that is over", async () => {
+  it("on a dropped table delays its removal, but not the drop", async () => {
     const root = await prepared();
     await using ns = open(root);
     await withLock(join(root, "r.lance"), {}, async () => {
@@ -352,7 +352,7 @@ describe("others at work", () => {
     expect((await ns.listTableTags({ id: ["r"] })).tags).toEqual({});
   });
 
-  it("of many that drop one table, one does", async () => {
+  it("of many processes that drop one table has one winner", async () => {
     const root = await prepared();
     const drops = [1, 2, 3, 4].map(async () => {
       await using ns = open(root);
@@ -367,7 +367,7 @@ describe("others at work", () => {
   });
 });
 
-describe("what is no record of a dropped table", () => {
+describe("a file that is not a record of a dropped table", () => {
   const name = ".tiltyard-dropped-00000000-0000-4000-8000-000000000000";
   const HOSTILE: [what: string, content: string][] = [
     ["leads out of the root", '{"location":"../outside"}'],
@@ -381,7 +381,7 @@ describe("what is no record of a dropped table", () => {
     ["has no text", '{"location":7}'],
     ["is too long", "x".repeat(100_000)],
   ];
-  it.each(HOSTILE)("because it %s, removes nothing", async (_, content) => {
+  it.each(HOSTILE)("removes nothing because it %s", async (_, content) => {
     const root = await prepared();
     const outside = join(root, "..", "outside");
     await cp(join(root, "kept.lance"), outside, { recursive: true });
@@ -411,7 +411,7 @@ describe("what is no record of a dropped table", () => {
     expect(await ns.countTableRows({ id: ["r"] })).toBe(2);
   });
 
-  it.skipIf(process.platform === "win32")("a table that is a link keeps what it leads to", async () => {
+  it.skipIf(process.platform === "win32")("a table that is a link keeps the link's target", async () => {
     const root = await prepared();
     const outside = join(root, "..", "outside");
     await cp(join(root, "kept.lance"), outside, { recursive: true });

@@ -37,7 +37,7 @@ async function expectOnlyOther(): Promise<void> {
 }
 
 describe("a registration", () => {
-  it("fails where somebody else has registered the data since, and dropped the table", async () => {
+  it("fails if another process has registered the data since, and dropped the table", async () => {
     const location = await deregistered();
     let isSeen = false;
     const paused = interruptedDisk(
@@ -64,7 +64,7 @@ describe("a registration", () => {
   it.each([
     { name: "v" },
     { name: "other" },
-  ])("leaves $name as it was where the data goes while its row is written", async ({ name }) => {
+  ])("leaves $name as it was if the data disappears while its row is written", async ({ name }) => {
     const location = await deregistered();
     const paused = interruptedDisk(
       disk,
@@ -95,7 +95,7 @@ describe("a registration", () => {
       ],
       tables: ["n$v"],
     },
-  ] as const)("succeeds where its table is $change before it returns", async ({ steps, tables }) => {
+  ] as const)("succeeds if its table is $change before it returns", async ({ steps, tables }) => {
     const location = await deregistered();
     let isPublished = false;
     const paused = interruptedDisk(
@@ -133,10 +133,7 @@ describe("a registration", () => {
       ],
       tables: ["t"],
     },
-  ] as const)("in the root succeeds where its table is $change once it is shown", async ({
-    steps,
-    tables,
-  }) => {
+  ] as const)("in the root succeeds if its table is $change once it is shown", async ({ steps, tables }) => {
     const owner = open();
     await owner.createTable({ id: ["t"] }, rowsOf(1));
     await owner.deregisterTable({ id: ["t"] });

@@ -36,8 +36,8 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const open = (root: string, other?: Disk) =>
-  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+const open = (root: string, otherDisk?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
 const batchesIn = (root: string) => join(root, ".tiltyard-batches");
 const endedIn = (root: string) => join(root, ".tiltyard-ended-batches");
@@ -119,8 +119,8 @@ async function goOnElsewhere(ns: DirectoryNamespace): Promise<void> {
   await ns.batchCreateTableVersions({ entries: [{ id, version, manifestPath }] });
 }
 
-describe("a batch that can't be finished now", () => {
-  it.each(["ENOSPC", "EIO", "EMFILE", "ETIMEDOUT"])("stops only its own tables: %s", async (code) => {
+describe("a batch that cannot be finished now", () => {
+  it.each(["ENOSPC", "EIO", "EMFILE", "ETIMEDOUT"])("blocks only its own tables: %s", async (code) => {
     await leaveVersions();
     let isFailing = true;
     const failing = refusingDisk(disk, (verb, paths) =>
@@ -156,7 +156,7 @@ describe("a batch that can't be finished now", () => {
     await ns.close();
   });
 
-  it("stops the names that it declares and takes", async () => {
+  it("blocks the names that it declares and removes", async () => {
     await dieBehindDecision({ root }, (ns) =>
       ns.batchCommitTables({
         operations: [{ declareTable: { id: ["m", "new"] } }, { deregisterTable: { id: ["n", "c"] } }],
@@ -184,7 +184,7 @@ describe("a batch that can't be finished now", () => {
     await later.close();
   });
 
-  it("is met under another name of its tables' directories", async () => {
+  it("is found by other names of its tables' directories", async () => {
     const alias = join(root, "alias");
     await cp(places.b, alias, { recursive: true });
     const setUp = open(root);
@@ -200,7 +200,7 @@ describe("a batch that can't be finished now", () => {
     await ns.close();
   });
 
-  it("is reported to its caller, and done by the next", async () => {
+  it("is reported to its caller, and the next caller finishes it", async () => {
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     const error = await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries }));
     expect(error).toBeInstanceOf(InternalError);
@@ -222,7 +222,7 @@ describe("a batch that can't be finished now", () => {
   });
 });
 
-describe("a batch that will never be possible", () => {
+describe("a batch that can never be finished", () => {
   /** Ways to make the part of `b` impossible. */
   const spoilers: [name: string, spoil: () => Promise<Disk | undefined>][] = [
     [
@@ -276,7 +276,7 @@ describe("a batch that will never be possible", () => {
     ),
   ];
 
-  it.each(spoilers)("is undone by whoever comes next: %s", async (_name, spoil) => {
+  it.each(spoilers)("is undone by the next caller: %s", async (_name, spoil) => {
     await leaveVersions();
     const ns = open(root, await spoil());
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
@@ -287,7 +287,7 @@ describe("a batch that will never be possible", () => {
     await ns.close();
   });
 
-  it("leaves a version where it is when that can't be removed", async () => {
+  it("leaves a version in place if it cannot be removed", async () => {
     await leaveVersions();
     await truncate(join(batchesIn(root), readdirSync(batchesIn(root))[0], "1.manifest"), 10);
     const ns = open(
@@ -304,7 +304,7 @@ describe("a batch that will never be possible", () => {
     await ns.close();
   });
 
-  it("goes on where a table is gone that was to lose its id, or versions", async () => {
+  it("continues if a table is gone whose id or versions it was to remove", async () => {
     const setUp = open(root);
     await setUp.insertIntoTable({ id: ["b"] }, rowsOf(2));
     await setUp.close();
@@ -328,7 +328,7 @@ describe("a batch that will never be possible", () => {
     await ns.close();
   });
 
-  it("tells its caller which part is why, as what, and has changed nothing", async () => {
+  it("reports the refused part and its error class, and has changed nothing", async () => {
     const ns = open(root);
     const before = await directorySnapshot(places.a);
     const metadata = { k: "v".repeat(2 ** 20) };
@@ -362,7 +362,7 @@ describe("a batch that will never be possible", () => {
     await ns.close();
   });
 
-  it("gives ids and versions back that went already", async () => {
+  it("restores ids and versions that it had removed", async () => {
     const ns0 = open(root);
     await ns0.insertIntoTable({ id: ["a"] }, rowsOf(2));
     await ns0.insertIntoTable({ id: ["b"] }, rowsOf(2));
@@ -400,7 +400,7 @@ describe("a batch that will never be possible", () => {
     await ns.close();
   });
 
-  it("is refused before it is decided where its journal could not be read", async () => {
+  it("is refused before the decision if its journal could not be read", async () => {
     const ns = open(root);
     const huge = "x".repeat(900_000);
     const entries = await Promise.all(
@@ -418,7 +418,7 @@ describe("a batch that will never be possible", () => {
   });
 });
 
-describe("a journal that is not understood", () => {
+describe("a journal of unknown content", () => {
   const journal = () => journalsIn(root)[0];
 
   it.each<[string, () => Promise<unknown>]>([
@@ -434,7 +434,7 @@ describe("a journal that is not understood", () => {
         await mkdir(journal());
       },
     ],
-  ])("and %s is set aside, and stops nobody", async (_name, damage) => {
+  ])("is set aside if it %s, and blocks nobody", async (_name, damage) => {
     await leaveVersions();
     const name = readdirSync(batchesIn(root))[0];
     await damage();
@@ -449,12 +449,12 @@ describe("a journal that is not understood", () => {
   });
 
   it.each<[string, (content: { format: number; steps: Record<string, unknown>[] }) => void, unknown]>([
-    ["a step of no known kind", ({ steps }) => Object.assign(steps[0], { kind: "other" }), CorruptFileError],
-    ["a number that is none", ({ steps }) => Object.assign(steps[1], { version: -1 }), CorruptFileError],
-    ["a place outside", ({ steps }) => Object.assign(steps[2], { branch: "../x" }), CorruptFileError],
-    ["an identity that is none", ({ steps }) => Object.assign(steps[2], { identity: {} }), CorruptFileError],
+    ["a step of unknown kind", ({ steps }) => Object.assign(steps[0], { kind: "other" }), CorruptFileError],
+    ["an invalid number", ({ steps }) => Object.assign(steps[1], { version: -1 }), CorruptFileError],
+    ["a location outside", ({ steps }) => Object.assign(steps[2], { branch: "../x" }), CorruptFileError],
+    ["an invalid identity", ({ steps }) => Object.assign(steps[2], { identity: {} }), CorruptFileError],
     ["the format of a later release", (content) => Object.assign(content, { format: 2 }), UnsupportedError],
-  ])("but names tables stops those: %s", async (_name, change, type) => {
+  ])("blocks the tables that it names: %s", async (_name, change, type) => {
     await leaveVersions();
     const content = JSON.parse(await readFile(journal(), "utf8"));
     change(content);
@@ -473,7 +473,7 @@ describe("a journal that is not understood", () => {
     await ns.close();
   });
 
-  it("never makes a table of a directory that is another's", async () => {
+  it("never makes a table in another table's directory", async () => {
     const step = { kind: "declareTable", id: ["x"], location: "other.lance" };
     const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
     await mkdir(directory, { recursive: true });
@@ -485,7 +485,7 @@ describe("a journal that is not understood", () => {
     await ns.close();
   });
 
-  it.each(["EACCES", "EIO"])("as it can't be read stops nobody: %s", async (code) => {
+  it.each(["EACCES", "EIO"])("blocks nobody if it is unreadable: %s", async (code) => {
     await leaveVersions();
     const blind = refusingDisk(disk, (verb, paths) =>
       verb === "readFile" && paths[0].endsWith("journal.json") ? code : undefined,
@@ -498,8 +498,8 @@ describe("a journal that is not understood", () => {
   });
 });
 
-describe("what is left of batches", () => {
-  it("goes after an hour where none was decided, and not before", async () => {
+describe("remains of batches", () => {
+  it("are removed after an hour if none was decided, and not before", async () => {
     const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
     await mkdir(directory, { recursive: true });
     await writeFile(join(directory, "0.manifest"), "");
@@ -514,7 +514,7 @@ describe("what is left of batches", () => {
     await ns.close();
   });
 
-  it("stays where it is decided at the moment at which it is to go", async () => {
+  it("stay if the batch is decided at the moment of their removal", async () => {
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     let directory = "";
     let isOld = false;
@@ -544,7 +544,7 @@ describe("what is left of batches", () => {
     await ns.close();
   });
 
-  it("says how it ended, for a week", async () => {
+  it("report the outcome for a week", async () => {
     await leaveVersions();
     const [name] = readdirSync(batchesIn(root));
     const ns = open(root);
@@ -592,7 +592,7 @@ describe("without any batch", () => {
     ["listNamespaces", (ns) => ns.listNamespaces(), 0],
     ["insertIntoTable", (ns) => ns.insertIntoTable({ id: ["a"] }, rowsOf(1)), 2],
     ["createTable", (ns) => ns.createTable({ id: ["n", "x"] }, rowsOf(1)), 1],
-  ])("%s looks no more often than it has to", async (_name, call, looks) => {
+  ])("%s makes no unnecessary looks", async (_name, call, looks) => {
     expect(await looksOf(call)).toEqual(Array(looks).fill("stat"));
   });
 });

@@ -17,7 +17,7 @@ beforeEach(() => {
   root = stage.root;
 });
 
-it("a rename stands that others have gone on from", async () => {
+it("a rename stands if others have continued from it", async () => {
   const ns = open();
   await ns.createTable({ id: ["t"] }, rowsOf(1));
   await ns.close();

@@ -36,7 +36,7 @@ const NAMES = [
 ];
 
 describe.each(DISKS)("on %s", (disk) => {
-  it("tables of names that fold together lie side by side", async () => {
+  it("tables whose names fold together exist side by side", async () => {
     const ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createNamespace({ id: ["N"] });
@@ -58,7 +58,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("nothing is registered where another table lies, or the engine's own", async () => {
+  it("registering another table's location, or the engine's own, is refused", async () => {
     const ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["rooted"] }, rowsOf(1));
@@ -97,7 +97,7 @@ describe.each(DISKS)("on %s", (disk) => {
   });
 
   it.skipIf(process.platform === "win32")(
-    "a link to another table's directory is not registered",
+    "registering a link to another table's directory is refused",
     async () => {
       const ns = openOn(root, disk);
       await ns.createNamespace({ id: ["n"] });
@@ -112,7 +112,7 @@ describe.each(DISKS)("on %s", (disk) => {
     },
   );
 
-  it("a place is registered as it is spelled on disk", async () => {
+  it("a location must be registered as the disk spells it", async () => {
     const ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["n", "t"] }, rowsOf(2));
@@ -131,7 +131,7 @@ describe.each(DISKS)("on %s", (disk) => {
   });
 });
 
-describe("two rows, of places that fold together", () => {
+describe("two rows whose locations fold together", () => {
   /** Registers two tables one after the other, which another engine has moved to such directories. */
   async function twoTables(merged: boolean): Promise<void> {
     const ns = openOn(root, "a plain disk");
@@ -154,17 +154,17 @@ describe("two rows, of places that fold together", () => {
   }
 
   /** Changes the location in a row of the catalog. */
-  async function replaceInCatalog(directory: string, other: string): Promise<void> {
+  async function replaceInCatalog(directory: string, newDirectory: string): Promise<void> {
     const context = openContext({ root, durability: "none" });
     await changeCatalog(context, (catalog) => {
       const row = catalog.rows.find(({ location }) => location === directory);
       if (row === undefined) throw new Error(`no row of ${directory}`);
-      return { replace: new Map([[row.objectId, { ...row, location: other }]]) };
+      return { replace: new Map([[row.objectId, { ...row, location: newDirectory }]]) };
     });
     await context.close();
   }
 
-  it("are two tables on a disk that does not fold: each goes with its own directory", async () => {
+  it("are two tables on a disk that does not fold: each drop removes its own directory", async () => {
     await twoTables(false);
     const ns = openOn(root, "a plain disk");
     await ns.dropTable({ id: ["n", "a"] });
@@ -179,7 +179,7 @@ describe("two rows, of places that fold together", () => {
     "NTFS",
     "APFS",
     "HFS+",
-  ])("have one directory on %s: dropping one leaves the other's files", async (disk) => {
+  ])("share a directory on %s: dropping one leaves the other's files", async (disk) => {
     await twoTables(true);
     const ns = openOn(root, disk);
     expect(await valuesOf(ns, ["n", "inner", "b"])).toEqual([1]);
@@ -189,7 +189,7 @@ describe("two rows, of places that fold together", () => {
     await ns.close();
   });
 
-  it.each(["NTFS", "APFS"])("have one directory on %s: a cascade leaves the other's files", async (disk) => {
+  it.each(["NTFS", "APFS"])("share a directory on %s: a cascade leaves the other's files", async (disk) => {
     await twoTables(true);
     const ns = openOn(root, disk);
     await ns.dropNamespace({ id: ["n", "inner"], behavior: "Cascade" });
@@ -198,7 +198,7 @@ describe("two rows, of places that fold together", () => {
   });
 });
 
-it("directories of child tables have names that every file system takes", () => {
+it("directories of child tables have names that every file system accepts", () => {
   const anyName = fc.oneof(
     fc.string({ unit: "grapheme" }),
     fc.constantFrom(...NAMES, "a.lance", "x.LANCE.", "..lance.", "a. ", "😀".repeat(50)),

@@ -70,13 +70,13 @@ const meetings = [
   ...["create", "overwrite", "rename"].map((ours) => ["NTFS", ours, "create"] as const),
 ];
 
-it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, ours, theirs) => {
+it.each(meetings)("on %s, while %s runs, %s comes in between", async (disk, ours, theirs) => {
   const first = Math.floor(Math.random() * STRIDE);
   for (let callIndex = first, interrupted = true; interrupted; callIndex += STRIDE) {
     const root = await makeTempDir();
-    const other = openOn(root, disk);
-    if (ours === "rename") await other.createTable({ id: [spareOf("trees")] }, rowsOf(2));
-    if (theirs === "rename") await other.createTable({ id: [spareOf("Trees")] }, rowsOf(2));
+    const rival = openOn(root, disk);
+    if (ours === "rename") await rival.createTable({ id: [spareOf("trees")] }, rowsOf(2));
+    if (theirs === "rename") await rival.createTable({ id: [spareOf("Trees")] }, rowsOf(2));
     let calls = 0;
     let made = false;
     const inner: Disk = interruptedDisk(
@@ -84,7 +84,7 @@ it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, 
       () => calls++ === callIndex,
       // The other engine gives up if it needs a held lock.
       async () => {
-        made = await outcomeOf(makings[theirs](other, "Trees", AbortSignal.timeout(30)));
+        made = await outcomeOf(makings[theirs](rival, "Trees", AbortSignal.timeout(30)));
       },
     );
     const ns = new DirectoryNamespace({ root, disk: inner, durability: "none" });
@@ -93,12 +93,12 @@ it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, 
     expect(isOurs || made, `call ${callIndex}: nobody got the name`).toBe(true);
     await expectOne(root, disk, { trees: isOurs, Trees: made });
     await ns.close();
-    await other.close();
+    await rival.close();
   }
 });
 
 describe.each(["a plain disk", "NTFS"])("on %s", (disk) => {
-  it("many at once, in one process", async () => {
+  it("many creations run at once, in one process", async () => {
     const ways = Object.values(makings);
     for (let round = 0; round < 10; round++) {
       const root = await makeTempDir();
@@ -115,7 +115,7 @@ describe.each(["a plain disk", "NTFS"])("on %s", (disk) => {
   });
 });
 
-it("many at once, in processes of their own, with tables coming and going beside them", async () => {
+it("many creations run at once, in several processes, while other tables come and go", async () => {
   const root = await makeTempDir();
   const ROUNDS = 12;
   const spellings = ["trees", "Trees", "TREES", "trEEs"];
@@ -125,8 +125,8 @@ it("many at once, in processes of their own, with tables coming and going beside
       const id = [`${spelling}${round}`];
       const making: EngineStep =
         (process + round) % 2 ? ["createTable", { id }, rows] : ["declareTable", { id }];
-      const own = [`own-${process}-${round}`];
-      return [["declareTable", { id: own }], making, ["dropTable", { id: own }]];
+      const uniqueName = [`own-${process}-${round}`];
+      return [["declareTable", { id: uniqueName }], making, ["dropTable", { id: uniqueName }]];
     }).flat(),
   );
   const outcomes = await raceEngines(
@@ -147,20 +147,20 @@ it("many at once, in processes of their own, with tables coming and going beside
   await ns.close();
 });
 
-it("the rows of the one that got the name are its own", async () => {
+it("the table that got the name has its own rows", async () => {
   for (const disk of ["a plain disk", "NTFS", "APFS"]) {
     const root = await makeTempDir();
-    const [one, other] = [openOn(root, disk), openOn(root, disk)];
+    const [one, rival] = [openOn(root, disk), openOn(root, disk)];
     const held = (async function* () {
       await one.createTable({ id: ["Trees"] }, rowsOf(1, 2));
       yield* rowsOf(9).batches;
     })();
-    await expect(other.createTable({ id: ["trees"], mode: "Overwrite" }, held)).rejects.toMatchObject({
+    await expect(rival.createTable({ id: ["trees"], mode: "Overwrite" }, held)).rejects.toMatchObject({
       code: 13,
       status: 400,
     });
     expect(await valuesOf(one, ["Trees"])).toEqual([1, 2]);
     await one.close();
-    await other.close();
+    await rival.close();
   }
 });

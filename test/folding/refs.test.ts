@@ -54,7 +54,7 @@ async function openTable(disk: string): Promise<DirectoryNamespace> {
   return ns;
 }
 
-const PAIRS: readonly (readonly [one: string, other: string])[] = [
+const PAIRS: readonly (readonly [first: string, second: string])[] = [
   ["dev", "Dev"],
   ["été", "Été"],
   // In decomposed form, other letters have marks, which branch names cannot contain.
@@ -68,24 +68,24 @@ const PAIRS: readonly (readonly [one: string, other: string])[] = [
 ];
 
 describe.each(DISKS)("on %s", (disk) => {
-  it.each(someOf(PAIRS))("beside branch %s, %s is not made", async (one, other) => {
+  it.each(someOf(PAIRS))("beside branch %s, creating %s is refused", async (one, second) => {
     const ns = await openTable(disk);
     const unauthenticated = openOn(root, disk);
     await ns.createTableBranch({ id, name: one });
     await ns.insertIntoTable({ id, branch: one }, rowsOf(2));
     for (const engine of [ns, unauthenticated]) {
-      await expectFolding(root, () => engine.createTableBranch({ id, name: other }), one);
+      await expectFolding(root, () => engine.createTableBranch({ id, name: second }), one);
     }
     expect(await valuesOf(ns, id, one)).toEqual([1, 2]);
     await ns.deleteTableBranch({ id, name: one });
-    await unauthenticated.createTableBranch({ id, name: other });
-    expect(await valuesOf(unauthenticated, id, other)).toEqual([1]);
+    await unauthenticated.createTableBranch({ id, name: second });
+    expect(await valuesOf(unauthenticated, id, second)).toEqual([1]);
     expect(await readdir(join(table, "tree"))).toHaveLength(1);
     await ns.close();
     await unauthenticated.close();
   });
 
-  it("a branch whose directories the disk spells otherwise is not swept", async () => {
+  it("a sweep spares a branch whose directories the disk spells differently", async () => {
     const ns = await openTable(disk);
     for (const name of ["été", "Dev", "Dev/sub"]) {
       await ns.createTableBranch({ id, name });
@@ -99,18 +99,18 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("one of two at once is made", async () => {
+  it("one of two concurrent creations succeeds", async () => {
     const ns = await openTable(disk);
     const unauthenticated = openOn(root, disk);
-    for (const [one, other] of PAIRS) {
+    for (const [one, second] of PAIRS) {
       const made = await Promise.allSettled([
         ns.createTableBranch({ id, name: one }),
-        unauthenticated.createTableBranch({ id, name: other }),
+        unauthenticated.createTableBranch({ id, name: second }),
       ]);
       expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
       expect(made.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: 13 } });
       const { branches } = await ns.listTableBranches({ id });
-      const winner = made[0].status === "fulfilled" ? one : other;
+      const winner = made[0].status === "fulfilled" ? one : second;
       expect(Object.keys(branches)).toEqual([winner]);
       expect(await valuesOf(ns, id, winner)).toEqual([1]);
       await ns.deleteTableBranch({ id, name: winner });
@@ -119,7 +119,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await unauthenticated.close();
   });
 
-  it("nothing is found, changed or deleted by the name of another branch", async () => {
+  it("another branch's name finds, changes and deletes nothing", async () => {
     const ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "dev" });
     await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(2));
@@ -151,14 +151,14 @@ describe.each(DISKS)("on %s", (disk) => {
       "a/ＤＡＴＡ",
       "a/.lance-x",
     ],
-  ])("no branch is made with the name %s", async (name) => {
+  ])("creating a branch with the name %s is refused", async (name) => {
     const ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "a" });
     await expectRefusal(root, () => ns.createTableBranch({ id, name }), "InvalidInput");
     await ns.close();
   });
 
-  it("tags have files of their own", async () => {
+  it("tags have separate files", async () => {
     const ns = await openTable(disk);
     await ns.insertIntoTable({ id }, rowsOf(2));
     await ns.createTableTag({ id, tag: "v1", version: 1 });
@@ -182,7 +182,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("a directory of no branch is not shared", async () => {
+  it("a directory without a branch is not shared", async () => {
     const ns = await openTable(disk);
     await mkdir(join(table, "tree", "Dev", "_versions"), { recursive: true });
     await expectFolding(root, () => ns.createTableBranch({ id, name: "dev" }), "Dev");
@@ -194,7 +194,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("a version does not begin a branch whose directory is another's", async () => {
+  it("a version does not begin a branch in another's directory", async () => {
     const ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "dev" });
     const begin = () =>
@@ -210,7 +210,7 @@ describe.each(DISKS)("on %s", (disk) => {
   });
 });
 
-it("the directory of a dead branch is swept beside one whose name folds together with its", async () => {
+it("a dead branch's directory is swept beside one whose name folds together with its own", async () => {
   const ns = await openTable("a plain disk");
   await ns.createTableBranch({ id, name: "Dev" });
   await ns.insertIntoTable({ id, branch: "Dev" }, rowsOf(2));
@@ -234,15 +234,15 @@ async function makeOld(directory: string): Promise<void> {
 
 describe("branches of the reference whose names fold together", () => {
   /** Makes the table with both branches, and a separate row on each. */
-  async function makeBoth(one: string, other: string): Promise<void> {
+  async function makeBoth(one: string, second: string): Promise<void> {
     await reference.createTable(root, "t", tableToIPC(rowsOf(1)));
-    for (const [index, name] of [one, other].entries()) {
+    for (const [index, name] of [one, second].entries()) {
       await reference.createBranch(root, "t", name);
       await reference.appendTable(root, "t", tableToIPC(rowsOf(10 + index)), { branch: name });
     }
   }
 
-  const MADE: readonly (readonly [one: string, other: string])[] = [
+  const MADE: readonly (readonly [first: string, second: string])[] = [
     ["été", "Été"],
     // In decomposed form, other letters have marks, which branch names cannot contain.
     ["가", "가".normalize("NFD")],
@@ -253,26 +253,26 @@ describe("branches of the reference whose names fold together", () => {
     ["A/x/y", "a/X/z"],
   ];
 
-  it.each(MADE)("are two on a disk that does not fold: %s and %s", async (one, other) => {
-    await makeBoth(one, other);
+  it.each(MADE)("are two on a disk that does not fold: %s and %s", async (one, second) => {
+    await makeBoth(one, second);
     const ns = openOn(root, "a plain disk");
     await ns.insertIntoTable({ id, branch: one }, rowsOf(20));
     await ns.deleteTableBranch({ id, name: one });
-    expect(await valuesOf(ns, id, other)).toEqual([1, 11]);
-    await ns.insertIntoTable({ id, branch: other }, rowsOf(21));
-    expect(await valuesOf(ns, id, other)).toEqual([1, 11, 21]);
+    expect(await valuesOf(ns, id, second)).toEqual([1, 11]);
+    await ns.insertIntoTable({ id, branch: second }, rowsOf(21));
+    expect(await valuesOf(ns, id, second)).toEqual([1, 11, 21]);
     // Nothing of the first branch remains.
-    expect(await readdir(join(table, "tree"))).toEqual([other.split("/")[0]]);
-    await ns.deleteTableBranch({ id, name: other });
+    expect(await readdir(join(table, "tree"))).toEqual([second.split("/")[0]]);
+    await ns.deleteTableBranch({ id, name: second });
     expect(await readdir(join(table, "tree"))).toEqual([]);
     await ns.close();
   });
 
   /** Merges the directories of both branches, as a copy to a disk that folds names does. */
-  async function merge(fileSystem: FileSystem, one: string, other: string): Promise<void> {
+  async function merge(fileSystem: FileSystem, one: string, second: string): Promise<void> {
     const tree = join(table, "tree");
     const aside = join(table, "aside");
-    const [first] = other.split("/");
+    const [first] = second.split("/");
     await rename(join(tree, first), aside);
     await cp(aside, resolveOn(fileSystem, join(tree, first)), { recursive: true });
     await rm(aside, { recursive: true });
@@ -282,23 +282,23 @@ describe("branches of the reference whose names fold together", () => {
   it.each(
     fileSystems.flatMap((fileSystem) =>
       MADE.filter(
-        ([one, other]) =>
+        ([one, second]) =>
           fileSystem.key(fileSystem.given(one.split("/")[0])) ===
-          fileSystem.key(fileSystem.given(other.split("/")[0])),
-      ).map(([one, other]) => [fileSystem.name, one, other] as const),
+          fileSystem.key(fileSystem.given(second.split("/")[0])),
+      ).map(([one, second]) => [fileSystem.name, one, second] as const),
     ),
-  )("share directories on %s, and deleting %s leaves the files of %s", async (name, one, other) => {
+  )("share directories on %s, and deleting %s leaves the files of %s", async (name, one, second) => {
     const fileSystem = fileSystems.find((each) => each.name === name) as FileSystem;
-    await makeBoth(one, other);
-    await merge(fileSystem, one, other);
+    await makeBoth(one, second);
+    await merge(fileSystem, one, second);
     locks.fileSystem = fileSystem;
     const ns = openOn(root, name);
-    const rows = await valuesOf(ns, id, other);
+    const rows = await valuesOf(ns, id, second);
     expect(rows.at(-1)).toBeGreaterThan(9);
     await ns.deleteTableBranch({ id, name: one });
-    expect(await valuesOf(ns, id, other)).toEqual(rows);
+    expect(await valuesOf(ns, id, second)).toEqual(rows);
     await expect(ns.queryTable({ id, branch: one })).rejects.toMatchObject({ type: "TableBranchNotFound" });
-    await ns.deleteTableBranch({ id, name: other });
+    await ns.deleteTableBranch({ id, name: second });
     expect(await valuesOf(ns, id)).toEqual([1]);
     await access(table);
     await ns.close();

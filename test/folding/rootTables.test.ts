@@ -33,7 +33,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-const PAIRS: readonly (readonly [one: string, other: string])[] = [
+const PAIRS: readonly (readonly [first: string, second: string])[] = [
   ["Trees", "trees"],
   ["v1", "v1."],
   ["a.B", "A.b.."],
@@ -65,37 +65,37 @@ async function openWithSpares(disk: string): Promise<DirectoryNamespace> {
 }
 
 describe.each(DISKS)("on %s", (disk) => {
-  describe.each(disk === "NTFS" ? someOf(PAIRS) : PAIRS.slice(0, 1))("beside %s", (one, other) => {
-    it.each(makings)(`${other} is refused by %s`, async (_, make) => {
+  describe.each(disk === "NTFS" ? someOf(PAIRS) : PAIRS.slice(0, 1))("beside %s", (one, second) => {
+    it.each(makings)(`${second} is refused by %s`, async (_, make) => {
       const ns = await openWithSpares(disk);
       await ns.createTable({ id: [one] }, rowsOf(1, 2));
       const unauthenticated = openOn(root, disk);
-      for (const engine of [ns, unauthenticated]) await expectFolding(root, () => make(engine, other), one);
+      for (const engine of [ns, unauthenticated]) await expectFolding(root, () => make(engine, second), one);
       expect(await valuesOf(ns, [one])).toEqual([1, 2]);
 
       await ns.dropTable({ id: [one] });
-      await make(unauthenticated, other);
-      await ns.tableExists({ id: [other] });
-      await expectFolding(root, () => ns.createTable({ id: [one] }, rowsOf(1)), other);
+      await make(unauthenticated, second);
+      await ns.tableExists({ id: [second] });
+      await expectFolding(root, () => ns.createTable({ id: [one] }, rowsOf(1)), second);
       await ns.close();
       await unauthenticated.close();
     });
 
-    it.each(["declared", "deregistered"])(`${other} is refused while that is %s`, async (state) => {
+    it.each(["declared", "deregistered"])(`creating ${second} is refused while it is %s`, async (state) => {
       const ns = await openWithSpares(disk);
       if (state === "declared") await ns.declareTable({ id: [one] });
       else {
         await ns.createTable({ id: [one] }, rowsOf(1));
         await ns.deregisterTable({ id: [one] });
       }
-      for (const [, make] of makings) await expectFolding(root, () => make(ns, other), one);
+      for (const [, make] of makings) await expectFolding(root, () => make(ns, second), one);
       await ns.close();
     });
 
-    it(`nothing is found, changed or dropped as ${other}`, async () => {
+    it(`finding, changing and dropping ${second} has no effect`, async () => {
       const ns = await openWithSpares(disk);
       await ns.createTable({ id: [one] }, rowsOf(1, 2));
-      const id = [other];
+      const id = [second];
       const before = await directorySnapshot(root);
       for (const call of [
         () => ns.tableExists({ id }),
@@ -130,7 +130,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("a table that was deregistered is registered again, but not beside another", async () => {
+  it("a deregistered table can be registered again, but not beside another", async () => {
     const ns = await openWithSpares(disk);
     await ns.createTable({ id: ["Trees"] }, rowsOf(1));
     await ns.deregisterTable({ id: ["Trees"] });
@@ -142,7 +142,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("a batch does not make two of them", async () => {
+  it("a batch refuses to make both tables", async () => {
     const ns = await openWithSpares(disk);
     const declare = (...names: string[]) =>
       ns.batchCommitTables({ operations: names.map((name) => ({ declareTable: { id: [name] } })) });
@@ -156,13 +156,13 @@ describe.each(DISKS)("on %s", (disk) => {
     ...["con", "CON", "prn", "aux.x", "nul.tar.gz", "com0", "Com9", "lpt1", "lpt0.a"],
     ...[".tiltyard", ".TILTYARD", ".Tiltyard-batches", ".tiltyard-dropped-x", ".lance-reserved", ".tmp-x"],
     ...["__manifest", "__MANIFEST"],
-  ])("no table is made with the name %s", async (name) => {
+  ])("creating a table with the name %s is refused", async (name) => {
     const ns = await openWithSpares(disk);
     for (const [, make] of makings) await expectRefusal(root, () => make(ns, name), "InvalidInput");
     await ns.close();
   });
 
-  it("what lies where another name would is named, be it no table", async () => {
+  it("the refusal names the existing entry, even if it is not a table", async () => {
     const ns = await openWithSpares(disk);
     await mkdir(join(root, "Trees.LANCE"));
     await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(1)), "Trees.LANCE");
@@ -171,7 +171,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("what a creation left long ago is not in the way", async () => {
+  it("the orphans of an old creation do not block a new one", async () => {
     const ns = await openWithSpares(disk);
     const left = join(root, "Trees.lance");
     await mkdir(join(left, "data"), { recursive: true });
@@ -183,7 +183,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 
-  it("a table with a row whose creation died is no obstacle for long", async () => {
+  it("a row of a dead creation does not block for long", async () => {
     const ns = await openWithSpares(disk);
     await ns.declareTable({ id: ["Trees"] });
     const left = join(root, "Trees.lance");
@@ -197,7 +197,7 @@ describe.each(DISKS)("on %s", (disk) => {
   });
 });
 
-describe("what is on disk already", () => {
+describe("an existing directory", () => {
   it.each(["con", "nul.x", ".tiltyard-dropped-x", ".lance-x", "COM1"])("stays usable: %s", async (name) => {
     const ns = await openWithSpares("a plain disk");
     await ns.createTable({ id: ["t"] }, rowsOf(1));
@@ -214,7 +214,7 @@ describe("what is on disk already", () => {
     await ns.close();
   });
 
-  it("as two tables of the reference, stays two", async () => {
+  it("that is one of two tables of the reference stays separate", async () => {
     for (const [name, value] of [
       ["Trees", 1],
       ["trees", 2],
@@ -234,7 +234,7 @@ describe("what is on disk already", () => {
     await ns.close();
   });
 
-  it("as a declared table of a name beside which none is made, takes its first rows", async () => {
+  it("that is a declared table, beside which no other is made, accepts its first rows", async () => {
     const ns = openOn(root, "a plain disk");
     await ns.declareTable({ id: ["t"] });
     await ns.createTable({ id: ["Trees"] }, rowsOf(1));
@@ -245,7 +245,7 @@ describe("what is on disk already", () => {
   });
 });
 
-it("a table that the reference made a moment ago is seen", async () => {
+it("a table that the reference made a moment ago is noticed", async () => {
   const ns = openOn(root, "a plain disk");
   for (let round = 0; round < 20; round++) {
     await ns.declareTable({ id: [`before${round}`] });

@@ -50,13 +50,13 @@ afterEach(() => vi.restoreAllMocks());
 
 describe.concurrent("an owner of this machine", () => {
   onLinux("by its process", () => {
-    test("that is another one with the same number is dead", async () => {
+    test("with the number of another process is dead", async () => {
       const directory = await makeTempDir();
       await putInLock(directory, ownerNamed({ start: "1" }));
       expect(await take(directory)).toBe("mine");
     });
 
-    test("that ended and was not waited for by its parent is dead", async () => {
+    test("that ended and whose parent has not waited for it is dead", async () => {
       const directory = await makeTempDir();
       // The shell becomes a program that does not wait for the shell's child.
       const parent = spawn(
@@ -77,14 +77,14 @@ describe.concurrent("an owner of this machine", () => {
       }
     });
 
-    test("is alive where the numbers of processes are another container's", async () => {
+    test("is alive if the process numbers are another container's", async () => {
       const directory = await makeTempDir();
       await putInLock(directory, ownerNamed({ pidNamespace: "4026530000", pid: NO_PID }));
       await expectHeld(directory);
       expect(await take(directory, { staleMs: 2000 })).toBe("mine");
     });
 
-    test.runIf(isRoot)("in a container is left its lock until it goes stale", async () => {
+    test.runIf(isRoot)("in a container keeps its lock until it goes stale", async () => {
       const directory = await makeTempDir();
       const holder = spawn(
         "unshare",
@@ -99,7 +99,7 @@ describe.concurrent("an owner of this machine", () => {
       expect(await take(directory, { staleMs: 2000 })).toBe("mine");
     });
 
-    test.runIf(isRoot)("is alive where a container can't tell which one it is", async () => {
+    test.runIf(isRoot)("is alive if a container cannot tell its identity", async () => {
       const directory = await makeTempDir();
       await putInLock(directory, ownerNamed({ boot: "0", pidNamespace: "0", pid: NO_PID, start: "0" }));
       const options = JSON.stringify({ staleMs: 600_000, waitMs: 300 });
@@ -128,15 +128,15 @@ describe.concurrent("an owner of this machine", () => {
     const aliveMs = os.uptime() * 1000;
     // The lock would be old by any clock only after more time than since the boot.
     const options = { staleMs: Math.max(600_000, aliveMs) };
-    const at = (ageMs: number) => new Date(Date.now() - ageMs);
+    const timeOfAge = (ageMs: number) => new Date(Date.now() - ageMs);
     const entry = path.join(directory, LOCK_NAME, owner);
-    await utimes(entry, at(aliveMs / 2), at(aliveMs / 2));
+    await utimes(entry, timeOfAge(aliveMs / 2), timeOfAge(aliveMs / 2));
     await expectHeld(directory, options);
-    await utimes(entry, at(aliveMs + 5000), at(aliveMs + 5000));
+    await utimes(entry, timeOfAge(aliveMs + 5000), timeOfAge(aliveMs + 5000));
     expect(await take(directory, options)).toBe("mine");
   });
 
-  test("in a thread that was ended is left its lock until it goes stale", async () => {
+  test("in a terminated thread keeps its lock until it goes stale", async () => {
     const directory = await makeTempDir();
     const script = `
       const { parentPort, workerData } = require("node:worker_threads");
@@ -159,14 +159,14 @@ describe.concurrent("an owner of this machine", () => {
 });
 
 describe("a lock without an owner", () => {
-  test("whose maker died is removed", async () => {
+  test("is removed if its maker died", async () => {
     const directory = await makeTempDir();
     await putInLock(directory);
     expect(await take(directory)).toBe("mine");
     expect(await entriesOfLock(directory)).toBeNull();
   });
 
-  test("that is removed from under its maker is made again", async () => {
+  test("is made again after a process removed it during its making", async () => {
     const directory = await makeTempDir();
     const [inline, pooled] = [fs.mkdirSync, fs.mkdir as (...operands: unknown[]) => void];
     let removed = 0;
@@ -197,7 +197,7 @@ describe("a maker that is suspended right after it made its entry", () => {
       (directory: string) =>
         void fs.mkdirSync(path.join(directory, LOCK_NAME, deadOwner()), { recursive: true }),
     ],
-  ])("and %s tries again", async (_, holdInstead) => {
+  ])("tries again after it was %s", async (_, holdInstead) => {
     const directory = await makeTempDir();
     const [inline, pooled] = [fs.readdirSync, fs.readdir as (...operands: unknown[]) => void];
     let overruled = 0;
@@ -243,7 +243,7 @@ describe("an owner that died beside another", () => {
   });
 });
 
-describe("a holder that was overruled", () => {
+describe("an overruled holder", () => {
   test("is fenced off by one process at a time, and nobody holds the lock meanwhile", async () => {
     const directory = await makeTempDir();
     await putInLock(directory, deadOwner());
@@ -272,7 +272,7 @@ describe("a holder that was overruled", () => {
     expect(events).toEqual(["first fences", "first has fenced", "first holds"]);
   });
 
-  test("is fenced off by another where who was at it is dead, or does nothing any more", async () => {
+  test("is fenced off by another process if the first is dead or blocked", async () => {
     const nobody = fencingNamed(deadOwner());
     const foreign = fencingNamed(foreignOwner());
     for (const [name, options] of [
@@ -292,7 +292,7 @@ describe("a holder that was overruled", () => {
     }
   });
 
-  test("is fenced off at the next call where that failed", async () => {
+  test("is fenced off at the next call after a failure", async () => {
     const directory = await makeTempDir();
     const owner = deadOwner();
     await putInLock(directory, owner);
@@ -306,7 +306,7 @@ describe("a holder that was overruled", () => {
   });
 });
 
-describe("what does not belong there", () => {
+describe("a foreign entry", () => {
   const past = new Date(Date.now() - 120_000);
   const hostile = [
     "x".repeat(255),
@@ -323,7 +323,7 @@ describe("what does not belong there", () => {
     "début-\u{1f512}",
   ];
 
-  test.each(hostile)("a name goes stale like any other: %j", async (name) => {
+  test.each(hostile)("goes stale like any other: %j", async (name) => {
     const directory = await makeTempDir();
     await putInLock(directory, name);
     await writeFile(path.join(directory, LOCK_NAME, name, "inside"), "");
@@ -334,22 +334,22 @@ describe("what does not belong there", () => {
     expect(await entriesOfLock(directory)).toBeNull();
   });
 
-  test("files in an owner's entry, and a file in its stead, go with it", async () => {
+  test("in an owner's entry, or a file in its place, is removed with it", async () => {
     const directory = await makeTempDir();
-    const [owner, other] = [deadOwner(), deadOwner()];
+    const [owner, secondOwner] = [deadOwner(), deadOwner()];
     await putInLock(directory, owner);
     await writeFile(path.join(directory, LOCK_NAME, owner, ".DS_Store"), "");
-    await writeFile(path.join(directory, LOCK_NAME, other), "");
+    await writeFile(path.join(directory, LOCK_NAME, secondOwner), "");
     expect(await take(directory)).toBe("mine");
     expect(await entriesOfLock(directory)).toBeNull();
     await withLock(directory, NEVER_STALE, async () => {
-      const [own] = (await entriesOfLock(directory)) ?? [];
-      await writeFile(path.join(directory, LOCK_NAME, own, ".DS_Store"), "");
+      const [ownEntry] = (await entriesOfLock(directory)) ?? [];
+      await writeFile(path.join(directory, LOCK_NAME, ownEntry, ".DS_Store"), "");
     });
     expect(await entriesOfLock(directory)).toBeNull();
   });
 
-  test.skipIf(process.platform === "win32")("links go without what they lead to", async () => {
+  test.skipIf(process.platform === "win32")("that is a link is removed without its target", async () => {
     const [directory, elsewhere] = [await makeTempDir(), await makeTempDir()];
     await writeFile(path.join(elsewhere, "precious"), "");
     await putInLock(directory);
@@ -362,7 +362,7 @@ describe("what does not belong there", () => {
     expect(await readFile(path.join(elsewhere, "precious"), "utf8")).toBe("");
   });
 
-  test("a file in the lock's place goes stale like a lock", async () => {
+  test("that is a file in the lock's place goes stale like a lock", async () => {
     const directory = await makeTempDir();
     const lockPath = path.join(directory, LOCK_NAME);
     await writeFile(lockPath, "");
@@ -372,7 +372,7 @@ describe("what does not belong there", () => {
   });
 });
 
-describe("what can't be done", () => {
+describe("an impossible step", () => {
   const startAsNobody = async (directory: string) =>
     startProcess(await readableScript("lockTaker.mjs"), [
       directory,
@@ -381,7 +381,7 @@ describe("what can't be done", () => {
     ]);
 
   test.runIf(isRoot)(
-    "a lock that may not be looked into, or taken over, says so and stays",
+    "on a lock that may not be read or taken over is reported, and the lock stays",
     async ({ skip }) => {
       skip(noOtherUser !== null, String(noOtherUser));
       const directory = await makeTempDir();
@@ -397,15 +397,18 @@ describe("what can't be done", () => {
     },
   );
 
-  test.runIf(isRoot)("a lock of another user in a directory of both is taken over", async ({ skip }) => {
-    skip(noOtherUser !== null, String(noOtherUser));
-    const directory = await makeTempDir();
-    await chmod(directory, 0o777);
-    await putInLock(directory, deadOwner());
-    await chmod(path.join(directory, LOCK_NAME), 0o777);
-    const taker = await startAsNobody(directory);
-    expect(await nextMessage(taker)).toBe("held");
-  });
+  test.runIf(isRoot)(
+    "on another user's lock is avoided: in a directory of both users it is taken over",
+    async ({ skip }) => {
+      skip(noOtherUser !== null, String(noOtherUser));
+      const directory = await makeTempDir();
+      await chmod(directory, 0o777);
+      await putInLock(directory, deadOwner());
+      await chmod(path.join(directory, LOCK_NAME), 0o777);
+      const taker = await startAsNobody(directory);
+      expect(await nextMessage(taker)).toBe("held");
+    },
+  );
 
   /** Makes a call on directories fail a number of times, on both routes. */
   function obstruct(call: "rename" | "mkdir" | "readdir", code: string, times: number): () => number {
@@ -433,7 +436,7 @@ describe("what can't be done", () => {
     ["win32", "mkdir", "EPERM"],
     ["win32", "readdir", "EPERM"],
     ["linux", "rename", "EBUSY"],
-  ] as const)("on %s a %s that fails with %s for a moment is tried again", async (platform, call, code) => {
+  ] as const)("on %s, a %s that fails with %s for a moment, is tried again", async (platform, call, code) => {
     const directory = await makeTempDir();
     await putInLock(directory, deadOwner());
     onPlatform(platform);
@@ -446,7 +449,7 @@ describe("what can't be done", () => {
     ["win32", "rename", "EPERM"],
     ["linux", "rename", "EACCES"],
     ["linux", "mkdir", "EROFS"],
-  ] as const)("on %s a %s that keeps failing with %s is told", async (platform, call, code) => {
+  ] as const)("on %s, a %s that keeps failing with %s, is reported", async (platform, call, code) => {
     const directory = await makeTempDir();
     await putInLock(directory, deadOwner());
     onPlatform(platform);

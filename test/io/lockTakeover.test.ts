@@ -20,7 +20,7 @@ const KILLS_PER_ROUND = 6;
 const STALE_MS = 2000;
 
 test.skipIf(process.platform === "win32")(
-  "no change is lost, whoever is suspended or killed while it holds the lock",
+  "no change is lost, whichever process is suspended or killed while it holds the lock",
   async () => {
     const directory = await makeTempDir();
     const counter = path.join(directory, "counter");

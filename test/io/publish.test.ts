@@ -48,7 +48,7 @@ test("temporary names are fresh and never taken for manifests", () => {
 });
 
 describe("createExclusive", () => {
-  test("publishes once; the second finds the name taken and changes nothing", async () => {
+  test("publishes once; the second call finds the name and changes nothing", async () => {
     const directory = await makeTempDir();
     expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("fir"), bytesOf("st")])).toBe(true);
     expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("second")])).toBe(false);
@@ -81,7 +81,7 @@ describe("createExclusive", () => {
     "EISDIR",
     "EACCES",
     "EINVAL",
-  ])("without hard links (%s) renames under the caller's lock, and only then", async (code) => {
+  ])("without hard links (%s) renames only under the caller's lock", async (code) => {
     const directory = await makeTempDir();
     const disk = withLink(nodeDisk, failingWith(code));
     await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toBeInstanceOf(
@@ -99,7 +99,7 @@ describe("createExclusive", () => {
   test.each([
     "EACCES",
     "EPERM",
-  ])("where nothing may be changed (%s) the renaming tells, and nothing stays", async (code) => {
+  ])("on a file system that refuses changes (%s) fails with the rename's error, and leaves nothing", async (code) => {
     const directory = await makeTempDir();
     const forbidden = withLink(nodeDisk, failingWith(code));
     const disk = new Proxy(forbidden, {
@@ -110,7 +110,7 @@ describe("createExclusive", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test("what a successor put under the name by the same inode is not this call's", async () => {
+  test("does not count a successor's file with the same inode as its own", async () => {
     const directory = await makeTempDir();
     const fenced = withLink(nodeDisk, failingWith("ENOTSUP"));
     const disk = new Proxy(fenced, {
@@ -129,7 +129,7 @@ describe("createExclusive", () => {
     expect(await readFile(path.join(directory, "n"), "utf8")).toBe("b");
   });
 
-  test("a link that was made though EEXIST was answered is a success", async () => {
+  test("succeeds if the link was made although EEXIST was reported", async () => {
     const directory = await makeTempDir();
     const disk = withLink(nodeDisk, async (from, to) => {
       await nodeDisk.link(from, to);
@@ -147,9 +147,7 @@ describe("createExclusive", () => {
       [mode, true] as const,
     ]);
 
-    test.each(
-      variants,
-    )("(%s the effect, process dead after: %s) nothing is misreported", async (mode, dead) => {
+    test.each(variants)("(%s the effect, process dead after: %s) reports the truth", async (mode, dead) => {
       for (let callIndex = 0; ; callIndex++) {
         const directory = await makeTempDir();
         const disk = new FaultyDisk(inner, { root: directory });
@@ -193,7 +191,7 @@ describe("createExclusive", () => {
     });
   });
 
-  test("a directory that can't be synced leaves the outcome uncertain, not failed", async () => {
+  test("reports an unsynced directory as uncertain, not failed", async () => {
     const directory = await makeTempDir();
     const disk = new FaultyDisk(nodeDisk);
     disk.failAt(6);
@@ -205,7 +203,7 @@ describe("createExclusive", () => {
     expect(await readdir(directory)).toEqual(["n"]);
   });
 
-  test("of 8 processes racing for 100 names each name has one winner", async () => {
+  test("has one winner for each of 100 names among 8 processes", async () => {
     const directory = await makeTempDir();
     const racers = Array.from({ length: 8 }, (_, i) =>
       startProcess("publishRace.mjs", [directory, "100", `${i}`]),
@@ -227,7 +225,7 @@ describe("createExclusive", () => {
 });
 
 describe("replaceFile", () => {
-  test.each([true, false])("puts the new bytes over the old (sync %s)", async (sync) => {
+  test.each([true, false])("replaces the old bytes by the new (sync %s)", async (sync) => {
     const directory = await makeTempDir();
     const file = path.join(directory, "hint");
     const disk = new CountingDisk(nodeDisk);
@@ -238,7 +236,7 @@ describe("replaceFile", () => {
     expect([disk.count("sync"), disk.count("syncDirectory")]).toEqual(sync ? [2, 2] : [0, 0]);
   });
 
-  test("with any one call failing, then power lost, the old bytes or the new are there", async () => {
+  test("leaves the old bytes or the new with any one call failing and then the power", async () => {
     for (const mode of ["before", "after", "short"] as FaultMode[]) {
       for (let callIndex = 0; ; callIndex++) {
         const directory = await makeTempDir();
@@ -288,7 +286,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(left).toEqual([]);
   });
 
-  test("what was moved, but not removed, goes with the lock", async () => {
+  test("removes a moved entry with the lock at the latest", async () => {
     const left = await underLock(async (removal, directory) => {
       await removal.takeOut(path.join(directory, "tree"));
       removal.finish = async () => undefined;
@@ -296,7 +294,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(left).toEqual(["file"]);
   });
 
-  test("moves nothing once another has taken the lock over", async () => {
+  test("moves nothing once another process has taken the lock over", async () => {
     const left = await underLock(async (removal, directory, { hold }) => {
       // Another process does this at the last moment.
       await rename(hold as string, path.join(directory, "fencing"));
@@ -308,7 +306,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(left.filter((name) => name !== LOCK_NAME)).toEqual(["file", "tree"]);
   });
 
-  test("has a directory of its own where the lock's entry is a file, as on a full disk", async () => {
+  test("uses a separate directory if the lock's entry is a file, as on a full disk", async () => {
     const left = await underLock(async (removal, directory, { hold }) => {
       await rm(hold as string, { recursive: true });
       await writeFile(hold as string, "");
@@ -344,7 +342,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
   test.each([
     ["at its release", {}],
     ["once it is kept no longer", { keep: true }],
-  ])("what can't be removed does not keep the lock %s, and lies beside it", async (_, options) => {
+  ])("does not block the lock %s by an entry that cannot be removed, and leaves it beside the lock", async (_, options) => {
     const directory = await makeTempDir();
     await mkdir(path.join(directory, "tree"));
     await withStubborn(async (disk) => {
@@ -360,7 +358,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(await readdir(path.join(directory, (await readdir(directory))[0]))).toHaveLength(1);
   });
 
-  test("what can't be removed of a process that died is in nobody's way", async () => {
+  test("does not block others by such an entry of a dead process", async () => {
     const directory = await makeTempDir();
     await putInLock(directory, path.join(deadOwner(), "0"));
     await withStubborn(async () => {
@@ -369,7 +367,7 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(await readdir(directory)).toEqual([expect.stringMatching(/^\.tmp-/)]);
   });
 
-  test("a lock that is given back is not taken for an entry that is missing", async () => {
+  test("does not take a returned lock for a missing entry", async () => {
     const left = await underLock(async (_, directory, { hold = "", confirm, ...lease }) => {
       const disk = new NodeDisk({ durability: "none" });
       const aside = path.join(directory, "fencing");
@@ -383,15 +381,15 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
           await rename(aside, hold);
         }
       };
-      const given = { ...lease, hold, confirm: async () => undefined };
-      const removal = new Removal(disk, path.join(directory, "side"), directory, given);
+      const holdLease = { ...lease, hold, confirm: async () => undefined };
+      const removal = new Removal(disk, path.join(directory, "side"), directory, holdLease);
       await expect(removal.takeOut(path.join(directory, "file"))).rejects.toBeInstanceOf(OverruledError);
     });
     expect(left).toEqual(["file", "tree"]);
   });
 });
 
-test("on Windows nothing is moved into a lock, which could not go as long as a file in it is open", async () => {
+test("moves nothing into a lock on Windows, where an open file in it would block it", async () => {
   const directory = await makeTempDir();
   await writeFile(path.join(directory, "file"), "a");
   const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32");

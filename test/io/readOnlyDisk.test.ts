@@ -43,7 +43,7 @@ async function openReadOnly(): Promise<DirectoryNamespace> {
   return new DirectoryNamespace({ root, disk: readOnly(new NodeDisk({ durability: "none" })) });
 }
 
-it("everything is read", async () => {
+it("all reads succeed", async () => {
   await using ns = await openReadOnly();
   expect((await ns.listNamespaces({})).namespaces).toEqual(["inner"]);
   for (const id of [["t"], ["inner", "t"]]) {
@@ -66,7 +66,7 @@ it("everything is read", async () => {
   expect((await ns.listJobs({})).jobs.length).toBe(2);
 });
 
-it("whoever writes is told, by an error of the engine, and nothing changes", async () => {
+it("all writes fail with a typed error, and change nothing", async () => {
   await using ns = await openReadOnly();
   const id = ["t"];
   const writes = [

@@ -46,22 +46,22 @@ async function prepare() {
   return { root, operations };
 }
 
-const at = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
+const pauseAt = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
 const JOURNAL = /journal\.json$/;
 
 const pauses: [name: string, pause: Pause][] = [
-  ["right behind the decision", at("after", "link", JOURNAL)],
-  ["before a directory is reserved", at("before", "link", /x\.lance.*\.ns-reserved$/)],
-  ["between its markers", at("after", "link", /x\.lance.*\.ns-reserved$/)],
-  ["before a version is published", at("before", "link", /a\.lance.*\.manifest$/)],
-  ["behind a version", at("after", "link", /a\.lance.*\.manifest$/)],
-  ["before the second version", at("before", "link", /b\.lance.*\.manifest$/)],
-  ["before a table is hidden", at("before", "create", /c\.lance/)],
-  ["before versions are set aside", at("before", "rename", /d\.lance.*\.retired$/)],
-  ["before the journal goes", at("before", "rename", /journal\.(done|undone)$/)],
+  ["right behind the decision", pauseAt("after", "link", JOURNAL)],
+  ["before a directory is reserved", pauseAt("before", "link", /x\.lance.*\.ns-reserved$/)],
+  ["between its markers", pauseAt("after", "link", /x\.lance.*\.ns-reserved$/)],
+  ["before a version is published", pauseAt("before", "link", /a\.lance.*\.manifest$/)],
+  ["behind a version", pauseAt("after", "link", /a\.lance.*\.manifest$/)],
+  ["before the second version", pauseAt("before", "link", /b\.lance.*\.manifest$/)],
+  ["before a table is hidden", pauseAt("before", "create", /c\.lance/)],
+  ["before versions are set aside", pauseAt("before", "rename", /d\.lance.*\.retired$/)],
+  ["before the journal goes", pauseAt("before", "rename", /journal\.(done|undone)$/)],
 ];
 
-describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause) => {
+describe.concurrent.each(pauses)("a process that is suspended %s", (_name, pause) => {
   it("learns that another one has done its batch, and does nothing more", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
@@ -124,11 +124,11 @@ describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause
   });
 });
 
-describe.concurrent("a process that stands still", () => {
-  it("right before it decides, while others go on, changes nothing", async () => {
+describe.concurrent("a suspended process", () => {
+  it("changes nothing if it wakes right before its decision after others went on", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const pause = at("before", "link", JOURNAL);
+    const pause = pauseAt("before", "link", JOURNAL);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       expect(await ns.insertIntoTable({ id: ["b"] }, rowsOf(9))).toMatchObject({ version: 2 });
     });
@@ -140,10 +140,10 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
-  it("in the middle, while nobody comes, goes on with fresh locks", async () => {
+  it("continues with fresh locks if nobody came in the middle", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const pause = at("before", "link", /b\.lance.*\.manifest$/);
+    const pause = pauseAt("before", "link", /b\.lance.*\.manifest$/);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {});
     expect(outcome).toHaveProperty("ok");
     expect(await versionsOf(ns, "b")).toEqual([1, 2]);
@@ -151,10 +151,10 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
-  it("while its table gets another version of that number does not take that for its own", async () => {
+  it("does not take another's version with its number for its own", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const pause = at("before", "link", /a\.lance.*\.manifest$/);
+    const pause = pauseAt("before", "link", /a\.lance.*\.manifest$/);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       await rm(join(root, "b.lance"), { recursive: true });
       expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
@@ -167,14 +167,14 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
-  it("while it undoes another's batch takes no version away that came after it", async () => {
+  it("removes no later version while it undoes another's batch", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const dying = at("after", "link", JOURNAL);
+    const dying = pauseAt("after", "link", JOURNAL);
     await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       await rename(join(root, "b.lance"), join(root, "moved"));
       await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
-      const pause = at("before", "rename", /a\.lance.*\.manifest .*\.tiltyard\.lock/);
+      const pause = pauseAt("before", "rename", /a\.lance.*\.manifest .*\.tiltyard\.lock/);
       const undoing = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
         expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
       });
@@ -185,14 +185,14 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
-  it("while it undoes another's batch leaves a table that was made in the place of a declared one", async () => {
+  it("leaves a table that replaced a declared one while it undoes another's batch", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const dying = at("after", "link", JOURNAL);
+    const dying = pauseAt("after", "link", JOURNAL);
     await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       await rename(join(root, "b.lance"), join(root, "moved"));
       await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
-      const pause = at("before", "rename", /x\.lance .*dropping/);
+      const pause = pauseAt("before", "rename", /x\.lance .*dropping/);
       await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
         await ns.describeTable({ id: ["a"] });
         await ns.createTable({ id: ["x"] }, rowsOf(9));
@@ -203,13 +203,13 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
-  it("while it settles another's batch does nothing more either", async () => {
+  it("does nothing more while it recovers another's batch", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
-    const dying = at("after", "link", JOURNAL);
+    const dying = pauseAt("after", "link", JOURNAL);
     // The second process is paused itself. The third overtakes it before the first wakes.
     const first = runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
-      const pause = at("before", "link", /a\.lance.*\.manifest$/);
+      const pause = pauseAt("before", "link", /a\.lance.*\.manifest$/);
       const second = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
         await rename(join(root, "b.lance"), join(root, "moved"));
         await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));

@@ -31,7 +31,7 @@ function plan(process: number): ["createNamespace" | "createTable" | "dropTable"
   return steps;
 }
 
-it("two engines of ours and two references change it at once", async () => {
+it("two engines of ours and two references change the catalog at once", async () => {
   const root = await makeTempDir();
   const namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createNamespace({ id: ["shared"] });

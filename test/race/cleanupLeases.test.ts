@@ -31,7 +31,7 @@ const disk = new NodeDisk({ durability: "none" });
 let root: string;
 let template: string;
 /** Another engine, in another process. */
-let other: KillableEngine;
+let rivalEngine: KillableEngine;
 
 beforeAll(async () => {
   const base = await makeTempDir();
@@ -46,10 +46,10 @@ beforeAll(async () => {
   }
   await ns.close();
   await cp(root, template, { recursive: true });
-  other = new KillableEngine({ root, durability: "none" });
-  await other.ready;
+  rivalEngine = new KillableEngine({ root, durability: "none" });
+  await rivalEngine.ready;
 });
-afterAll(() => other.kill());
+afterAll(() => rivalEngine.kill());
 
 const versionsOf = async (ns: DirectoryNamespace): Promise<number[]> =>
   (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
@@ -71,7 +71,7 @@ const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
     losesLock: true,
     async meanwhile({ tags }, version) {
       const tag = `v${version}`;
-      const outcome = await other.call(["createTableTag", { id, tag, version }]);
+      const outcome = await rivalEngine.call(["createTableTag", { id, tag, version }]);
       if (outcome !== null && "ok" in outcome) tags.set(tag, version);
       else expect(outcome).toMatchObject({ type: "TableVersionNotFound" });
     },
@@ -81,7 +81,7 @@ const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
     losesLock: true,
     async meanwhile({ branches }, version) {
       const name = `b${version}`;
-      const outcome = await other.call(["createTableBranch", { id, name, fromVersion: version }]);
+      const outcome = await rivalEngine.call(["createTableBranch", { id, name, fromVersion: version }]);
       if (outcome !== null && "ok" in outcome) branches.set(name, version);
       else expect(outcome).toMatchObject({ type: "TableVersionNotFound" });
     },
@@ -121,7 +121,7 @@ async function checkTold({ tags, branches }: Told, where: string): Promise<void>
 }
 
 describe.each(actors)("while $title", ({ losesLock, meanwhile }) => {
-  it.each(["before", "after"] as const)("a cleanup stands still %s a step", async (side) => {
+  it.each(["before", "after"] as const)("a cleanup is suspended %s a step", async (side) => {
     let kept = 0;
     let lost = 0;
     for (let step = side === "before" ? 0 : 1; ; step += STRIDE) {
@@ -180,7 +180,7 @@ describe("while another engine takes the lock over and cleans up as well", () =>
     { side: "after", retainVersions: 1 },
     { side: "before", retainVersions: 4 },
     { side: "after", retainVersions: 4 },
-  ] as const)("a cleanup stands still $side a step; the other retains $retainVersions", async ({
+  ] as const)("a cleanup is suspended $side a step; the other retains $retainVersions", async ({
     side,
     retainVersions,
   }) => {
@@ -194,9 +194,11 @@ describe("while another engine takes the lock over and cleans up as well", () =>
         where += `: ${call.verb} ${call.path}`;
         await takeLockOver();
         const request = { id, olderThanMs: 0, retainVersions };
-        expect(await other.call(["cleanupTable", request]), where).toHaveProperty("ok");
+        expect(await rivalEngine.call(["cleanupTable", request]), where).toHaveProperty("ok");
         const rows = tableToIPC(rowsOf(LATEST + 1));
-        expect(await other.call(["insertIntoTable", { id, mode: "Overwrite" }, rows])).toHaveProperty("ok");
+        expect(await rivalEngine.call(["insertIntoTable", { id, mode: "Overwrite" }, rows])).toHaveProperty(
+          "ok",
+        );
       };
       const ns = new DirectoryNamespace({ root, disk: watchedDisk(disk, { [side]: standStill }) } as {
         root: string;
@@ -220,7 +222,7 @@ describe("while another engine takes the lock over and cleans up as well", () =>
   });
 });
 
-it("a version that was tagged while its cleaner stood still, and retired by it before it died, comes back", async () => {
+it("a version that was tagged while its cleaner was suspended, and that the cleaner retired before it died, is restored", async () => {
   await rm(root, { recursive: true });
   await cp(template, root, { recursive: true });
   let isDead = false;
@@ -232,7 +234,9 @@ it("a version that was tagged while its cleaner stood still, and retired by it b
       steps.push(call.path);
       if (steps.length !== 3) return;
       await takeLockOver();
-      expect(await other.call(["createTableTag", { id, tag: "late", version: 3 }])).toHaveProperty("ok");
+      expect(await rivalEngine.call(["createTableTag", { id, tag: "late", version: 3 }])).toHaveProperty(
+        "ok",
+      );
     },
     after(call) {
       if (call.verb === "rename" && steps.length === 3) isDead = true;
@@ -250,7 +254,7 @@ it("a version that was tagged while its cleaner stood still, and retired by it b
   await next.close();
 });
 
-it("a table that is dropped and made anew while the versions of the one before are read keeps its own", async () => {
+it("a table that is recreated while its predecessor's versions are read keeps its own", async () => {
   await rm(root, { recursive: true });
   await cp(template, root, { recursive: true });
   const oldest = manifestName(1, "V2");
@@ -259,12 +263,12 @@ it("a table that is dropped and made anew while the versions of the one before a
     async after({ verb, path }) {
       if (isReplaced || verb !== "open" || !path.endsWith(oldest)) return;
       isReplaced = true;
-      expect(await other.call(["dropTable", { id }])).toHaveProperty("ok");
+      expect(await rivalEngine.call(["dropTable", { id }])).toHaveProperty("ok");
       const rows = (value: number) => tableToIPC(rowsOf(value));
-      expect(await other.call(["createTable", { id }, rows(11)])).toHaveProperty("ok");
+      expect(await rivalEngine.call(["createTable", { id }, rows(11)])).toHaveProperty("ok");
       for (const value of [12, 13, 14]) {
         const append = { id, mode: "Overwrite" };
-        expect(await other.call(["insertIntoTable", append, rows(value)])).toHaveProperty("ok");
+        expect(await rivalEngine.call(["insertIntoTable", append, rows(value)])).toHaveProperty("ok");
       }
     },
   });

@@ -62,14 +62,14 @@ async function race(
   change: (ns: DirectoryNamespace, root: string) => Promise<unknown>,
 ): Promise<Raced> {
   const root = await makeTempDir();
-  const other = new DirectoryNamespace({ root, durability: "none" });
-  await prepare(root, other);
+  const rival = new DirectoryNamespace({ root, durability: "none" });
+  await prepare(root, rival);
   const { directory, number, ...when } = MOMENTS[moment];
   let calls = 0;
   const disk = interruptedDisk(
     new NodeDisk({ durability: "none" }),
     (verb, path) => verb === when.verb && path.includes(join("t.lance", directory)) && ++calls === number,
-    () => change(other, root),
+    () => change(rival, root),
   );
   const ours = new DirectoryNamespace({ root, durability: "none", disk } as { root: string });
   const outcome = await ours
@@ -77,16 +77,16 @@ async function race(
     .catch((error: NamespaceError) => error.type);
   expect(disk.interrupted).toBe(true);
   await ours.close();
-  const exists = await other.table(id).exists();
-  const rows = exists ? valuesOf(await other.table(id).scan().toArrow()) : [];
+  const exists = await rival.table(id).exists();
+  const rows = exists ? valuesOf(await rival.table(id).scan().toArrow()) : [];
   if (exists) {
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(rows);
     // Each remaining data file is needed by a version.
     const before = await dataFiles(root);
-    await other.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true });
+    await rival.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true });
     expect(await dataFiles(root)).toBe(before);
   }
-  await other.close();
+  await rival.close();
   return { root, outcome, rows };
 }
 
@@ -203,7 +203,7 @@ describe.each(UNLOCKED)("%s, another engine", (moment) => {
     expect(rows).toEqual(count(0, 20));
   });
 
-  it("drops the table, and makes it anew", async () => {
+  it("drops and recreates the table", async () => {
     const dropped = await race(moment, (ns) => ns.dropTable({ id }));
     expect(["TableNotFound", "ConcurrentModification"]).toContain(dropped.outcome);
     expect(await readdir(dropped.root)).not.toContain("t.lance");
@@ -217,16 +217,16 @@ describe.each(UNLOCKED)("%s, another engine", (moment) => {
   });
 });
 
-it("ids that were reserved are another version's, which was made before and published after", async () => {
+it("reserved ids may belong to a version that was made before and published after", async () => {
   const root = await makeTempDir();
-  const other = new DirectoryNamespace({ root, durability: "none" });
-  await prepare(root, other);
+  const rival = new DirectoryNamespace({ root, durability: "none" });
+  await prepare(root, rival);
   const manifestPath = await stageDoubled(join(root, "t.lance"), 20);
   let calls = 0;
   const disk = interruptedDisk(
     new NodeDisk({ durability: "none" }),
     (verb, path) => verb === "create" && path.includes("_transactions") && ++calls === 2,
-    () => other.createTableVersion({ id, version: 20, manifestPath }),
+    () => rival.createTableVersion({ id, version: 20, manifestPath }),
   );
   const ours = new DirectoryNamespace({ root, durability: "none", disk } as { root: string });
   await ours.optimizeTable({ id, targetRowsPerFragment: TARGET });
@@ -236,10 +236,10 @@ it("ids that were reserved are another version's, which was made before and publ
   expect(new Set(ids).size).toBe(ids.length);
   const rows = valuesOf(tableFromIPC(await reference.readTable(root, "t"))).sort((a, b) => a - b);
   expect(rows).toEqual([...ROWS, ...ROWS].sort((a, b) => a - b));
-  await other.close();
+  await rival.close();
 });
 
-it("files that a cleanup took for nobody's are missed before the commit", async () => {
+it("a commit notices files that a cleanup removed as orphans", async () => {
   const { outcome, rows } = await race("after the last file", async (ns, root) => {
     const data = join(root, "t.lance", "data");
     const old = new Date(Date.now() - 1000 * 60 * 60);
@@ -250,7 +250,7 @@ it("files that a cleanup took for nobody's are missed before the commit", async 
   expect(rows).toEqual(ROWS);
 });
 
-it("a compaction that is called off leaves nothing", async () => {
+it("an aborted compaction leaves nothing", async () => {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await prepare(root, ns);

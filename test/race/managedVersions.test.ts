@@ -25,8 +25,8 @@ it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
   await using server = await startRestServer(namespace, { managedVersioning: true });
   const connection = await connectNamespace("rest", { uri: server.url });
   await connection.createTable("t", [{ v: -1 }]);
-  clients = Array.from({ length: PROCESSES }, (_, own) =>
-    startProcess("namespaceClient.mjs", [server.url, "t", String(own), String(APPENDS)]),
+  clients = Array.from({ length: PROCESSES }, (_, client) =>
+    startProcess("namespaceClient.mjs", [server.url, "t", String(client), String(APPENDS)]),
   );
   await Promise.all(clients.map(nextMessage));
   const done = clients.map(nextMessage);
@@ -42,8 +42,8 @@ it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
   const rows = await (await namespace.queryTable({ id })).toArrow();
   const values = Array.from(rows.getChild("v") ?? [], Number).sort((a, b) => a - b);
   const wanted = [-1];
-  for (let own = 0; own < PROCESSES; own++) {
-    for (let step = 0; step < APPENDS; step++) wanted.push(own * 1000 + step);
+  for (let otherClient = 0; otherClient < PROCESSES; otherClient++) {
+    for (let step = 0; step < APPENDS; step++) wanted.push(otherClient * 1000 + step);
   }
   expect(values).toEqual(wanted.sort((a, b) => a - b));
   // All commits went through the server.

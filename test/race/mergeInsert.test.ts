@@ -49,7 +49,7 @@ describe("a merge whose source waits while another writer commits", () => {
       })(),
     );
 
-  const other = { ...UPSERT, whenNotMatchedBySourceDelete: false };
+  const clauses = { ...UPSERT, whenNotMatchedBySourceDelete: false };
   const cases: readonly (readonly [string, () => Promise<unknown>, [number, number][] | null])[] = [
     [
       "appends",
@@ -107,7 +107,7 @@ describe("a merge whose source waits while another writer commits", () => {
       "adds the same row",
       () =>
         namespace.mergeInsertIntoTable(
-          other,
+          clauses,
           tableOf([7], () => 5),
         ),
       [

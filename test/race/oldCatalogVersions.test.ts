@@ -64,7 +64,7 @@ function namesAfter(
   return names;
 }
 
-it("two engines of ours and two references change it at once", async () => {
+it("two engines of ours and two references change the catalog at once", async () => {
   const references = [2, 3].map((process) => workerOf(plan(process)));
   await Promise.all(references.map((worker) => worker.ready));
   for (const worker of references) worker.go();

@@ -100,7 +100,7 @@ describe("eight processes", () => {
     await namespace.close();
   });
 
-  it("make a declared table of the first insert and append the others", async () => {
+  it("make a declared table by the first insert, and append the others", async () => {
     const root = await makeTempDir();
     const namespace = new DirectoryNamespace({ root, durability: "none" });
     await namespace.declareTable({ id: ["t"] });

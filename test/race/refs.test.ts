@@ -25,7 +25,7 @@ async function makeTable(): Promise<{ root: string; ns: DirectoryNamespace }> {
 const race = (root: string, stepsOf: (process: number) => EngineStep[]) =>
   raceEngines(Array.from({ length: PROCESSES }, (_, process) => ({ root, steps: stepsOf(process) })));
 
-it("each name is made and deleted by one of them", async () => {
+it("one process makes and deletes each name", async () => {
   const { root, ns } = await makeTable();
   const names = ["b", "nested/deep/er", "nested/other"];
   const made = await race(root, (process) => [
@@ -90,7 +90,7 @@ it("branches come and go around each other's directories while rows are added", 
   await ns.close();
 });
 
-it("versions are deleted around the tags and branches that come to need them, while rows are added", async () => {
+it("versions are deleted around the tags and branches that need them, while rows are added", async () => {
   const { root, ns } = await makeTable();
   const VERSIONS = 14;
   for (let version = 3; version <= VERSIONS; version++) await ns.insertIntoTable({ id }, rowsOf(version));

@@ -94,7 +94,7 @@ function theirStepOf(change: TaggedChange): ChangeJob["changes"][number] {
   }
 }
 
-it.each([false, true])("lose no change, with stable row ids: %s", async (stableRowIds) => {
+it.each([false, true])("concurrent changes lose none, with stable row ids: %s", async (stableRowIds) => {
   const root = await makeTempDir();
   const ids = rangeOf(0, ROWS);
   await reference.createTable(root, "t", rowsOf(ids.slice(0, 20), BEGINNING), { stableRowIds });

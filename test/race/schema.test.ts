@@ -215,8 +215,8 @@ const sequences = new Map<string, Promise<Sequence>>();
 type Run = (root: string) => Promise<unknown>;
 
 function inSequence(key: string, runs: readonly Run[]): Promise<Sequence> {
-  const known = sequences.get(key);
-  if (known !== undefined) return known;
+  const cached = sequences.get(key);
+  if (cached !== undefined) return cached;
   const sequence = (async () => {
     const root = await copyOfTemplate();
     const outcomes: string[] = [];
@@ -233,33 +233,33 @@ const byUs =
     withEngine(root, ours);
 
 /**
- * @param other change that gets in between, before `mine` makes its first file in that directory
+ * @param rival change that gets in between, before `mine` makes its first file in that directory
  * @param otherName unique name of that change
  */
 async function expectOneAfterTheOther(
   mine: string,
   otherName: string,
-  other: Run,
+  rival: Run,
   moment: "data" | "_transactions",
 ): Promise<void> {
   const root = await copyOfTemplate();
   const inner = new NodeDisk({ durability: "none" });
   const isMoment = (verb: string, path: string) => verb === "create" && path.includes(`/t.lance/${moment}/`);
-  const disk = interruptedDisk(inner, isMoment, () => other(root));
+  const disk = interruptedDisk(inner, isMoment, () => rival(root));
   const ns = new DirectoryNamespace({ root, disk });
   const outcome = await outcomeOf(CHANGES[mine].ours(ns));
   await ns.close();
   expect(disk.interrupted).toBe(true);
   const state = await stateOf(root);
   const run = byUs(CHANGES[mine]);
-  const otherFirst = await inSequence(`${otherName}, ${mine}`, [other, run]);
+  const otherFirst = await inSequence(`${otherName}, ${mine}`, [rival, run]);
   if (outcome === "ok") {
-    const mineFirst = await inSequence(`${mine}, ${otherName}`, [run, other]);
+    const mineFirst = await inSequence(`${mine}, ${otherName}`, [run, rival]);
     const whole = [otherFirst, mineFirst].filter(({ outcomes }) => outcomes.every((each) => each === "ok"));
     expect(whole.map((sequence) => sequence.state)).toContain(state);
   } else {
     expect(["ConcurrentModification", otherFirst.outcomes[1]]).toContain(outcome);
-    expect(state).toBe((await inSequence(otherName, [other])).state);
+    expect(state).toBe((await inSequence(otherName, [rival])).state);
   }
   await expectNoOrphans(root);
   expect(stateOfTable(tableFromIPC(await reference.readTable(root, "t")))).toBe(state);
@@ -281,7 +281,8 @@ const SINGLE = NAMES.filter(
 /** Returns the changes that get in between of `mine`. */
 const selected = (mine: string, others: readonly string[]): string[] =>
   others.filter(
-    (other, index) => (index + NAMES.indexOf(mine)) % STRIDE === 0 || ALWAYS.includes(`${mine}, ${other}`),
+    (otherName, index) =>
+      (index + NAMES.indexOf(mine)) % STRIDE === 0 || ALWAYS.includes(`${mine}, ${otherName}`),
   );
 
 /**
@@ -294,8 +295,8 @@ const withTests = (mine: readonly string[], others: readonly string[]): string[]
 const WITH_FILES = SINGLE.filter((name) => !WITHOUT_FILES.includes(name));
 
 describe.each(withTests(WITH_FILES, NAMES))("%s, while others of ours", (mine) => {
-  it.each(selected(mine, NAMES))("have %s", async (other) => {
-    await expectOneAfterTheOther(mine, `we: ${other}`, byUs(CHANGES[other]), "data");
+  it.each(selected(mine, NAMES))("have %s", async (otherName) => {
+    await expectOneAfterTheOther(mine, `we: ${otherName}`, byUs(CHANGES[otherName]), "data");
   });
 });
 
@@ -306,8 +307,8 @@ describe.each(withTests(SINGLE, OTHERS))("%s, while the reference", (mine) => {
   const moments = WITHOUT_FILES.includes(mine)
     ? (["_transactions"] as const)
     : (["data", "_transactions"] as const);
-  it.each(selected(mine, OTHERS))("has %s", async (other) => {
-    const run = runOfReference(other);
-    for (const moment of moments) await expectOneAfterTheOther(mine, `they: ${other}`, run, moment);
+  it.each(selected(mine, OTHERS))("has %s", async (otherName) => {
+    const run = runOfReference(otherName);
+    for (const moment of moments) await expectOneAfterTheOther(mine, `they: ${otherName}`, run, moment);
   });
 });

@@ -35,7 +35,7 @@ const changes = (process: number): EngineStep[] =>
     ];
   }).flat();
 
-it("two change, one appends, and so does the reference", async () => {
+it("two processes change the schema, one appends, and so does the reference", async () => {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(-1));

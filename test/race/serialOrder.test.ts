@@ -76,6 +76,6 @@ it.each<[string, TaggedChange[], ReturnType<typeof row>[], boolean]>([
     true,
   ],
 ])("%s", (_, changes, rows, isSerial) => {
-  const found = contradictions([first, ...changes], "first", rows);
-  expect(found.length === 0, found.join("\n")).toBe(isSerial);
+  const faults = contradictions([first, ...changes], "first", rows);
+  expect(faults.length === 0, faults.join("\n")).toBe(isSerial);
 });

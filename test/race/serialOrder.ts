@@ -47,8 +47,8 @@ class Order {
   circle(): string[] {
     const done = new Set<string>();
     for (const start of this.#changes.keys()) {
-      const found = this.#circleFrom(start, done);
-      if (found.length > 0) return found;
+      const circle = this.#circleFrom(start, done);
+      if (circle.length > 0) return circle;
     }
     return [];
   }
@@ -99,8 +99,8 @@ export function contradictions(
   rows: readonly TrailedRow[],
 ): string[] {
   const byTag = new Map(changes.map((change) => [change.tag, change]));
-  const found = rows.flatMap((row) => flawsOf(row, byTag));
-  if (found.length > 0) return found;
+  const flaws = rows.flatMap((row) => flawsOf(row, byTag));
+  if (flaws.length > 0) return flaws;
   const order = new Order(byTag);
   for (const { tag } of changes) if (tag !== beginning) order.add(beginning, tag, "it was the first");
   const byId = new Map<number, TaggedChange[]>();
@@ -112,8 +112,8 @@ export function contradictions(
     const telling = (byId.get(row.id) ?? []).filter(({ missesNewRows }) => !(isNew && missesNewRows));
     orderByTrail(order, row, telling);
   }
-  found.push(...orderByAbsence(order, rows, byId));
-  return found.length > 0 ? found : order.circle();
+  flaws.push(...orderByAbsence(order, rows, byId));
+  return flaws.length > 0 ? flaws : order.circle();
 }
 
 /** Returns the faults in the trail of one row. */

@@ -108,9 +108,9 @@ describe.each([
       expect(outcome).not.toHaveProperty("error");
       const { values } = outcome as { values: Int32Array };
       expect(new Set(values).size, "rows read twice").toBe(values.length);
-      const own = sorted(values).filter((value) => Math.floor(value / 1_000_000) === process + 1);
+      const ownValues = sorted(values).filter((value) => Math.floor(value / 1_000_000) === process + 1);
       const appended = Array.from({ length: round + 1 }, (_, earlier) => rowsIn(process, earlier)).flat();
-      expect(own).toEqual(appended);
+      expect(ownValues).toEqual(appended);
       expect(sorted(values).slice(0, 12)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     };
     for (const [process, outcomes] of (await Promise.all(byUs)).entries()) {

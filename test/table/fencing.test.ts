@@ -85,7 +85,7 @@ const expectNothingLeft = (): Promise<void> =>
     expect(entries.filter((entry) => /\.tmp-|\.tiltyard\.lock/.test(entry))).toEqual([]);
   }, 5000);
 
-describe.each(["link", "rename"] as const)("an append that decides by %s", (verb) => {
+describe.each(["link", "rename"] as const)("a suspended append that decides by %s", (verb) => {
   it("lands above a version that was published meanwhile, never below it", async () => {
     const { disk, context } = suspended(
       (called, path) => called === verb && /_versions.*\.tmp-/.test(path),
@@ -94,8 +94,8 @@ describe.each(["link", "rename"] as const)("an append that decides by %s", (verb
         await rival.createTableVersion({ id, version: 7, manifestPath });
       },
     );
-    const own = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
-    const { version } = await insertIntoTable(own, { id }, UNRESTRICTED, rowsOf(2));
+    const ownContext = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
+    const { version } = await insertIntoTable(ownContext, { id }, UNRESTRICTED, rowsOf(2));
     expect(disk.interrupted).toBe(true);
     expect(version).toBe(8);
     expect(await numbers()).toEqual([1, 2, 7, 8]);
@@ -105,13 +105,13 @@ describe.each(["link", "rename"] as const)("an append that decides by %s", (verb
     await context.close();
   });
 
-  it("leaves the version that took its number as it is", async () => {
+  it("keeps the version that took its number", async () => {
     const { disk, context } = suspended(
       (called, path) => called === verb && /_versions.*\.tmp-/.test(path),
       () => rival.insertIntoTable({ id }, rowsOf(5)),
     );
-    const own = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
-    await insertIntoTable(own, { id }, UNRESTRICTED, rowsOf(2));
+    const ownContext = verb === "link" ? context : { ...context, disk: withoutLinks(disk) };
+    await insertIntoTable(ownContext, { id }, UNRESTRICTED, rowsOf(2));
     expect(await values()).toEqual([0, 1, 5, 2]);
     await context.close();
   });
@@ -121,7 +121,7 @@ describe("a tag", () => {
   beforeEach(async () => void (await rival.createTableTag({ id, tag: "stable", version: 1 })));
   const versionOf = async (tag: string) => (await rival.getTableTagVersion({ id, tag })).version;
 
-  it("that was deleted and made again is not deleted by who meant the one before, unless asked anew", async () => {
+  it("that was recreated is not deleted by the writer that meant the old one, unless the caller is asked again", async () => {
     let acted = 0;
     const { disk, context } = suspended(
       (called, path) => called === "rename" && path.includes("stable"),
@@ -140,7 +140,7 @@ describe("a tag", () => {
     await context.close();
   });
 
-  it("that was deleted meanwhile is not brought back by who moves it", async () => {
+  it("that was deleted meanwhile is not restored by the writer that moves it", async () => {
     const { context } = suspended(
       (called, path) => called === "rename" && path.includes("_refs"),
       () => rival.deleteTableTag({ id, tag: "stable" }),
@@ -157,7 +157,7 @@ describe("a tag", () => {
 });
 
 describe("a branch", () => {
-  it("that was made again is not emptied by who was deleting the one before", async () => {
+  it("that was recreated is not emptied by the writer that was deleting the old one", async () => {
     await rival.createTableBranch({ id, name: "b", fromVersion: 1 });
     const { disk, context } = suspended(
       (called, path) => called === "rename" && /tree.b$/.test(path),
@@ -176,7 +176,7 @@ describe("a branch", () => {
   it.each([
     "_versions",
     "_refs",
-  ])("that somebody else made first keeps its rows: suspended before the link in %s", async (part) => {
+  ])("that another writer made first keeps its rows: suspended before the link in %s", async (part) => {
     const { disk, context } = suspended(
       (called, path) => called === "link" && path.includes(part),
       async () => {

@@ -168,7 +168,9 @@ async function publishGood(branch: string | undefined, directory: string): Promi
 
 async function lineOf(branch: string | undefined, directory: string): Promise<Line> {
   const file = await latestOf(directory);
-  const own = file.manifest.fragments.find(({ files }) => files[0].baseId === undefined) as DataFragment;
+  const ownFragment = file.manifest.fragments.find(
+    ({ files }) => files[0].baseId === undefined,
+  ) as DataFragment;
   const spare = `${"01".repeat(12)}${"ab".repeat(13)}.lance`;
   const line = {
     branch,
@@ -178,7 +180,7 @@ async function lineOf(branch: string | undefined, directory: string): Promise<Li
     spare,
     bases: file.manifest.basePaths,
   };
-  await copyFile(join(directory, "data", own.files[0].path), join(directory, "data", spare));
+  await copyFile(join(directory, "data", ownFragment.files[0].path), join(directory, "data", spare));
   return line;
 }
 
@@ -462,9 +464,9 @@ function expectTyped(error: unknown, name: string): void {
 }
 
 function expectNoFaults(): void {
-  const found = Array.from(faults, ([message, name]) => `${name}: ${message}`);
+  const faultTexts = Array.from(faults, ([message, name]) => `${name}: ${message}`);
   faults.clear();
-  expect(found).toEqual([]);
+  expect(faultTexts).toEqual([]);
 }
 
 async function attempt(name: string, call: () => Promise<unknown>): Promise<boolean> {
@@ -514,8 +516,8 @@ function shuffled<T>(items: readonly T[], seed: number): T[] {
   let state = seed;
   for (let index = result.length - 1; index > 0; index--) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const other = Math.floor((state / 2 ** 32) * (index + 1));
-    [result[index], result[other]] = [result[other], result[index]];
+    const swapIndex = Math.floor((state / 2 ** 32) * (index + 1));
+    [result[index], result[swapIndex]] = [result[swapIndex], result[index]];
   }
   return result;
 }
@@ -533,8 +535,8 @@ beforeAll(async () => {
   victimFiles = await readdir(join(root, "victim.lance", "data"));
 });
 
-describe("nothing but the table's own files is touched, by whatever is asked", () => {
-  it("of manifests that were staged", { timeout: 600_000 }, async () => {
+describe("operations touch only the table's own files", () => {
+  it("with staged manifests", { timeout: 600_000 }, async () => {
     const before = await victimsNow();
     const latest = new Map(lines.map((line) => [line, line.good]));
     const cases = casesOf(({ good }) => good + 1);
@@ -544,11 +546,11 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
     for (const [index, { line, mutation, trees }] of cases.slice(0, STAGED).entries()) {
       const name = `${line.branch ?? "main"}: ${mutation.name}`;
       const version = (latest.get(line) ?? 0) + 1;
-      const own = trees.manifest.map((node) =>
+      const nodes = trees.manifest.map((node) =>
         node.field === 3 && node.kind === "number" ? { ...node, value: BigInt(version) } : node,
       );
       const manifestPath = join(line.root, "_versions", `${manifestName(version, "V2")}-staged`);
-      await writeFile(manifestPath, fileOf(mutation.change({ ...trees, manifest: own })));
+      await writeFile(manifestPath, fileOf(mutation.change({ ...trees, manifest: nodes })));
       const part = { id, branch: line.branch, version, manifestPath };
       const publish = () => {
         if (index % 8 === 3) return ns.batchCreateTableVersions({ entries: [part] });
@@ -588,7 +590,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
     expect(await victimsNow()).toEqual(before);
   });
 
-  it("of manifests that lie where versions lie", { timeout: 600_000 }, async () => {
+  it("with manifests among the published ones", { timeout: 600_000 }, async () => {
     const before = await victimsNow();
     const atRest = new Map<Line, { version: number; path: string }>();
     for (const line of lines) {
@@ -602,11 +604,11 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
       const name = `${line.branch ?? "main"} on the disk: ${mutation.name}`;
       const { version, path } = atRest.get(line) as { version: number; path: string };
       const bytes = await readFile(path);
-      const own = trees.manifest.map((node) =>
+      const nodes = trees.manifest.map((node) =>
         node.field === 3 && node.kind === "number" ? { ...node, value: BigInt(version) } : node,
       );
       await rm(path);
-      await writeFile(path, fileOf(mutation.change({ ...trees, manifest: own })));
+      await writeFile(path, fileOf(mutation.change({ ...trees, manifest: nodes })));
       await readAll(line, name);
       await changeAll(line, name);
       // Remove the hostile version, and all that was made from it.

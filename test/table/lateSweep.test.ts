@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 describe("a cleanup", () => {
-  it("leaves a branch that was made since where one lay that nobody had registered", async () => {
+  it("leaves a new branch in the directory of an old unregistered one", async () => {
     const t = join(root, "t.lance");
     const ns = open();
     await ns.createTable({ id: ["t"] }, rowsOf(1));
@@ -86,8 +86,8 @@ describe("a cleanup", () => {
   });
 });
 
-describe("the making of a branch that came to nothing", () => {
-  it("leaves the branch that was made of that name since", async () => {
+describe("a failed creation of a branch", () => {
+  it("leaves the branch that was made with that name since", async () => {
     const t = join(root, "t.lance");
     const ns = open();
     await ns.createTable({ id: ["t"] }, rowsOf(1));

@@ -43,7 +43,7 @@ const frozenTimes = (inner: Disk): Disk => {
   });
 };
 
-describe("a table that is known", () => {
+describe("a remembered table", () => {
   it.each([
     ["V1", 700],
     ["V2", 3],
@@ -62,7 +62,7 @@ describe("a table that is known", () => {
     expect([counting.count("stat"), counting.total]).toEqual([2, 2]);
   });
 
-  it("that changed a moment ago costs looks alone, and none of its next versions is missed", async () => {
+  it("that changed a moment ago costs only looks, and none of its next versions is missed", async () => {
     const counting = new CountingDisk(disk);
     const versions = new LatestVersions(counting);
     let cheap = 0;
@@ -81,7 +81,7 @@ describe("a table that is known", () => {
     expect((await versions.find(root))?.version).toBe(77);
   });
 
-  it("is looked at again with every version that comes or goes, whoever makes it and in whatever order", async () => {
+  it("is examined again with every version that comes or goes, whoever makes it and in whatever order", async () => {
     const versions = new LatestVersions(disk);
     const latest = async () => (await versions.find(root))?.version;
     expect(await latest()).toBeUndefined();
@@ -109,7 +109,7 @@ describe("a table that is known", () => {
     expect(await latest()).toBe(4);
   });
 
-  it("is another one where the directory was replaced, with the times of the one before", async () => {
+  it("is recognised as another one after a replacement with the same times", async () => {
     const versions = new LatestVersions(disk);
     const time = new Date(1_000_000_000_000);
     await addVersions([1, 2, 3]);
@@ -126,7 +126,7 @@ describe("a table that is known", () => {
     expect((await versions.find(root))?.version).toBe(2);
   });
 
-  it("is not believed to have no next version by the times of its directory alone", async () => {
+  it("is checked for a next version even if its directory's times are unchanged", async () => {
     const versions = new LatestVersions(frozenTimes(disk));
     await addVersions([1, 2]);
     await recover();

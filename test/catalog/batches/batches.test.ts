@@ -26,8 +26,8 @@ import { makeTempDir } from "../../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const open = (root: string, other?: Disk) =>
-  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+const open = (root: string, otherDisk?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
 /** Leaves a batch whose process died right after its decision. */
 async function leaveBatch(
@@ -70,17 +70,17 @@ const OLD = { a: 1, b: 2, n$c: 1 };
 const NEW = { a: 2, b: 4, n$c: 2 };
 const batchesIn = (root: string) => existsSync(join(root, ".tiltyard-batches"));
 
-it("who comes upon a batch that is under way waits for it, whatever locks its parts need", async () => {
+it("a caller waits for a batch in progress, whatever locks its parts need", async () => {
   for (const last of [false, true]) {
     const root = await makeTempDir();
-    const other = open(root);
-    await other.createNamespace({ id: ["n"] });
+    const rival = open(root);
+    await rival.createNamespace({ id: ["n"] });
     let settled: Promise<unknown> = Promise.resolve();
     const names = ["x", "y"].map((name) => `${name}.lance`);
     const isPart = (verb: keyof Disk, path: string) =>
       verb === "makeDirectory" && path.endsWith(names[last ? 1 : 0]);
     const slow = interruptedDisk(disk, isPart, async () => {
-      settled = other.listTables();
+      settled = rival.listTables();
       await new Promise((resolve) => setTimeout(resolve, 100));
     });
     const ns = open(root, slow);
@@ -90,7 +90,7 @@ it("who comes upon a batch that is under way waits for it, whatever locks its pa
     expect(await settled).toEqual({ tables: ["x", "y"] });
     expect((await ns.listAllTables()).tables).toEqual(["n$z", "x", "y"]);
     expect(batchesIn(root)).toBe(false);
-    await Promise.all([ns.close(), other.close()]);
+    await Promise.all([ns.close(), rival.close()]);
   }
 });
 
@@ -114,7 +114,7 @@ describe("versions of several tables", () => {
     await ns.close();
   });
 
-  it("of one table are published in the order of their numbers", async () => {
+  it("of one table are published in ascending order", async () => {
     const { root, places } = await prepare();
     const ns = open(root);
     const [third, second] = [await entryOf(["a"], places.a, 3), await entryOf(["a"], places.a, 2)];
@@ -123,7 +123,7 @@ describe("versions of several tables", () => {
     await ns.close();
   });
 
-  it("change nothing where one of them can't be", async () => {
+  it("are all refused if one of them cannot be published", async () => {
     const { root, places } = await prepare();
     const ns = open(root);
     const good = await entryOf(["a"], places.a);
@@ -152,7 +152,7 @@ describe("versions of several tables", () => {
     await ns.close();
   });
 
-  it("are each authorised by themselves", async () => {
+  it("are each authorised separately", async () => {
     const { root, places } = await prepare();
     const calls: string[] = [];
     const ns = new DirectoryNamespace({
@@ -170,7 +170,7 @@ describe("versions of several tables", () => {
     await ns.close();
   });
 
-  it("have one winner among processes that name them in other orders", async () => {
+  it("have one winner among processes that name them in different orders", async () => {
     const { root, places } = await prepare();
     const jobs = [];
     for (let index = 0; index < 4; index++) {
@@ -206,7 +206,7 @@ async function prepareHistory(): Promise<{ root: string; places: Record<"a" | "b
 }
 
 describe("versions deleted in a batch", () => {
-  it("go together with what else it does, answering in order", async () => {
+  it("are deleted together with its other parts, and the answers keep the order", async () => {
     const { root, places } = await prepareHistory();
     const ns = open(root);
     const { results } = await ns.batchCommitTables({
@@ -241,7 +241,7 @@ describe("versions deleted in a batch", () => {
     await ns.close();
   });
 
-  it("stay, as does all else, where one of them is needed", async () => {
+  it("stay, with everything else, if one of them is needed", async () => {
     const { root, places } = await prepareHistory();
     const ns = open(root);
     await ns.createTableTag({ id: ["a"], tag: "v", version: 2 });
@@ -271,7 +271,7 @@ describe("versions deleted in a batch", () => {
     await ns.close();
   });
 
-  it("are authorised as when they are deleted by themselves", async () => {
+  it("are authorised like versions that are deleted separately", async () => {
     const { root } = await prepareHistory();
     const calls: string[] = [];
     const ns = new DirectoryNamespace({
@@ -299,7 +299,7 @@ describe("versions deleted in a batch", () => {
     ["whoever would tag one", (ns) => ns.createTableTag({ id: ["a"], tag: "v", version: 1 })],
     ["whoever would start from one", (ns) => ns.createTableBranch({ id: ["a"], name: "x", fromVersion: 1 })],
     ["whoever would restore one", (ns) => ns.restoreTable({ id: ["b"], branch: "dev", version: 4 })],
-  ])("once that is decided are deleted by %s", async (_name, call) => {
+  ])("are deleted by %s once that is decided", async (_name, call) => {
     const { root } = await prepareHistory();
     await leaveBatch(root, decided);
     const ns = open(root);
@@ -315,7 +315,7 @@ describe("versions deleted in a batch", () => {
     await ns.close();
   });
 
-  it("stay where an engine that knows no journals has come to need them", async () => {
+  it("stay if an engine without journals needs them meanwhile", async () => {
     const { root } = await prepareHistory();
     await leaveBatch(root, decided);
     await reference.createTag(root, "a", "theirs", 2);
@@ -330,7 +330,7 @@ describe("versions deleted in a batch", () => {
     await ns.close();
   });
 
-  it("of a table or branch that was dropped meanwhile are in nobody's way", async () => {
+  it("of a table or branch that was dropped meanwhile block nobody", async () => {
     const { root, places } = await prepareHistory();
     await leaveBatch(root, decided);
     await rm(places.a, { recursive: true });
@@ -343,7 +343,7 @@ describe("versions deleted in a batch", () => {
 });
 
 describe("a batch", () => {
-  it("declares, publishes and deregisters, answering in order", async () => {
+  it("declares, publishes and deregisters, and the answers keep the order", async () => {
     const { root, places } = await prepare();
     const ns = open(root);
     const { results } = await ns.batchCommitTables({
@@ -368,7 +368,7 @@ describe("a batch", () => {
     await ns.close();
   });
 
-  it("changes nothing where one part is refused", async () => {
+  it("changes nothing if one part is refused", async () => {
     const { root, places } = await prepare();
     const ns = open(root);
     const part = { createTableVersion: await entryOf(["a"], places.a) };
@@ -412,7 +412,7 @@ describe("a batch", () => {
     ["a reader", (ns) => ns.describeTable({ id: ["b"] })],
     ["a listing", (ns) => ns.listTables()],
     ["a writer", (ns) => ns.createTableTag({ id: ["b"], tag: "t", version: 2 })],
-  ])("that was decided is done by the next caller: %s", async (_name, call) => {
+  ])("is done by the next caller once it is decided: %s", async (_name, call) => {
     const { root, places } = await prepare();
     await leaveDecided(root, places);
     const ns = open(root);
@@ -425,7 +425,7 @@ describe("a batch", () => {
     expect(await countsOf(root)).toEqual({ ...NEW, n$c: 1 });
   });
 
-  it("that is decided while a writer waits for the lock goes first", async () => {
+  it("goes before a writer that waits for the lock", async () => {
     const { root, places } = await prepare();
     let decided = false;
     // The writer has checked for batches before it writes its data file.
@@ -448,7 +448,7 @@ describe("a batch", () => {
     expect(await countsOf(root)).toEqual({ ...NEW, a: 3, n$c: 1 });
   });
 
-  it("is undone where an engine that knows no journals takes a number", async () => {
+  it("is undone if an engine without journals takes a number", async () => {
     const { root, places } = await prepare();
     let taken = false;
     const raced = new Proxy<Disk>(disk, {

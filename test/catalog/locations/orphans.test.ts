@@ -8,7 +8,7 @@ import { DirectoryNamespace } from "../../../src/index.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-it("a orphan that goes before its lock is taken is out of the way", async () => {
+it("an orphan that disappears before its lock is taken does not block the creation", async () => {
   const root = await makeTempDir();
   const orphan = join(root, "t.lance");
   class VanishingDisk extends NodeDisk {

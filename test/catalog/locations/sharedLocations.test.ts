@@ -33,13 +33,13 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-it("dropping a table of the root leaves the files of the other", async () => {
+it("dropping a root table leaves the files of the table that shares its directory", async () => {
   await ns.dropTable({ id: ["t"] });
   expect((await ns.listTables({ id: [] })).tables).toEqual([]);
   expect(await ns.countTableRows({ id: ["n", "r"] })).toBe(1);
 });
 
-it("no table is moved away from under the other", async () => {
+it("renaming does not move a directory that another table shares", async () => {
   const toRoot = { id: ["n", "c"], newTableName: "moved", newNamespaceId: [] };
   await expect(ns.renameTable(toRoot)).rejects.toBeInstanceOf(UnsupportedError);
   await expect(ns.renameTable({ id: ["t"], newTableName: "u" })).rejects.toBeInstanceOf(UnsupportedError);

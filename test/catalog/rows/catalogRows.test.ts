@@ -102,7 +102,7 @@ const rowArbitrary = fc.record({
 });
 
 describe("a change", () => {
-  it("keeps the places and the unknown columns of what stays, and puts what is new last", () => {
+  it("keeps the positions and unknown columns of other rows, and appends new rows", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(names, { minLength: 0, maxLength: 30 }),
@@ -137,13 +137,13 @@ describe("a change", () => {
               expected.push(row);
             }
           }
-          const known = added.map(({ objectId, objectType, location, metadata }) => ({
+          const knownMembers = added.map(({ objectId, objectType, location, metadata }) => ({
             objectId,
             objectType,
             location,
             metadata,
           }));
-          const after = catalogOf(before).after({ remove, replace, add: known });
+          const after = catalogOf(before).after({ remove, replace, add: knownMembers });
           expect(fullRows(after)).toEqual([...expected, ...added]);
           for (const row of after.rows) expect(after.find(row.objectId)).toBe(row);
           for (const id of remove) expect(after.find(id)).toBeNull();
@@ -153,7 +153,7 @@ describe("a change", () => {
     );
   });
 
-  it("is refused where a column of unknown meaning takes no nulls, unless nothing is added", () => {
+  it("is refused if it adds rows and an unknown column accepts no nulls", () => {
     const fields = FIELDS.map((field) => (field.name === "extra" ? { ...field, nullable: false } : field));
     const row = { objectId: "a", objectType: "namespace", location: null, metadata: null };
     const catalog = Catalog.decode(fields, columnsOf([{ ...row, extra: "e", number: 1 }]), "m");
@@ -164,7 +164,7 @@ describe("a change", () => {
 
 describe("damaged rows", () => {
   const row = { objectType: "table", location: "l", metadata: null, extra: null, number: 0 };
-  it("of one id are told when that is looked for, and by a writer", () => {
+  it("with one id are reported by lookups of it and by writers", () => {
     const catalog = catalogOf([
       { ...row, objectId: "a" },
       { ...row, objectId: "b" },
@@ -195,10 +195,10 @@ it("names are ordered by their bytes", () => {
   expect(compareNames("\u{ff5e}", "\u{1f600}")).toBeLessThan(0);
 });
 
-it("places of root tables are told from others", () => {
+it("the locations of root tables are distinguished from others", () => {
   expect(rootTableAt("t.lance")).toBe("t");
-  for (const other of ["t", ".lance", "a/t.lance", "__t.lance", "12345678_a$t.lance", "ü.lance"]) {
-    expect(rootTableAt(other), other).toBeNull();
+  for (const name of ["t", ".lance", "a/t.lance", "__t.lance", "12345678_a$t.lance", "ü.lance"]) {
+    expect(rootTableAt(name), name).toBeNull();
   }
   for (const id of ["a$t.lance", "a$t.LANCE", "a$t...", "a$t.lance.", "a$.lance"]) {
     expect(newLocation(id), id).toMatch(/^[0-9a-f]{8}_a\$.*[^.]$/);
@@ -206,7 +206,7 @@ it("places of root tables are told from others", () => {
   }
 });
 
-it("new places are names that every file system and the reference take as they are", () => {
+it("new locations are names that every file system and the reference accept", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 600 }), (id) => {
       const location = newLocation(wellFormed(id));

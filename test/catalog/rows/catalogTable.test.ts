@@ -107,7 +107,7 @@ async function expectRefusal(call: () => Promise<unknown>, type: string): Promis
   return error as NamespaceError;
 }
 
-describe.each(["2.1", "2.2"] as const)("columns of unknown meaning, in format %s", (version) => {
+describe.each(["2.1", "2.2"] as const)("unknown columns, in format %s", (version) => {
   it("stay with their rows through every change", async () => {
     await writeCatalog(
       [{ id: "a", metadata: '{"k":"v"}' }, { id: "b" }, { id: "c" }, { id: "x", type: "odd" }],
@@ -163,7 +163,7 @@ describe.each(["2.1", "2.2"] as const)("columns of unknown meaning, in format %s
   });
 });
 
-it("each change is one version as the reference writes them", async () => {
+it("each change makes one version in the reference's format", async () => {
   await ns.createNamespace({ id: ["a"] });
   const first = await latestFile();
   await setTableMetadata([["kept", "1"]]);
@@ -201,7 +201,7 @@ describe("feature flags", () => {
   const WRITER = "lance.namespace.manifest.writer_feature_flags";
   beforeEach(() => ns.createNamespace({ id: ["a"] }));
 
-  it("that are not known keep us from writing, or from reading", async () => {
+  it("that are unknown prevent writing, or reading", async () => {
     await setTableMetadata([
       [WRITER, "2"],
       [READER, "0"],
@@ -223,7 +223,7 @@ describe("feature flags", () => {
     await setTableMetadata([[READER, "many"]]);
     await expectRefusal(() => ns.listNamespaces(), "Internal");
   });
-  it("that are clear are none", async () => {
+  it("that are clear have no effect", async () => {
     await setTableMetadata([
       [WRITER, "0"],
       [READER, "0"],
@@ -241,7 +241,7 @@ describe("a root that another engine deleted", () => {
   const DELETED = "lance.namespace.manifest.deleted";
   beforeEach(() => ns.createNamespace({ id: ["a"] }));
 
-  it("is told as a missing namespace, and nothing is added to it", async () => {
+  it("is reported as a missing namespace, and nothing is added to it", async () => {
     await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
     await ns.createTable({ id: ["r"] }, rowsOf(1));
     await ns.deregisterTable({ id: ["r"] });
@@ -272,7 +272,7 @@ describe("a root that another engine deleted", () => {
     }
   });
 
-  it("is told by the next call of a program that had read the catalog before", async () => {
+  it("is reported by the next call of a program that had read the catalog before", async () => {
     expect((await ns.listNamespaces()).namespaces).toEqual(["a"]);
     await using rival = new DirectoryNamespace({ root, durability: "none" });
     await rival.createNamespace({ id: ["b"] });
@@ -280,7 +280,7 @@ describe("a root that another engine deleted", () => {
     await expectRefusal(() => ns.createNamespace({ id: ["c"] }), "NamespaceNotFound");
   });
 
-  it("is only told where the marker says so: the flags alone change nothing, and stay", async () => {
+  it("is recognised by the marker only: the flags alone change nothing, and stay", async () => {
     for (const more of [[], [[DELETED, "false"]]] as [string, string][][]) {
       await setTableMetadata([...LIFECYCLE, ...more]);
       const id = [`b${more.length}`];
@@ -296,7 +296,7 @@ describe("a root that another engine deleted", () => {
 });
 
 describe("damaged rows", () => {
-  it("of one id are told of where it is used, and keep everybody from writing", async () => {
+  it("with one id are reported on use, and prevent all changes", async () => {
     await writeCatalog([{ id: "a" }, { id: "b" }, { id: "a" }]);
     expect((await ns.listNamespaces()).namespaces).toEqual(["a", "b"]);
     await ns.describeNamespace({ id: ["b"] });
@@ -306,7 +306,7 @@ describe("damaged rows", () => {
     await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "Cascade" }), "Internal");
   });
 
-  it("with places that are none are told of where they are used", async () => {
+  it("with invalid locations are reported on use", async () => {
     const places = [
       null,
       "",
@@ -338,7 +338,7 @@ describe("damaged rows", () => {
     }
   });
 
-  it("with properties that are none are told of where they are used", async () => {
+  it("with invalid properties are reported on use", async () => {
     for (const [index, metadata] of ["{", "[]", "1", '{"a":1}', "null"].entries()) {
       await rm(join(root, "__manifest"), { recursive: true, force: true });
       await mkdir(join(root, `place${index}`));
@@ -354,7 +354,7 @@ describe("damaged rows", () => {
     }
   });
 
-  it("sharing a place lose their data only with the last", async () => {
+  it("that share a location lose their data only with the last", async () => {
     await ns.createNamespace({ id: ["a"] });
     const { location } = await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
     const directory = location.slice(root.length + 1);
@@ -380,7 +380,7 @@ describe("a version of the catalog", () => {
   const catalogRoot = () => join(root, "__manifest");
   const oldData = /__manifest.data.[^/\\]*\.lance$/;
 
-  it("that another engine cleans away while it is read is not what is read then", async () => {
+  it("is read again if another engine cleans it away meanwhile", async () => {
     await ns.createNamespace({ id: ["a"] });
     const inner = new NodeDisk({ durability: "none" });
     const isReading = (_verb: keyof Disk, path: string) => oldData.test(path);
@@ -394,7 +394,7 @@ describe("a version of the catalog", () => {
     await reader.close();
   });
 
-  it("that has lost its file is damaged", async () => {
+  it("without its data file is damaged", async () => {
     await ns.createNamespace({ id: ["a"] });
     for (const name of await readdir(join(catalogRoot(), "data")))
       await rm(join(catalogRoot(), "data", name));

@@ -59,7 +59,7 @@ async function changeElsewhere(first: string, pairs: number): Promise<void> {
 /** Number of pairs of changes that exceeds the versions of a heavy catalog that stay whole. */
 const PAIRS = (MIN_KEPT + 2 * BACKLOG) / 2;
 
-it("hundreds of tables declared and dropped leave the catalog as large as dozens do", async () => {
+it("hundreds of declared and dropped tables leave the catalog as small as dozens do", async () => {
   await ns.createNamespace({ id: ["n"] });
   const declareAndDrop = async (count: number) => {
     for (let table = 0; table < count; table++) {
@@ -79,7 +79,7 @@ it("hundreds of tables declared and dropped leave the catalog as large as dozens
   expect(late.whole.length).toBeGreaterThanOrEqual(MAX_KEPT);
 });
 
-it("the larger a catalog, the fewer of its versions stay whole, but not too few", async () => {
+it("a larger catalog keeps fewer whole versions, but never too few", async () => {
   await makeHeavy(ns);
   await change(ns, 60);
   const { emptied, whole, dataFiles } = await catalogVersions(root);
@@ -89,7 +89,7 @@ it("the larger a catalog, the fewer of its versions stay whole, but not too few"
   expect(dataFiles).toBe(whole.length);
 });
 
-it("most changes look for nothing to empty, and one that empties is soon done", async () => {
+it("most changes empty no versions, and an emptying change ends soon", async () => {
   await makeHeavy(ns);
   await change(ns, PAIRS);
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
@@ -112,7 +112,7 @@ it("most changes look for nothing to empty, and one that empties is soon done", 
   expect(calls.at(-1)).toBeLessThan(least + 15 * BACKLOG);
 });
 
-it("a history that the reference left is emptied little by little, with all that belongs to it", async () => {
+it("a history of the reference is emptied little by little, with all its files", async () => {
   const theirs = await connectNamespace("dir", { root, inline_optimization_enabled: "true" });
   for (let step = 0; step < 40; step++) await theirs.createNamespace([`n${step}`]);
   expect((await readdir(join(catalogRoot, "_indices"))).length).toBeGreaterThan(40);
@@ -135,7 +135,7 @@ describe("an open connection of the reference", () => {
   it.each([
     ["of a catalog without rows", []],
     ["of one with rows", ["a", "b"]],
-  ])("%s that is far behind sees all there is, and loses no change", async (_title, names) => {
+  ])("%s sees all changes from far behind, and loses none", async (_title, names) => {
     await change(ns, 1);
     for (const name of names) await ns.createNamespace({ id: [name] });
     const connections = await Promise.all([0, 1, 2].map(() => connectNamespace("dir", { root })));
@@ -179,7 +179,7 @@ describe("an open connection of the reference", () => {
   });
 });
 
-describe("who is in the middle of a version that is emptied", () => {
+describe("a process whose version is emptied", () => {
   const inner = () => new NodeDisk({ durability: "none" });
   const isData = (path: string) => /__manifest.data.[^/\\]*\.lance$/.test(path);
   const isManifest = (path: string) => path.startsWith(catalogRoot) && path.endsWith(".manifest");
@@ -188,7 +188,7 @@ describe("who is in the middle of a version that is emptied", () => {
     ["its manifest", (verb, path) => verb === "open" && isManifest(path)],
     ["its rows", (verb, path) => verb === "open" && isData(path)],
   ];
-  it.each(moments)("and about to read %s reads the latest", async (_title, isMoment) => {
+  it.each(moments)("while it is about to read %s reads the latest", async (_title, isMoment) => {
     await makeHeavy(ns);
     const disk = interruptedDisk(inner(), isMoment, async () => {
       await ns.createNamespace({ id: ["new"] });
@@ -205,7 +205,9 @@ describe("who is in the middle of a version that is emptied", () => {
     ["write the manifest", (verb, path) => verb === "create" && path.includes("_versions")],
     ["publish it", (verb, path) => verb === "link" && path.includes("_versions")],
   ];
-  it.each(steps)("and about to %s loses nothing, and takes nothing from others", async (_title, isMoment) => {
+  it.each(
+    steps,
+  )("while it is about to %s loses nothing, and overwrites no other change", async (_title, isMoment) => {
     await makeHeavy(ns);
     const disk = interruptedDisk(inner(), isMoment, async () => {
       // Looks as if this process had been suspended for long, and lost its lock.
@@ -225,7 +227,7 @@ describe("who is in the middle of a version that is emptied", () => {
     await writer.close();
   });
 
-  it("and about to empty it stops where the directory is another's by then", async () => {
+  it("while it empties versions stops if the directory is another catalog's", async () => {
     await makeHeavy(ns);
     await change(ns, (MIN_KEPT + BACKLOG) / 2 - 2);
     expect((await catalogVersions(root)).emptied).toEqual([]);
@@ -256,7 +258,7 @@ describe("who is in the middle of a version that is emptied", () => {
   });
 });
 
-it("empties versions where there are no hard links", async () => {
+it("a catalog on a disk without hard links empties versions", async () => {
   await makeHeavy(ns);
   const disk = new NodeDisk({ durability: "none" });
   disk.link = async () => {
@@ -271,7 +273,7 @@ it("empties versions where there are no hard links", async () => {
   await plain.close();
 });
 
-it("a file that can't be removed keeps nobody from changing the catalog, and goes later", async () => {
+it("a file that cannot be removed blocks no change, and a later one removes it", async () => {
   await makeHeavy(ns);
   const disk = new NodeDisk({ durability: "none" });
   let isStuck = true;
@@ -301,7 +303,7 @@ it("a catalog with tags or branches keeps its versions as they are", async () =>
   expect((await catalogVersions(root)).emptied).toEqual([]);
 });
 
-it("data files of writers that died go, and those of writers that may live stay", async () => {
+it("data files of dead writers are removed, and those of possibly living writers stay", async () => {
   await makeHeavy(ns);
   const data = (name: string) => join(catalogRoot, "data", name);
   const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000);
@@ -315,7 +317,7 @@ it("data files of writers that died go, and those of writers that may live stay"
   expect(names).toHaveLength((await catalogVersions(root)).whole.length + 2);
 });
 
-it("data files of all versions that are whole stay, however old they are", async () => {
+it("data files of all whole versions stay, however old they are", async () => {
   await makeHeavy(ns);
   await change(ns, PAIRS);
   const data = join(catalogRoot, "data");
@@ -334,7 +336,7 @@ it("data files of all versions that are whole stay, however old they are", async
   }
 });
 
-it("a manifest's names that lead out of the directory are not followed", async () => {
+it("emptying does not follow a manifest's names that lead out of the directory", async () => {
   await makeHeavy(ns);
   const victim = join(root, "victim.lance");
   await writeFile(victim, "kept");
@@ -362,7 +364,7 @@ it("a manifest's names that lead out of the directory are not followed", async (
   expect(await readFile(victim, "utf8")).toBe("kept");
 });
 
-it("a damaged old version is emptied like any other, and one that was emptied out of turn is left", async () => {
+it("a damaged old version is emptied like any other, and one emptied out of turn is skipped", async () => {
   await makeHeavy(ns);
   await change(ns, PAIRS);
   const { emptied, whole } = await catalogVersions(root);
@@ -379,7 +381,7 @@ it("a damaged old version is emptied like any other, and one that was emptied ou
   expect((await ns.listNamespaces()).namespaces).toEqual(["heavy"]);
 });
 
-it("a latest version without bytes is damaged, not one that was emptied", async () => {
+it("a latest version without bytes is damaged, not emptied", async () => {
   await ns.createNamespace({ id: ["a"] });
   await writeFile(manifestPath(catalogRoot, 2, "V2"), "");
   const reader = new DirectoryNamespace({ root, durability: "none" });

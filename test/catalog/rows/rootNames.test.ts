@@ -53,7 +53,7 @@ describe("neighbours", () => {
     names.made(location);
   };
 
-  it("are told of what was made here without another list", async () => {
+  it("include directories that were made here, without another listing", async () => {
     const names = openNames();
     expect(await othersOf(names, "trees.lance")).toEqual([]);
     for (let index = 0; index < 50; index++) {
@@ -67,7 +67,7 @@ describe("neighbours", () => {
     expect(lists).toBe(1);
   });
 
-  it("are told of what another made, however shortly after", async () => {
+  it("include directories that others made, however recently", async () => {
     const names = openNames();
     for (let index = 0; index < 50; index++) {
       await make(names, `own${index}.lance`);
@@ -77,7 +77,7 @@ describe("neighbours", () => {
     }
   });
 
-  it("are told of what another made together with what was made here", async () => {
+  it("include directories that others made at the same time as this engine", async () => {
     const names = openNames();
     for (let index = 0; index < 50; index++) {
       await othersOf(names, "x.lance");
@@ -87,7 +87,7 @@ describe("neighbours", () => {
     }
   });
 
-  it("are told of what was renamed, and of what is gone", async () => {
+  it("reflect renamed and removed directories", async () => {
     const names = openNames();
     await mkdir(join(root, "a.lance"));
     await recover();
@@ -99,7 +99,7 @@ describe("neighbours", () => {
     expect(await othersOf(names, "B.lance")).toEqual([]);
   });
 
-  it("are looked for anew where the catalog is another", async () => {
+  it("are listed again with another catalog", async () => {
     const names = openNames();
     await othersOf(names, "a.lance");
     await othersOf(names, "a.lance");
@@ -114,7 +114,7 @@ describe("neighbours", () => {
     expect(lists).toBe(3);
   });
 
-  it("are looked for each time in a directory that changes, where links are not counted", async () => {
+  it("are listed each time in a changing directory if links are not counted", async () => {
     const names = openNames(() => 1);
     for (let index = 0; index < 20; index++) {
       await make(names, `own${index}.lance`);
@@ -130,7 +130,7 @@ describe("neighbours", () => {
     expect(lists).toBe(before);
   });
 
-  it("are told of a directory that is said to be there and was not made here", async () => {
+  it("include a directory that the caller vouches for", async () => {
     const names = openNames((subdirectories) => counted(subdirectories === 0 ? 0 : 1));
     await make(names, "own.lance");
     await othersOf(names, "own.lance");
@@ -138,7 +138,7 @@ describe("neighbours", () => {
     expect(await names.neighbours("late.lance", catalog, true)).toMatchObject({ isThere: true });
   });
 
-  it("have the ends of root tables' directories, in any case, with dots behind or before", async () => {
+  it("have the suffix of root tables' directories, in any case, with dots before or after it", async () => {
     const names = openNames();
     for (const name of ["a.LANCE", "a..lance", "a", "a.lance.x"]) await mkdir(join(root, name));
     expect((await othersOf(names, "A.lance")).sort()).toEqual(["a..lance", "a.LANCE"]);

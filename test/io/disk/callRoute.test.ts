@@ -49,7 +49,7 @@ test("short calls run in line, and the event loop turns before the 65th", async 
   expect(turns[1] - turns[0]).toBeLessThanOrEqual(66);
 });
 
-test("a slow call sends those that follow to the pool", async () => {
+test("a slow call sends the following calls to the pool", async () => {
   const route = undisturbedRoute();
   await route.run(
     () => spend(20),
@@ -63,7 +63,7 @@ test("a slow call sends those that follow to the pool", async () => {
   ).toBe("pool");
 });
 
-test("what is done aside does not make calls slow", async () => {
+test("work aside does not count as slow", async () => {
   const next = () =>
     route.run(
       () => "inline",
@@ -90,7 +90,7 @@ test.each([
   ["nothing was used meanwhile: another process ran", { waits: 0, computedUs: 100 }, "inline"],
   ["it waited", { waits: 1, computedUs: 100 }, "pool"],
   ["it computed", { waits: 0, computedUs: 10_000 }, "pool"],
-] as const)("what follows a call of some milliseconds, where %s", async (_, {
+] as const)("a call of some milliseconds sends the next to the pool if it was slow: %s", async (_, {
   waits,
   computedUs,
 }, expected) => {
@@ -106,18 +106,18 @@ test.each([
 test.each([
   ["all of it in the queue for a processor", 1000, "inline"],
   ["some of it in the queue for a processor", 1, "pool"],
-] as const)("what follows a call of some milliseconds, %s", async (_, queuedMs, expected) => {
+] as const)("a call of some milliseconds sends the next to the pool if it was not only queued: %s", async (_, queuedMs, expected) => {
   let after = false;
   const route = new CallRoute(() => ({ queuedMs: 1000 + (after ? queuedMs : 0) }));
   expect(await routeAfterSlowCall(route, () => (after = true))).toBe(expected);
 });
 
-test("a platform that counts no waits takes every slow call for one", async () => {
+test("a platform that counts no waits counts every long call as slow", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
   expect(await routeAfterSlowCall(route)).toBe("pool");
 });
 
-test("while no call is slow, the used resources are read seldom", async () => {
+test("the used resources are seldom read while no call is slow", async () => {
   let readings = 0;
   const route = new CallRoute(() => {
     readings++;
@@ -153,7 +153,7 @@ test("failures of both forms reject", async () => {
   await expect(fail()).rejects.toThrow("pool");
 });
 
-test("many calls that take no time are over at once", () => {
+test("many fast calls finish synchronously", () => {
   const made: number[] = [];
   const pooled = async (index: number) => void made.push(-index);
   expect(
@@ -183,7 +183,7 @@ test("many calls run in line, each once, and the event loop turns meanwhile", as
   expect(turned).toBe(true);
 });
 
-test("many calls that wait run on the pool, several at once", async () => {
+test("many waiting calls run on the pool, several at once", async () => {
   const route = undisturbedRoute();
   const lengths = new Float64Array(500).fill(8);
   let inline = 0;
@@ -205,7 +205,7 @@ test("many calls that wait run on the pool, several at once", async () => {
   expect(most).toBeGreaterThan(8);
 });
 
-test("many calls of which one only lost the processor go on in line", async () => {
+test("many calls continue in line if one only lost the processor", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 7, userCPUTime: 0, systemCPUTime: 0 }));
   let inline = 0;
   let pooled = 0;
@@ -222,7 +222,7 @@ test("many calls of which one only lost the processor go on in line", async () =
   expect(next).toBe("inline");
 });
 
-test("a failing call among many ends them when none is under way", async () => {
+test("a failure among many calls rejects once no call runs", async () => {
   const lengths = new Float64Array(50).fill(8);
   const failing = () =>
     undisturbedRoute().runMany(

@@ -131,7 +131,7 @@ describe.each([
       await step(diskOf(confinement()));
     });
 
-    test("what is not there tells nothing about a directory outside", async () => {
+    test("an error for a missing file reveals nothing about a directory outside", async () => {
       const disk = diskOf(confinement());
       swap();
       pool(isPooled);
@@ -145,7 +145,7 @@ describe.each([
       }
     });
 
-    test("what is not there in the root is missing, as the platform says", async () => {
+    test("a missing file in the root gives the platform's error", async () => {
       const disk = diskOf(confinement());
       pool(isPooled);
       for (const name of ["none", "none/deep", "a/b", "n".repeat(300)]) {
@@ -164,7 +164,7 @@ describe.each([
       expect(unmoved).toMatchObject({ code: "ENOENT", path: entry("none"), dest: entry("a") });
     });
 
-    test("a file that is a link is read where its target may be", async () => {
+    test("a file that is a link is read if its target is admitted", async () => {
       const disk = diskOf(confinement());
       await symlink(path.join(root, "t.lance", "side"), entry("within"));
       await symlink(path.join(outside, "a"), entry("without"));
@@ -177,7 +177,7 @@ describe.each([
       expect(await disk.readFile(entry("dangling"))).toBeNull();
     });
 
-    test("a root that is a link, and a base, may be worked in", async () => {
+    test("steps work in a root that is a link, and in a base", async () => {
       const alias = `${root}-alias`;
       await symlink(root, alias);
       pool(isPooled);
@@ -196,7 +196,7 @@ describe.each([
       );
     });
 
-    test("a file with two names is not written in place", async () => {
+    test("a file with two names is not overwritten in place", async () => {
       await link(path.join(outside, "a"), entry("two"));
       pool(isPooled);
       const disk = diskOf(confinement());
@@ -204,7 +204,7 @@ describe.each([
       await expectUntouched();
     });
 
-    test("a tree is emptied of links, and keeps away from where they lead", async () => {
+    test("removing a tree removes its links, and never their targets", async () => {
       await symlink(outside, entry("tree/deep/out"));
       await symlink(path.join(root, "t.lance", "side"), entry("tree/in"));
       await mkdir(path.join(root, "other"));
@@ -221,7 +221,7 @@ describe.each([
     test.each([
       ["out of the root", () => outside],
       ["within the root", () => path.join(root, "other")],
-    ])("a tree whose directories become links %s meanwhile is emptied without what they lead to", async (_to, target) => {
+    ])("removing a tree whose directories become links %s meanwhile spares their targets", async (_to, target) => {
       const victims = path.join(root, "other");
       for (const swapped of ["tree/deep", "tree"]) {
         for (let turn = 1; ; turn++) {
@@ -248,7 +248,7 @@ describe.each([
       }
     });
 
-    test("a lock of a directory that becomes a link is taken and released nowhere else", async () => {
+    test("a lock in a directory that becomes a link is taken and released nowhere else", async () => {
       const table = path.join(root, "t.lance");
       await putInLock(outside, deadOwner(), "owner-of-nobody");
       const seen = await readdir(path.join(outside, ".tiltyard.lock"));
@@ -277,7 +277,7 @@ describe.each([
     });
   });
 
-  test.each(STEPS)("%s is made in the directory that was looked at, by descriptors", async (_name, step) => {
+  test.each(STEPS)("%s happens in the checked directory, by descriptors", async (_name, step) => {
     const hooked = hookedConfinement(confinedTo(new HostDirectories(root)), { between: () => swap() });
     pool(isPooled);
     // Steps after the first find the link.
@@ -285,7 +285,7 @@ describe.each([
     await expectUntouched();
   });
 
-  test("what was opened elsewhere is not read, and what was made is not written, by looks", async () => {
+  test("a file opened elsewhere is not read, and one made elsewhere is not written, by looks", async () => {
     const swapping = () => {
       let isDue = true;
       return hookedConfinement(confinedTo(new HostDirectories(root), "looks"), {

@@ -14,7 +14,7 @@ const refused = (code: string, syscall?: string) =>
     ...(syscall !== undefined && { syscall, path: "/home/host/secret/t.lance" }),
   });
 
-describe("a call that the disk refused", () => {
+describe("an error for a refused call", () => {
   it.each([
     [
       ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EIO", "ENOMEM", "EBUSY", "ETIMEDOUT"],
@@ -23,7 +23,7 @@ describe("a call that the disk refused", () => {
     [["EACCES", "EPERM", "EROFS"], PermissionDeniedError],
     [["ENOTDIR", "EISDIR", "ELOOP", "ENAMETOOLONG"], InvalidTableStateError],
     [["ENOENT", "EXDEV", "EINVAL"], InternalError],
-  ] as const)("is told without the directories of its path: %s", (codes, kind) => {
+  ] as const)("hides the directories of its path: %s", (codes, kind) => {
     for (const code of codes) {
       const cause = refused(code, "open");
       const error = platformError(cause);
@@ -34,12 +34,12 @@ describe("a call that the disk refused", () => {
     }
   });
 
-  it("keeps its code where a disk of the host's tells no more", () => {
+  it("keeps its code if a host's disk reports nothing else", () => {
     expect(platformError(refused("EIO"))?.message).toBe("the disk: reading or writing failed (EIO)");
     expect(platformError(refused("ERR_INVALID_ARG_TYPE"))).toBe(null);
   });
 
-  it("is told as it is where it has a class of its own", () => {
+  it("stays unchanged if it has a class of its own", () => {
     const error = Object.assign(new UnsupportedError("no"), { code: 0 });
     expect([platformError(error), tellFailure(error), tellFailure(new TypeError("odd"))]).toEqual([
       null,

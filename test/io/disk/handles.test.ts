@@ -18,7 +18,7 @@ async function setUp(fileCount: number, maxOpen: number) {
 const readAll = (pool: HandlePool, file: string) =>
   pool.withHandle(file, async (handle) => Buffer.from(await handle.read(0, handle.size)).toString());
 
-test("opens each file once and keeps at most the bound", async () => {
+test("a pool opens each file once and keeps at most the bound", async () => {
   const { paths, disk, pool } = await setUp(5, 3);
   for (let round = 0; round < 2; round++) await Promise.all([0, 1, 2].map((i) => readAll(pool, paths[i])));
   expect(disk.count("open")).toBe(3);
@@ -48,7 +48,7 @@ test("a handle in use outlives eviction and close", async () => {
   expect([disk.count("close"), pool.size]).toEqual([3, 0]);
 });
 
-test("after eviction a path is opened anew", async () => {
+test("an evicted path is opened again", async () => {
   const { root, paths, pool } = await setUp(1, 4);
   expect(await readAll(pool, paths[0])).toBe("content 0");
   pool.evict(`${root}${path.sep}`);
@@ -66,7 +66,7 @@ test("a missing file fails and is not remembered", async () => {
   await pool.close();
 });
 
-test("reads that go on after close keep nothing open", async () => {
+test("reads that continue after close keep no file open", async () => {
   const { paths, disk, pool } = await setUp(2, 4);
   await readAll(pool, paths[0]);
   await pool.close();

@@ -42,7 +42,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     128 * 1024 + 1,
     8 * 1024 * 1024 + 3,
     20_000_001,
-  ])("a read of %i bytes is exact and lies in memory of its own", async (length) => {
+  ])("reads exactly %i bytes into separate memory", async (length) => {
     const file = path.join(await makeTempDir(), "f");
     const bytes = pattern(length + 50);
     await writeFile(file, bytes);
@@ -56,7 +56,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await handle.close();
   });
 
-  test("reading past the end names the file and the offset", async () => {
+  test("names the file and the offset of a read past the end", async () => {
     const file = path.join(await makeTempDir(), "f");
     await writeFile(file, pattern(100));
     const handle = (await disk.open(file))!;
@@ -69,7 +69,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await handle.close();
   });
 
-  test("a closed handle refuses, closing waits for reads under way", async () => {
+  test("refuses a closed handle, and close waits for running reads", async () => {
     const file = path.join(await makeTempDir(), "f");
     const bytes = pattern(16_000_000);
     await writeFile(file, bytes);
@@ -81,7 +81,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await expect(handle.read(0, 1)).rejects.toBeInstanceOf(InternalError);
   });
 
-  test("absence is null, also below a file", async () => {
+  test("gives null for a missing path, also below a file", async () => {
     const directory = await makeTempDir();
     const file = path.join(directory, "f");
     await writeFile(file, "x");
@@ -95,14 +95,14 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     }
   });
 
-  test("readFile refuses more than it may read", async () => {
+  test("refuses to read a file longer than the limit", async () => {
     const file = path.join(await makeTempDir(), "f");
     await writeFile(file, "12345");
     expect((await disk.readFile(file, 5))!.length).toBe(5);
     await expect(disk.readFile(file, 4)).rejects.toBeInstanceOf(CorruptFileError);
   });
 
-  test("create and link refuse a name that is taken", async () => {
+  test("refuses to create or link an existing name", async () => {
     const directory = await makeTempDir();
     const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
     await (await disk.create(a)).close();
@@ -112,7 +112,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect((await disk.stat(a))!.identity).toBe((await disk.stat(b))!.identity);
   });
 
-  test("rename replaces, and the identity tells the difference", async () => {
+  test("replaces a file by rename, and its identity changes", async () => {
     const directory = await makeTempDir();
     const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
     await writeFile(a, "new");
@@ -128,7 +128,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(a)).toBeNull();
   });
 
-  test("overwrite puts bytes in place of as many, and leaves all else alone", async () => {
+  test("overwrites as many bytes in place, and leaves everything else", async () => {
     const directory = await makeTempDir();
     const file = path.join(directory, "f");
     expect(await disk.overwrite(file, bytes("new"))).toBe(false);
@@ -138,15 +138,15 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.overwrite(file, bytes("new"))).toBe(true);
     expect(await readFile(file, "utf8")).toBe("new");
     expect((await stat(file)).ino).toBe(inode);
-    for (const other of ["", "ne", "newer"]) {
-      expect(await disk.overwrite(file, bytes(other))).toBe(false);
+    for (const content of ["", "ne", "newer"]) {
+      expect(await disk.overwrite(file, bytes(content))).toBe(false);
       expect(await readFile(file, "utf8")).toBe("new");
     }
     await mkdir(path.join(directory, "d"));
     await expect(disk.overwrite(path.join(directory, "d"), bytes("new"))).rejects.toThrow("EISDIR");
   });
 
-  test("makeDirectory makes parents, and says whether it made the directory", async () => {
+  test("makes parents, and reports if it made the directory", async () => {
     const root = await makeTempDir();
     const deep = path.join(root, "a", "b", "c");
     const answers = await Promise.all(Array.from({ length: 8 }, () => disk.makeDirectory(deep)));
@@ -160,7 +160,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.makeDirectory(deep)).toBe(true);
   });
 
-  test("list tells kinds and follows links", async () => {
+  test("lists kinds and follows links", async () => {
     const root = await makeTempDir();
     await mkdir(path.join(root, "dir"));
     await writeFile(path.join(root, "file"), "");
@@ -175,7 +175,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     ]);
   });
 
-  test("removeTree removes all below", async () => {
+  test("removes a tree", async () => {
     const root = await makeTempDir();
     const tree = path.join(root, "t");
     await disk.makeDirectory(path.join(tree, "x", "y"));
@@ -184,7 +184,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(tree)).toBeNull();
   });
 
-  test("removeTree removes links, not what they lead to, and any number of files", async () => {
+  test("removes links but not their targets, and any number of files", async () => {
     const directory = await makeTempDir();
     const kept = path.join(directory, "kept");
     const tree = path.join(directory, "tree");
@@ -204,7 +204,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
   });
 
-  test("nothing is where links lead back to themselves, or under a name that is too long", async () => {
+  test("finds nothing under a circular link or a name that is too long", async () => {
     const directory = await makeTempDir();
     await symlink(path.join(directory, "loop"), path.join(directory, "loop"));
     for (const name of ["loop", path.join("loop", "x"), "n".repeat(300)]) {
@@ -217,7 +217,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.list(directory)).toEqual([{ name: "loop", kind: "other" }]);
   });
 
-  test("removeTree ends with all gone where several do it at once, or it is a file", async () => {
+  test("removes a tree several times at once, and a file", async () => {
     const directory = await makeTempDir();
     const tree = path.join(directory, "tree");
     await disk.makeDirectory(path.join(tree, "a", "b"));
@@ -229,7 +229,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(tree)).toBeNull();
   });
 
-  test("syncs succeed on files and directories", async () => {
+  test("syncs files and directories", async () => {
     const root = await makeTempDir();
     await writeFile(path.join(root, "f"), "1");
     await disk.syncFile(path.join(root, "f"));
@@ -241,7 +241,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
   });
 });
 
-test("an opening reads the end of the file along, in line and on the pool", async () => {
+test("open also reads the end of the file, in line and on the pool", async () => {
   const disk = new NodeDisk({ durability: "none" });
   const file = path.join(await makeTempDir(), "f");
   const bytes = pattern(1000);
@@ -264,7 +264,7 @@ test("an opening reads the end of the file along, in line and on the pool", asyn
   expect(await disk.open(`${file}-missing`, 10)).toBeNull();
 });
 
-describe.skipIf(process.platform === "win32")("what is no regular file", () => {
+describe.skipIf(process.platform === "win32")("a path that is not a regular file", () => {
   const fifo = async () => {
     const file = path.join(await makeTempDir(), "fifo");
     execFileSync("mkfifo", [file]);
@@ -294,7 +294,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     await expect(disk.readFile(file)).rejects.toThrow("it is not a regular file");
   });
 
-  test("nothing waits for who writes into a FIFO", async () => {
+  test("does not block if it is a FIFO without a writer", async () => {
     const file = await fifo();
     const disk = new NodeDisk({ durability: "fsync" });
     expect(await disk.overwrite(file, bytes("x"))).toBe(false);
@@ -303,7 +303,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     await disk.syncDirectory(file).catch((error) => expect(["open", "fsync"]).toContain(error.syscall));
   });
 
-  test("a link is not followed, and leads nowhere where it dangles", async () => {
+  test("is not followed if it is a link, and gives null if the link dangles", async () => {
     const directory = await makeTempDir();
     const disk = new NodeDisk({ durability: "none" });
     const [file, link, dangling] = ["file", "link", "dangling"].map((name) => path.join(directory, name));

@@ -34,11 +34,11 @@ test("a plan covers every range, aligned, in file order, and within its limits",
       reads.forEach((read, readIndex) => {
         expect(read.byteOffset % 64).toBe(0);
         if (readIndex > 0) expect(read.byteOffset).toBeGreaterThanOrEqual(reads[readIndex - 1].byteOffset);
-        const own = asked.filter((_, i) => placements[i].readIndex === readIndex);
-        const longest = Math.max(...own.map(({ length }) => length));
+        const rangesOfRead = asked.filter((_, i) => placements[i].readIndex === readIndex);
+        const longest = Math.max(...rangesOfRead.map(({ length }) => length));
         expect(read.length).toBeLessThanOrEqual(Math.max(options.maxReadBytes, longest + 63));
         expect(read.byteOffset + read.length).toBe(
-          Math.max(...own.map(({ byteOffset, length }) => byteOffset + length)),
+          Math.max(...rangesOfRead.map(({ byteOffset, length }) => byteOffset + length)),
         );
       });
     }),
@@ -55,7 +55,7 @@ describe("readRanges", () => {
     return { disk, file, bytes, handle: (await disk.open(file))! };
   }
 
-  test("answers with the bytes asked for, in order, and keeps alignment", async () => {
+  test("returns the bytes of each range, in order, and keeps alignment", async () => {
     const { bytes, handle } = await openPattern();
     await fc.assert(
       fc.asyncProperty(ranges, planOptions, async (asked, options) => {
@@ -84,7 +84,7 @@ describe("readRanges", () => {
     await handle.close();
   });
 
-  test("keeps at most the given number of reads under way", async () => {
+  test("bounds the number of concurrent reads", async () => {
     let underWay = 0;
     let most = 0;
     const handle = {
@@ -104,7 +104,7 @@ describe("readRanges", () => {
     expect(most).toBe(3);
   });
 
-  test("a range outside the file fails before anything is read", async () => {
+  test("fails for a range outside the file before it reads", async () => {
     const { disk, handle, file } = await openPattern();
     for (const bad of [
       { byteOffset: FILE_BYTES - 1, length: 2 },
@@ -122,7 +122,10 @@ describe("readRanges", () => {
   });
 });
 
-test.each(["with readInto", "by single reads"])("readAtOnce answers as readRanges does, %s", async (way) => {
+test.each([
+  "with readInto",
+  "by single reads",
+])("readAtOnce returns the same as readRanges, %s", async (way) => {
   const file = path.join(await makeTempDir(), "f");
   const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
   await writeFile(file, bytes);
@@ -155,7 +158,7 @@ describe("gatherRanges", () => {
   test.each([
     "with readInto",
     "by single reads",
-  ])("gives all ranges one behind the other, %s", async (way) => {
+  ])("returns all ranges one after the other, %s", async (way) => {
     const file = path.join(await makeTempDir(), "f");
     const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
     await writeFile(file, bytes);
@@ -185,7 +188,7 @@ describe("gatherRanges", () => {
     await handle.close();
   });
 
-  test("near ranges cost one read, far ones one each", async () => {
+  test("reads near ranges in one call, far ones in one each", async () => {
     const file = path.join(await makeTempDir(), "f");
     await writeFile(file, new Uint8Array(FILE_BYTES));
     const disk = new CountingDisk(new NodeDisk({ durability: "none" }));

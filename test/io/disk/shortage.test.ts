@@ -18,7 +18,7 @@ const errorOf = (code: string) => Object.assign(new Error(code), { code });
 test.each([
   "EMFILE",
   "ENFILE",
-])("a call in line that fails with %s is made again, on the pool", async (code) => {
+])("an in-line call that fails with %s is repeated on the pool", async (code) => {
   const route = new CallRoute();
   let pooled = 0;
   const result = await route.run<string>(
@@ -33,7 +33,7 @@ test.each([
   expect([result, pooled]).toEqual(["opened", 3]);
 });
 
-test("other failures of a call in line are its own", async () => {
+test("another failure of an in-line call is reported", async () => {
   const route = new CallRoute();
   const call = route.run<string>(
     () => {
@@ -46,7 +46,7 @@ test("other failures of a call in line are its own", async () => {
   await expect(call).rejects.toMatchObject({ code: "EACCES" });
 });
 
-test("files that nobody reads are closed, and files in use are not", async () => {
+test("a shortage closes idle files, and none in use", async () => {
   const root = await makeTempDir();
   const paths = ["idle", "read"].map((name) => path.join(root, name));
   for (const each of paths) await writeFile(each, path.basename(each));
@@ -69,7 +69,7 @@ test("files that nobody reads are closed, and files in use are not", async () =>
 test.each([
   ["fsync", 4],
   ["none", 4],
-])("many appends and scans at once succeed (durability %s, %i files)", async (durability, free) => {
+])("many concurrent appends and scans succeed (durability %s, %i files)", async (durability, free) => {
   const script = fileURLToPath(new URL("../../support/processes/fewDescriptors.mjs", import.meta.url));
   const tables = 4;
   const appends = 12;

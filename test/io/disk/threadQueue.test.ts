@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { openThreadQueue } from "../../../src/io/disk/threadQueue.js";
 
-test("the time in the queue for a processor never shrinks, where the platform tells it", () => {
+test("the time in the queue for a processor never shrinks, if the platform reports it", () => {
   const read = openThreadQueue();
   if (read === null) return;
   const first = read();

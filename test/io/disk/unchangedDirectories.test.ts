@@ -11,7 +11,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 
 const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
-it("is looked at again when an entry comes or goes, and not otherwise", async () => {
+it("a directory is examined again when an entry comes or goes, and not otherwise", async () => {
   const root = await makeTempDir();
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   let looks = 0;

@@ -48,7 +48,7 @@ test("a kept lock is free, and its directory serves for the next change of the s
   expect(await entriesOfLock(directory)).toBeNull();
 });
 
-test("it is removed after a moment, and when the namespace closes", async () => {
+test("a kept lock is removed after a moment, and when the namespace closes", async () => {
   const directory = await makeTempDir();
   await keepLockOf(directory);
   await vi.waitFor(async () => expect(await entriesOfLock(directory)).toBeNull(), 10_000);
@@ -67,7 +67,7 @@ test("it is removed after a moment, and when the namespace closes", async () => 
   for (const each of [beside, path.join(directory, "t.lance")]) expect(await entriesOfLock(each)).toBeNull();
 });
 
-test("another process takes it at once, though the one that kept it does nothing any more", async () => {
+test("another process takes a kept lock at once, even if its last holder is blocked", async () => {
   const directory = await makeTempDir();
   const counter = path.join(directory, "counter");
   await writeFile(counter, "0");
@@ -81,7 +81,7 @@ test("another process takes it at once, though the one that kept it does nothing
   expect(await withLock(directory, KEEP, async () => "mine")).toBe("mine");
 });
 
-test("that of a process that was killed is taken at once, and nothing is fenced off", async () => {
+test("the kept lock of a killed process is taken at once, and nobody is fenced off", async () => {
   const directory = await makeTempDir();
   const keeper = startProcess("lockKeeper.mjs", [directory, "stand"]);
   expect(await nextMessage(keeper)).toBe("kept");
@@ -97,7 +97,7 @@ test("that of a process that was killed is taken at once, and nothing is fenced 
   expect(fence).not.toHaveBeenCalled();
 });
 
-test("where only its user may remove it, others wait until it is gone", async () => {
+test("a kept lock that only its user may remove makes others wait until it is gone", async () => {
   const directory = await makeTempDir();
   await putInLock(directory, newKeptName());
   const forbidden = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
@@ -121,35 +121,35 @@ test("where only its user may remove it, others wait until it is gone", async ()
   }
 });
 
-test("a process that ends takes it along", async () => {
+test("a process removes its kept lock when it ends", async () => {
   const directory = await makeTempDir();
   expect(await exitOf(startProcess("lockKeeper.mjs", [directory, "end"]))).toBe(0);
   expect(await entriesOfLock(directory)).toBeNull();
 });
 
-test("who knows nothing of kept locks finds a dead owner", () => {
+test("an engine without kept locks finds a dead owner", () => {
   const [, host, boot, pidNamespace, pid] = newKeptName().split("-");
   expect([host, boot, pidNamespace]).toEqual(ownerNamed({}).split("-").slice(1, 4));
   expect(() => process.kill(Number(pid), 0)).toThrow(expect.objectContaining({ code: "ESRCH" }));
 });
 
-test("one that another process has taken is waited for, and not kept the next time", async () => {
+test("a kept lock that another process has taken is waited for, and not kept the next time", async () => {
   const directory = await makeTempDir();
   await keepLockOf(directory);
   await rm(lockOf(directory), { recursive: true });
-  const other = foreignOwner();
-  await putInLock(directory, other);
+  const foreign = foreignOwner();
+  await putInLock(directory, foreign);
   const order: string[] = [];
   const waiting = withLock(directory, KEEP, async () => void order.push("mine"));
   await new Promise((resolve) => setTimeout(resolve, 50));
   order.push("released");
-  await rm(path.join(lockOf(directory), other), { recursive: true });
+  await rm(path.join(lockOf(directory), foreign), { recursive: true });
   await waiting;
   expect(order).toEqual(["released", "mine"]);
   expect(await entriesOfLock(directory)).toBeNull();
 });
 
-test("an owner that was about to enter a directory of that name, and one that retakes it, both give way", async () => {
+test("an owner that was about to enter a directory of that name and one that retakes it both give way", async () => {
   const directory = await makeTempDir();
   await keepLockOf(directory);
   const late = foreignOwner();
@@ -160,7 +160,7 @@ test("an owner that was about to enter a directory of that name, and one that re
   expect(await entriesOfLock(directory)).toEqual([late]);
 });
 
-test("the lock of work that failed, or of a directory that was moved, is not kept", async () => {
+test("the lock of failed work, or of a moved directory, is not kept", async () => {
   const directory = await makeTempDir();
   const failing = withLock(directory, KEEP, async () => {
     throw new Error("work failed");
@@ -177,7 +177,7 @@ test("the lock of work that failed, or of a directory that was moved, is not kep
   expect(await entriesOfLock(to)).toBeNull();
 });
 
-test("a directory that is removed with its kept lock, and made anew, is locked anew", async () => {
+test("a directory that is removed with its kept lock and recreated gets a new lock", async () => {
   const directory = path.join(await makeTempDir(), "t");
   await mkdir(directory);
   await keepLockOf(directory);

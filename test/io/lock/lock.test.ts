@@ -26,7 +26,7 @@ async function exists(file: string): Promise<boolean> {
   );
 }
 
-test("callers of one process go one at a time, in the order they came", async () => {
+test("callers of one process run one at a time, in their order", async () => {
   const directory = await makeTempDir();
   const order: number[] = [];
   let inside = 0;
@@ -46,10 +46,10 @@ test("callers of one process go one at a time, in the order they came", async ()
 });
 
 test("tables do not wait for each other; aliases of a table do", async () => {
-  const [one, other] = [await makeTempDir(), await makeTempDir()];
+  const [one, second] = [await makeTempDir(), await makeTempDir()];
   const events: string[] = [];
   await withLock(one, {}, async () => {
-    await withLock(other, {}, async () => {
+    await withLock(second, {}, async () => {
       events.push("other");
     });
     const alias = withLock(`${one}/../${path.basename(one)}/`, {}, async () => {
@@ -63,7 +63,7 @@ test("tables do not wait for each other; aliases of a table do", async () => {
   expect(events).toEqual(["other", "one", "alias"]);
 });
 
-test("what the work returns or throws comes through, and the lock is free after both", async () => {
+test("a lock passes on the work's result or error, and is free after both", async () => {
   const directory = await makeTempDir();
   expect(await withLock(directory, {}, async (lease) => lease.compromised)).toBe(false);
   const failure = new Error("work failed");
@@ -75,7 +75,7 @@ test("what the work returns or throws comes through, and the lock is free after 
   expect(await withLock(directory, { retries: 0 }, async () => 7)).toBe(7);
 });
 
-test("a lock that stays taken is ServiceUnavailable, by retries or by time", async () => {
+test("a lock that stays held gives ServiceUnavailable, by retries or by time", async () => {
   const directory = await makeTempDir();
   await putInLock(directory, foreignOwner());
   for (const options of [{ retries: 3 }, { waitMs: 30 }]) {
@@ -92,12 +92,12 @@ test("a lock that stays taken is ServiceUnavailable, by retries or by time", asy
   await withLock(directory, { retries: 0 }, async () => {});
 });
 
-test("a missing table directory is the platform's error", async () => {
+test("a missing table directory gives the platform's error", async () => {
   const directory = path.join(await makeTempDir(), "none");
   await expect(withLock(directory, {}, async () => {})).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("an abort ends the wait, in the queue and at the lock, and leaves the queue going", async () => {
+test("an abort ends the wait, in the queue and at the lock, and the queue continues", async () => {
   const directory = await makeTempDir();
   const reason = new Error("enough");
   await expect(withLock(directory, { signal: AbortSignal.abort(reason) }, async () => {})).rejects.toBe(
@@ -133,7 +133,7 @@ test("a stale lock is taken over, a fresh one is not", async () => {
   expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
 });
 
-test("a lock dated in the future, as after a clock was set back, goes stale like any other", async () => {
+test("a lock with a time in the future goes stale like any other", async () => {
   const directory = await makeTempDir();
   const lockPath = path.join(directory, LOCK_NAME);
   const owner = foreignOwner();
@@ -147,7 +147,7 @@ test("a lock dated in the future, as after a clock was set back, goes stale like
   expect(await exists(lockPath)).toBe(false);
 });
 
-test("files that lie in a stale lock don't keep it from being taken over", async () => {
+test("files in a stale lock do not prevent its takeover", async () => {
   const directory = await makeTempDir();
   const lockPath = path.join(directory, LOCK_NAME);
   const owner = foreignOwner();
@@ -159,7 +159,7 @@ test("files that lie in a stale lock don't keep it from being taken over", async
   expect(await exists(lockPath)).toBe(false);
 });
 
-test("who takes a lock over fences its holder off first, also where another died at it", async () => {
+test("a takeover fences the old holder off first, also after another process died while fencing", async () => {
   for (const name of [deadOwner(), fencingNamed(deadOwner())]) {
     const directory = await makeTempDir();
     await putInLock(directory, name);
@@ -187,7 +187,7 @@ test("the lock of a killed process is taken over at once", async () => {
 });
 
 test.skipIf(process.platform === "win32")(
-  "a holder that was suspended, and overruled, learns it when it wakes, and leaves its successor's lock alone",
+  "a suspended and overruled holder learns it when it wakes, and leaves its successor's lock alone",
   async () => {
     const directory = await makeTempDir();
     const holder = startProcess("leaseKeeper.mjs", [directory, "2000"]);
@@ -210,7 +210,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a holder that stalled, and whom nobody overruled, goes on", async () => {
+test("a stalled holder that nobody overruled continues", async () => {
   const directory = await makeTempDir();
   await withLock(directory, { staleMs: 2000 }, async (lease) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
@@ -220,7 +220,7 @@ test("a holder that stalled, and whom nobody overruled, goes on", async () => {
   });
 });
 
-test("a lock taken away shows in the lease, and releasing it does not fail the work", async () => {
+test("the lease of a removed lock shows the loss, and releasing it does not fail the work", async () => {
   const directory = await makeTempDir();
   const outcome = await withLock(directory, { staleMs: 2000 }, async (lease) => {
     await rm(path.join(directory, LOCK_NAME), { recursive: true });
@@ -233,7 +233,7 @@ test("a lock taken away shows in the lease, and releasing it does not fail the w
   expect(await withLock(directory, { retries: 0 }, async () => "next")).toBe("next");
 });
 
-test("a holder that stalled beyond the threshold knows without waiting for a timer", async () => {
+test("a holder that stalled beyond the threshold knows it without a timer", async () => {
   const directory = await makeTempDir();
   await withLock(directory, { staleMs: 2000 }, async (lease) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
@@ -241,7 +241,7 @@ test("a holder that stalled beyond the threshold knows without waiting for a tim
   });
 });
 
-test("a held lock is kept fresh", async () => {
+test("a held lock is renewed", async () => {
   const directory = await makeTempDir();
   await withLock(directory, { staleMs: 2000 }, async (lease) => {
     await new Promise((resolve) => setTimeout(resolve, 3000));
@@ -291,7 +291,7 @@ async function onFullDisk(work: () => Promise<void>, before: (entry: string) => 
   }
 }
 
-test("on a disk that is full to the last block a holder is told by an empty file", async () => {
+test("on a full disk, an empty file names the holder", async () => {
   const directory = await makeTempDir();
   await onFullDisk(() =>
     withLock(directory, {}, async (lease) => {
@@ -306,14 +306,14 @@ test("on a disk that is full to the last block a holder is told by an empty file
   expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
 });
 
-test("on a full disk, too, two who find one another in a lock's directory both give way", async () => {
+test("on a full disk, two owners in one lock directory both give way", async () => {
   const directory = await makeTempDir();
-  const other = foreignOwner();
-  const join = (entry: string) => fsExtra.writeFileSync(path.join(path.dirname(entry), other), "");
+  const foreign = foreignOwner();
+  const join = (entry: string) => fsExtra.writeFileSync(path.join(path.dirname(entry), foreign), "");
   await onFullDisk(async () => {
     await expect(withLock(directory, { retries: 0 }, async () => {})).rejects.toThrow(
       ServiceUnavailableError,
     );
   }, join);
-  expect(await fsExtra.readdir(path.join(directory, LOCK_NAME))).toEqual([other]);
+  expect(await fsExtra.readdir(path.join(directory, LOCK_NAME))).toEqual([foreign]);
 });

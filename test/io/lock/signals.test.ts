@@ -21,8 +21,8 @@ interface Outcome {
 }
 
 async function locksBelow(directory: string): Promise<string[]> {
-  const found = await readdir(directory, { recursive: true });
-  return found.filter((each) => path.basename(each) === ".tiltyard.lock");
+  const names = await readdir(directory, { recursive: true });
+  return names.filter((each) => path.basename(each) === ".tiltyard.lock");
 }
 
 /** Sends SIGTERM to a program that holds a lock. */
@@ -50,7 +50,7 @@ describe.skipIf(process.platform === "win32").each(["esm", "cjs"] as const)("a p
     expect(await signalled(form, [[what, when]])).toEqual({ ended: 3, notes: ["cleaned up"], locks: [] });
   });
 
-  it("cleans up beside handlers of one time", async () => {
+  it("cleans up beside one-time handlers", async () => {
     const ways = MOMENTS.map((when) => ["notice", when] as const);
     expect(await signalled(form, [...ways, ["once", "imported"]])).toEqual({
       ended: 3,
@@ -59,7 +59,7 @@ describe.skipIf(process.platform === "win32").each(["esm", "cjs"] as const)("a p
     });
   });
 
-  it("ends with the signal where it has no handler", async () => {
+  it("ends with the signal if it has no handler", async () => {
     expect(await signalled(form, [])).toEqual({ ended: "SIGTERM", notes: [], locks: [] });
   });
 

@@ -49,23 +49,23 @@ describe("names fold together", () => {
       const folds = new Map<string, string>();
       for (const character of characters) {
         const inName = `x${character}x`;
-        const known = folds.get(key(inName));
-        if (known === undefined) folds.set(key(inName), foldName(inName));
-        else if (known !== foldName(inName)) expect.fail(`${name}: ${visible(character)} folds otherwise`);
+        const sameName = folds.get(key(inName));
+        if (sameName === undefined) folds.set(key(inName), foldName(inName));
+        else if (sameName !== foldName(inName)) expect.fail(`${name}: ${visible(character)} folds otherwise`);
       }
     }
   });
 
-  it("that are one to a file system, whatever they are made of", () => {
+  it("that are one to a file system, whatever their characters", () => {
     const way = fc.array(fc.constantFrom(...changes), { maxLength: 4 });
     fc.assert(
       fc.property(name, way, way, (parts, oneWay, otherWay) => {
-        const [one, other] = [oneWay, otherWay].map((steps) =>
+        const [one, second] = [oneWay, otherWay].map((steps) =>
           steps.reduce((text, change) => change(text), parts.join("")),
         );
-        for (const { key, given, name } of fileSystems) {
-          if (key(given(one)) !== key(given(other)) || foldName(one) === foldName(other)) continue;
-          expect.fail(`${name}: ${visible(one)} and ${visible(other)} fold otherwise`);
+        for (const { key, given: inputName, name } of fileSystems) {
+          if (key(inputName(one)) !== key(inputName(second)) || foldName(one) === foldName(second)) continue;
+          expect.fail(`${name}: ${visible(one)} and ${visible(second)} fold otherwise`);
         }
       }),
       { numRuns: 5_000 },
@@ -91,8 +91,8 @@ describe("names fold together", () => {
     ["a\u00adb", "AB"],
     ["\ufeffx", "X"],
     ["ｄａｔａ", "data"],
-  ])("%j and %j", (one, other) => {
-    expect(foldName(one)).toBe(foldName(other));
+  ])("%j and %j", (one, second) => {
+    expect(foldName(one)).toBe(foldName(second));
   });
 });
 
@@ -106,8 +106,8 @@ it.each([
   [" a", "a"],
   ["a-b", "a_b"],
   ["ａ", "ｂ"],
-])("%j and %j stay two", (one, other) => {
-  expect(foldName(one)).not.toBe(foldName(other));
+])("%j and %j stay two", (one, second) => {
+  expect(foldName(one)).not.toBe(foldName(second));
 });
 
 it("a folded name folds to itself", () => {
@@ -146,6 +146,6 @@ it.each([
   "console",
   "lpt",
   "x nul",
-])("%j is none", (word) => {
+])("%j is not a device of Windows", (word) => {
   expect(isDeviceName(word)).toBe(false);
 });

@@ -8,7 +8,7 @@ import { CountingDisk } from "../../support/countingDisk.js";
 import { DISKS, diskOf } from "../../support/foldedNamespaces.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-it.each(DISKS)("an entry has its own spelling alone on %s", async (disk) => {
+it.each(DISKS)("an entry has only its own spelling on %s", async (disk) => {
   const root = await makeTempDir();
   await mkdir(join(root, "Trees"));
   const spelling = new Spelling(diskOf(disk));
@@ -21,7 +21,7 @@ it.each(DISKS)("an entry has its own spelling alone on %s", async (disk) => {
   }
 });
 
-it("a disk that tells upper from lower case is asked once", async () => {
+it("a case-sensitive disk is asked once", async () => {
   const root = await makeTempDir();
   for (const name of ["a", "b", "B", "1"]) await mkdir(join(root, name));
   const disk = new CountingDisk(diskOf("a plain disk"));
@@ -34,7 +34,7 @@ it("a disk that tells upper from lower case is asked once", async () => {
   expect(disk.total).toBe(0);
 });
 
-it("two entries that differ in case alone tell as much", async () => {
+it("two entries that differ only in case show a case-sensitive disk", async () => {
   const root = await makeTempDir();
   for (const name of ["b", "B"]) await mkdir(join(root, name));
   const disk = new CountingDisk(diskOf("a plain disk"));
@@ -45,7 +45,7 @@ it("two entries that differ in case alone tell as much", async () => {
   expect(disk.total).toBe(0);
 });
 
-it("what is gone when it is looked at tells nothing of the disk", async () => {
+it("an entry that disappears before the look shows nothing about the disk", async () => {
   const root = await makeTempDir();
   const spelling = new Spelling(diskOf("NTFS"));
   expect(await spelling.isExact(root, "gone")).toBe(true);
@@ -53,7 +53,7 @@ it("what is gone when it is looked at tells nothing of the disk", async () => {
   expect(await spelling.isExact(root, "trees")).toBe(false);
 });
 
-it("two paths are apart where they lead to two entries, or one to none", async () => {
+it("two paths are apart if they lead to two entries, or one to none", async () => {
   const root = await makeTempDir();
   for (const path of ["a/x", "A/y", "b/x"]) await mkdir(join(root, ...path.split("/")), { recursive: true });
   const plain = diskOf("a plain disk");

@@ -129,7 +129,7 @@ async function cleanUpAll(branch?: string): Promise<number> {
   return first.versionsRemoved + first.filesRemoved + last.filesRemoved;
 }
 
-it("files and directories of others stay through every cleanup, of a table and of its branches", async () => {
+it("other programs' files and directories survive every cleanup of a table and of its branches", async () => {
   const branches = ["dev", "dev/below"];
   const paths = [
     ...FOREIGN,

@@ -33,8 +33,8 @@ const build = (request: object = {}) =>
   buildIndex(namespace, { id, column: "v", indexType: "BTREE", name: "i", replace: true, ...request });
 const cleanup = (request: object = {}) =>
   namespace.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true, ...request });
-const directories = async (...at: string[]) =>
-  (await readdir(join(root, "t.lance", ...at, "_indices")).catch(() => [])).sort();
+const directories = async (...names: string[]) =>
+  (await readdir(join(root, "t.lance", ...names, "_indices")).catch(() => [])).sort();
 
 /** Returns the directory of the index at a version. */
 async function directoryAt(target: object = {}): Promise<string> {
@@ -48,8 +48,8 @@ async function find(value: number, target: object = {}): Promise<number> {
   return (await namespace.table(id, target).scan(options).toArrow()).numRows;
 }
 
-describe("cleanup with indexes", () => {
-  it("leaves those of the latest version", async () => {
+describe("a cleanup with indexes", () => {
+  it("keeps those of the latest version", async () => {
     await build();
     await build({ indexType: "BITMAP" });
     await namespace.insertIntoTable({ id }, rowsFrom(ROWS));
@@ -67,7 +67,7 @@ describe("cleanup with indexes", () => {
     expect(await find(7)).toBe(1);
   });
 
-  it("leaves those of tagged versions until the tag is gone", async () => {
+  it("keeps those of tagged versions until the tag is deleted", async () => {
     await build();
     const version = await namespace.table(id).version();
     const old = await directoryAt();
@@ -83,7 +83,7 @@ describe("cleanup with indexes", () => {
     expect(await directories()).toEqual([last]);
   });
 
-  it("leaves those that a branch has from its beginning, and cleans up its own", async () => {
+  it("keeps those that a branch inherited, and removes the branch's old ones", async () => {
     await build();
     const shared = await directoryAt();
     await namespace.createTableBranch({ id, name: "dev" });
@@ -94,11 +94,11 @@ describe("cleanup with indexes", () => {
     expect(await directoryAt({ branch: "dev" })).toBe(shared);
     expect(await find(7, { branch: "dev" })).toBe(1);
     await namespace.optimizeTable({ id, branch: "dev" });
-    const own = await directoryAt({ branch: "dev" });
-    expect(own).not.toBe(shared);
+    const branchDirectory = await directoryAt({ branch: "dev" });
+    expect(branchDirectory).not.toBe(shared);
     await cleanup({ branch: "dev" });
     await cleanup();
-    expect(await directories("tree", "dev")).toEqual([own]);
+    expect(await directories("tree", "dev")).toEqual([branchDirectory]);
     expect(await find(ROWS + 7, { branch: "dev" })).toBe(1);
     await namespace.deleteTableBranch({ id, name: "dev" });
     await cleanup();
@@ -127,7 +127,7 @@ describe("cleanup with indexes", () => {
     ["its first file is made", "create", /_indices/],
     ["its files are complete", "syncDirectory", /_indices\/[0-9a-f]/],
   ];
-  it.each(moments)("leaves those of a build that stands still when %s", async (_, verb, path) => {
+  it.each(moments)("keeps those of a build that is suspended when %s", async (_, verb, path) => {
     const error = await interruptedBuild(verb, path, { deleteUnverified: false });
     expect(error).toBeUndefined();
     expect(await find(7)).toBe(1);

@@ -9,14 +9,14 @@ describe("a version is outdated", () => {
   const outdated = (newerCount: number, ageMs: number, policy: object) =>
     isOutdated({ followedMs: 10_000 - ageMs, newerCount }, policy, 10_000);
 
-  it("from its age on", () => {
+  it("from a given age on", () => {
     expect(outdated(1, 500, { olderThanMs: 500 })).toBe(true);
     expect(outdated(1, 499, { olderThanMs: 500 })).toBe(false);
     expect(outdated(1, 0, { olderThanMs: 0 })).toBe(true);
     expect(outdated(1, 0, {})).toBe(true);
   });
 
-  it("beyond the number that stay, if it is old enough too", () => {
+  it("beyond the number to keep, if it is also old enough", () => {
     expect(outdated(2, 500, { retainVersions: 3 })).toBe(false);
     expect(outdated(3, 500, { retainVersions: 3 })).toBe(true);
     expect(outdated(3, 500, { retainVersions: 3, olderThanMs: 501 })).toBe(false);
@@ -34,7 +34,7 @@ describe("a config asks for cleanups", () => {
       version,
     );
 
-  it("every so many versions", () => {
+  it("at every n-th version", () => {
     expect(policy({}, 3)).toBeNull();
     expect(policy({ older_than: "0s" }, 3)).toBeNull();
     expect(policy({ interval: "3" }, 2)).toBeNull();
@@ -50,7 +50,7 @@ describe("a config asks for cleanups", () => {
     [{ interval: "1", older_than: "soon" }],
     [{ interval: "1", retain_versions: "0" }],
     [{ interval: "1", retain_versions: "1.5" }],
-  ])("that make sense, not %j", (config) => {
+  ])("with valid settings, and refuses %j", (config) => {
     expect(() => policy(config as unknown as Record<string, string>, 1)).toThrow(InvalidInputError);
   });
 
@@ -74,5 +74,5 @@ describe("a config asks for cleanups", () => {
     "-1s",
     "1constructor",
     `${"9".repeat(400)}y`,
-  ])("at no age of %j", (text) => expect(() => parseDurationMs(text, "k")).toThrow(InvalidInputError));
+  ])("and refuses the age %j", (text) => expect(() => parseDurationMs(text, "k")).toThrow(InvalidInputError));
 });

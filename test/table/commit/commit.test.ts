@@ -110,7 +110,7 @@ describe("an append", () => {
     expect((await reference.listVersions(table.uri, "t")).map((each) => each.version)).toEqual([1, 2, 3, 4]);
   });
 
-  it("gives stable row ids as the reference does", async () => {
+  it("assigns stable row ids like the reference", async () => {
     const [ours, theirs] = await Promise.all([
       makeReferenceTable([1, 2], { stableRowIds: true }),
       makeReferenceTable([1, 2], { stableRowIds: true }),
@@ -130,7 +130,7 @@ describe("an append", () => {
     expect((await valuesOf(ours)).sort()).toEqual([2, 2, 2, 2]);
   });
 
-  it("writes transaction, transaction file and hint", async () => {
+  it("writes the transaction, its file and the hint", async () => {
     const table = await makeReferenceTable([1]);
     const transaction = await appendAgain(table);
     const { file, version } = await commitPlannedOn(openEnvironment(), table.root, transaction);
@@ -156,7 +156,7 @@ describe("an append", () => {
     expect(await readTransaction({ disk, root: table.root }, await latestFile(table.root))).toBeNull();
   });
 
-  it("drops manifest fields that this build does not know, which may be offsets, and keeps times that ascend", async () => {
+  it("drops unknown manifest fields, which may be offsets, and keeps times ascending", async () => {
     const table = await makeReferenceTable([1]);
     const before = await latestFile(table.root);
     const future = before.manifest.timestamp!.seconds + 1_000_000;
@@ -200,8 +200,8 @@ describe("an append", () => {
   });
 });
 
-describe("what follows a commit", () => {
-  it("leaves the version and its files whole where it fails", async () => {
+describe("work that follows a commit", () => {
+  it("may fail without harm to the version and its files", async () => {
     const table = await makeReferenceTable([1]);
     const afterCommit = () => Promise.reject(new Error("EMFILE: too many open files"));
     const environment = { ...openEnvironment(), afterCommit };
@@ -230,7 +230,7 @@ describe("a stale transaction", () => {
     expect(await valuesOf(table)).toEqual([1, 2, 3, 1]);
   });
 
-  it("is refused over an overwrite, and leaves nothing", async () => {
+  it("is refused over an overwrite, and leaves no files", async () => {
     const table = await makeReferenceTable([1]);
     const stale = await appendAgain(table);
     await reference.overwriteTable(table.uri, "t", ipcOf(2));
@@ -249,7 +249,7 @@ describe("a stale transaction", () => {
     expect(await valuesOf(table)).toEqual([1, 1, 5]);
   });
 
-  it("is refused over a version that does not tell what it changed, unless it restores", async () => {
+  it("is refused over a version without a transaction, unless it restores", async () => {
     const table = await makeReferenceTable([1]);
     const stale = await appendAgain(table);
     const before = await latestFile(table.root);
@@ -262,7 +262,7 @@ describe("a stale transaction", () => {
     expect((await commitPlannedOn(openEnvironment(), table.root, restoreOf(1, 1))).version).toBe(3);
   });
 
-  it("is refused where versions in between are gone", async () => {
+  it("is refused if versions in between are gone", async () => {
     const table = await makeReferenceTable([1]);
     const stale = await appendAgain(table);
     for (const value of [2, 3, 4]) await reference.appendTable(table.uri, "t", ipcOf(value));
@@ -274,7 +274,7 @@ describe("a stale transaction", () => {
 });
 
 describe("a lost race", () => {
-  it("against a writer that does not take the lock starts over on the newer version", async () => {
+  it("against a writer that ignores the lock starts over on the newer version", async () => {
     const table = await makeReferenceTable([1]);
     const racing = beforeLink(async () => void (await reference.appendTable(table.uri, "t", ipcOf(2))));
     const committed = await commitPlannedOn(
@@ -286,7 +286,7 @@ describe("a lost race", () => {
     expect(await valuesOf(table)).toEqual([1, 2, 1]);
   });
 
-  it("against a change that conflicts is refused", async () => {
+  it("against a conflicting change is refused", async () => {
     const table = await makeReferenceTable([1]);
     const racing = beforeLink(async () => void (await reference.overwriteTable(table.uri, "t", ipcOf(2))));
     const commit = commitPlannedOn(
@@ -299,7 +299,7 @@ describe("a lost race", () => {
     expect((await transactionFiles(table)).length).toBe(2);
   });
 
-  it("among our own writers loses nothing", async () => {
+  it("among our own writers loses no change", async () => {
     const table = await makeReferenceTable([1]);
     const stale = await Promise.all(Array.from({ length: 12 }, () => appendAgain(table)));
     const commits = await Promise.all(
@@ -313,7 +313,7 @@ describe("a lost race", () => {
 });
 
 describe("a restore", () => {
-  it("brings content back under new counters", async () => {
+  it("brings content back with new counters", async () => {
     const table = await makeReferenceTable([1, 2]);
     await reference.appendTable(table.uri, "t", ipcOf(3));
     await reference.overwriteTable(table.uri, "t", ipcOf(9));
@@ -330,7 +330,7 @@ describe("a restore", () => {
     expect(await valuesOf(table)).toEqual([1, 2]);
   });
 
-  it("takes deletions and flags along", async () => {
+  it("brings deletions and flags back", async () => {
     const table = await makeReferenceTable([1, 2, 3]);
     await reference.deleteRows(table.uri, "t", "v = 2");
     await reference.overwriteTable(table.uri, "t", ipcOf(7));
@@ -360,7 +360,7 @@ describe("a creation", () => {
   it.each([
     "V1",
     "V2",
-  ] as const)("makes a table the reference opens, appends to and overwrites, scheme %s", async (scheme) => {
+  ] as const)("makes a table that the reference opens, appends to and overwrites, scheme %s", async (scheme) => {
     const uri = await makeTempDir();
     const root = join(uri, "t.lance");
     const schemaMetadata = new Map([["owner", new TextEncoder().encode("me")]]);
@@ -391,7 +391,7 @@ describe("a creation", () => {
     expect(await readdir(transactionsDirectory(root))).toHaveLength(1);
   });
 
-  it("over a table that exists is null and changes nothing", async () => {
+  it("of an existing table returns null and changes nothing", async () => {
     const table = await makeReferenceTable([1]);
     expect(
       await commitCreation(tableAt(openEnvironment(), table.root), ABSENT, creation(), options),
@@ -401,7 +401,7 @@ describe("a creation", () => {
 });
 
 describe("an overwrite", () => {
-  it("replaces schema and rows, keeps config and numbering", async () => {
+  it("replaces schema and rows, and keeps config and numbering", async () => {
     const table = await makeReferenceTable([1, 2]);
     const before = await latestFile(table.root);
     const configured = Manifest.create({
@@ -429,7 +429,7 @@ describe("an overwrite", () => {
   });
 });
 
-describe("a commit that cannot be", () => {
+describe("an impossible commit", () => {
   it("to a table that does not exist makes nothing", async () => {
     const root = join(await makeTempDir(), "t.lance");
     await expect(commitPlannedOn(openEnvironment(), root, restoreOf(1, 1))).rejects.toThrow(
@@ -454,7 +454,7 @@ describe("a commit that cannot be", () => {
     );
   });
 
-  it("of a kind that is not implemented is refused", async () => {
+  it("of an unknown kind is refused", async () => {
     const table = await makeReferenceTable([1]);
     const transaction = newTransaction(1, "updateBases", UpdateBases.create());
     await expect(commitPlannedOn(openEnvironment(), table.root, transaction)).rejects.toThrow(
@@ -466,7 +466,7 @@ describe("a commit that cannot be", () => {
   });
 });
 
-it("fails at any disk call with the table at the old version or the new, and the next commit works", async () => {
+it("a commit that fails at any disk call leaves the old version or the new, and the next commit succeeds", async () => {
   for (const dead of [false, true]) {
     for (let failAt = 0; ; failAt++) {
       const table = await makeReferenceTable([1]);
@@ -499,7 +499,7 @@ it("fails at any disk call with the table at the old version or the new, and the
   }
 });
 
-it("does not need the table to stay where it is", async () => {
+it("a commit succeeds after the table has moved", async () => {
   const table = await makeReferenceTable([1]);
   await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
   const moved = join(table.uri, "moved.lance");
@@ -508,7 +508,7 @@ it("does not need the table to stay where it is", async () => {
   expect(await readdir(dataDirectory(moved))).toHaveLength(1);
 });
 
-it("refuses to restore from before stable row ids", async () => {
+it("a restore of a version from before stable row ids is refused", async () => {
   const table = await makeReferenceTable([1], { stableRowIds: true });
   const before = await latestFile(table.root);
   const fragments = before.manifest.fragments.map((fragment) =>

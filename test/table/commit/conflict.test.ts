@@ -30,8 +30,8 @@ const fragment = (id: number, fields: number[] = [0]) =>
 const field = (id: number, nullable: boolean, parentId = -1) =>
   Field.create({ id, nullable, parentId, logicalType: "int32" });
 
-const checkConflict = (mine: Transaction, other: Transaction, ...schema: Field[]) =>
-  verdictOn(mine, other, () => schema);
+const checkConflict = (mine: Transaction, committed: Transaction, ...schema: Field[]) =>
+  verdictOn(mine, committed, () => schema);
 
 /** Bitmap of the single fragment 1, or of fragment 2. */
 const roaring = (id: number) => Uint8Array.of(0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, id, 0);
@@ -143,31 +143,31 @@ const DIFFERENT: Record<string, Row> = {
 
 const cells = (table: Record<string, Row>) =>
   Object.entries(table).flatMap(([mine, columns]) =>
-    Object.entries(columns).map(([other, cell]) => [mine, other, VERDICTS[cell]] as const),
+    Object.entries(columns).map(([committed, cell]) => [mine, committed, VERDICTS[cell]] as const),
   );
 
-describe("transactions that touch the same", () => {
-  it.each(cells(SAME))("%s over %s: %s", (mine, other, verdict) => {
+describe("transactions that touch the same objects", () => {
+  it.each(cells(SAME))("%s over %s: %s", (mine, committed, verdict) => {
     const kinds = touching1 as Record<string, Transaction>;
-    expect(checkConflict(kinds[mine], kinds[other])).toBe(verdict);
+    expect(checkConflict(kinds[mine], kinds[committed])).toBe(verdict);
   });
 });
 
-describe("transactions that touch different things", () => {
-  it.each(cells(DIFFERENT))("%s over %s: %s", (mine, other, verdict) => {
+describe("transactions that touch different objects", () => {
+  it.each(cells(DIFFERENT))("%s over %s: %s", (mine, committed, verdict) => {
     const a = (touching1 as Record<string, Transaction>)[mine];
-    expect(checkConflict(a, (touching2 as Record<string, Transaction>)[other])).toBe(verdict);
+    expect(checkConflict(a, (touching2 as Record<string, Transaction>)[committed])).toBe(verdict);
   });
 });
 
-describe("an index on a list whose files name the items alone", () => {
+describe("an index on a list whose files name only the items", () => {
   const schema = [field(0, true), field(1, true, 0), field(2, true), field(3, true, 2)];
   const create = of("createIndex", CreateIndex.create({ newIndices: [index("a", 1)] }));
 
   it.each([
     ["the items", 1, "retryable"],
     ["the items of another list", 3, "ok"],
-  ])("and other values of %s", (_, id, verdict) => {
+  ])("conflicts with other values of %s", (_, id, verdict) => {
     const replacing = replacementOf(1, id);
     const inPlace = of("update", Update.create({ updatedFragments: [fragment(1)], fieldsModified: [id] }));
     expect(checkConflict(create, replacing, ...schema)).toBe(verdict);
@@ -175,7 +175,7 @@ describe("an index on a list whose files name the items alone", () => {
     expect(checkConflict(create, inPlace, ...schema)).toBe(verdict);
   });
 
-  it("is one on a part of what has other values", () => {
+  it("conflicts with other values of a part", () => {
     const onItems = of("createIndex", CreateIndex.create({ newIndices: [index("a", 1, 1)] }));
     expect(checkConflict(onItems, replacementOf(1, 0), ...schema)).toBe("retryable");
     expect(checkConflict(onItems, replacementOf(1, 2), ...schema)).toBe("ok");
@@ -186,7 +186,7 @@ describe("an append", () => {
   const append = touching1.append;
   const merge = (...schema: Field[]) => of("merge", Merge.create({ schema }));
 
-  it("is to be planned again where a NOT NULL column was added that it has no values for", () => {
+  it("must be planned again if a NOT NULL column was added that it lacks", () => {
     expect(checkConflict(append, merge(field(0, false), field(1, true)))).toBe("ok");
     expect(checkConflict(append, merge(field(0, false), field(1, false)))).toBe("retryable");
   });
@@ -198,7 +198,7 @@ describe("an append", () => {
     );
   });
 
-  it("is to be planned again where nullability was tightened", () => {
+  it("must be planned again if nullability was tightened", () => {
     expect(checkConflict(append, of("project", Project.create({ schema: [field(0, false)] })))).toBe(
       "retryable",
     );
@@ -206,7 +206,7 @@ describe("an append", () => {
 });
 
 describe("an update", () => {
-  it("is to be planned again where nullability was tightened, if it wrote rows", () => {
+  it("must be planned again if nullability was tightened and it wrote rows", () => {
     const tightened = of("project", Project.create({ schema: [field(0, false)] }));
     expect(checkConflict(touching1.update, tightened)).toBe("retryable");
     expect(checkConflict(of("update", Update.create({ removedFragmentIds: [1] })), tightened)).toBe("ok");
@@ -218,13 +218,13 @@ describe("config updates", () => {
   const metadata = (init: Parameters<typeof UpdateConfig.create>[0]) =>
     of("updateConfig", UpdateConfig.create(init));
 
-  it("clash where one replaces the whole map", () => {
+  it("conflict if one replaces the whole map", () => {
     const replacing = metadata({ configUpdates: UpdateMap.create({ replace: true }) });
     expect(checkConflict(replacing, configOf("k"))).toBe("incompatible");
     expect(checkConflict(replacing, metadata({ tableMetadataUpdates: updates("k") }))).toBe("ok");
   });
 
-  it("clash on schema metadata whatever the keys, on table metadata by key", () => {
+  it("conflict on schema metadata whatever the keys, on table metadata by key", () => {
     const schema = (key: string) => metadata({ schemaMetadataUpdates: updates(key) });
     const table = (key: string) => metadata({ tableMetadataUpdates: updates(key) });
     expect(checkConflict(schema("a"), schema("b"))).toBe("incompatible");
@@ -232,7 +232,7 @@ describe("config updates", () => {
     expect(checkConflict(table("a"), table("a"))).toBe("incompatible");
   });
 
-  it("clash on the same field whatever the keys", () => {
+  it("conflict on the same field whatever the keys", () => {
     const on = (fieldId: number, key: string) =>
       metadata({ fieldMetadataUpdates: [{ fieldId, update: updates(key) }] });
     expect(checkConflict(on(1, "a"), on(1, "b"))).toBe("incompatible");
@@ -245,7 +245,7 @@ describe("config updates", () => {
     expect(checkConflict(metadata({ configUpdates: updates("a") }), overwrite)).toBe("ok");
   });
 
-  it("in a form this build does not know clash with each other", () => {
+  it("in unknown forms conflict with each other", () => {
     const old = of("updateConfig", { ...UpdateConfig.create(), unknown: Uint8Array.of(0x0a, 0) });
     expect(checkConflict(configOf("k"), old)).toBe("incompatible");
     expect(checkConflict(touching1.overwrite, old)).toBe("incompatible");
@@ -261,7 +261,7 @@ describe("indexes", () => {
     expect(checkConflict(blind, touching1.rewrite)).toBe("retryable");
   });
 
-  it("clash by the name of one that is dropped", () => {
+  it("conflict by the name of a dropped one", () => {
     const drop = of("createIndex", CreateIndex.create({ removedIndices: [index("a", 1)] }));
     expect(checkConflict(drop, touching1.createIndex)).toBe("retryable");
     expect(checkConflict(drop, touching2.createIndex)).toBe("ok");
@@ -275,19 +275,19 @@ describe("other operations", () => {
   const unknown = Transaction.create({ uuid: "u" });
   const all = Object.entries(touching1);
 
-  it.each(all)("%s: clones and base paths stand against nothing", (_kind, transaction) => {
+  it.each(all)("%s: clones and base paths conflict with nothing", (_kind, transaction) => {
     for (const neutral of [clone, bases]) {
       expect(checkConflict(transaction, neutral)).toBe("ok");
       expect(checkConflict(neutral, transaction)).toBe("ok");
     }
   });
 
-  it.each(all)("%s: an unknown operation stands against all but a restore", (kind, transaction) => {
+  it.each(all)("%s: an unknown operation conflicts with everything but a restore", (kind, transaction) => {
     expect(checkConflict(transaction, unknown)).toBe(kind === "restore" ? "ok" : "incompatible");
     expect(checkConflict(unknown, transaction)).toBe("incompatible");
   });
 
-  it("on rows and schema do not go with a change of the write-ahead log", () => {
+  it("on rows and schema conflict with a change of the write-ahead log", () => {
     for (const kind of ["append", "delete", "update", "overwrite", "merge", "project"] as const) {
       expect(checkConflict(touching1[kind], wal)).toBe("incompatible");
       expect(checkConflict(wal, touching1[kind])).toBe("incompatible");

@@ -17,13 +17,13 @@ describe("a transaction's file", () => {
   const message = Transaction.encode(transaction);
   const file = concatBytes(encodeTransactionFile(message));
 
-  it("is read with and without a checksum, which is no part of the transaction", () => {
+  it("is read with and without a checksum, which is not part of the transaction", () => {
     for (const bytes of [message, file]) {
       expect(Transaction.encode(decodeTransactionFile(bytes, "t.txn"))).toEqual(message);
     }
   });
 
-  it("is the same message for readers that don't know the checksum", () => {
+  it("is the same message for readers that ignore the checksum", () => {
     expect(Transaction.decode(file, { path: "t.txn", byteOffset: 0 }).delete?.predicate).toBe("id = 1");
   });
 

@@ -39,13 +39,13 @@ describe("deletion files of the reference", () => {
     expect(Array.from(deleted!)).toEqual(range(count).filter((value) => value % step === 1));
   });
 
-  it("are absent as null", async () => {
+  it("give null if there is none", async () => {
     const table = await makeReferenceTable([1]);
     const { manifest } = await latestFile(table.root);
     expect(await readDeletions({ disk, root: table.root }, manifest, manifest.fragments[0])).toBeNull();
   });
 
-  it("are missed, and their count is checked", async () => {
+  it("are reported when missing, and their count is checked", async () => {
     const table = await makeReferenceTable([1, 2, 3]);
     await reference.deleteRows(table.uri, "t", "v = 2");
     const { manifest } = await latestFile(table.root);
@@ -64,16 +64,17 @@ describe("deletion files of the reference", () => {
   });
 });
 
-describe("deletion files that are kept", () => {
-  it("are read once, and again once another is in their place, or the manifest does not agree", async () => {
+describe("cached deletion files", () => {
+  it("are read once, and again if another file replaces them or the manifest disagrees", async () => {
     const table = await makeReferenceTable(range(10));
     await reference.deleteRows(table.uri, "t", "v in (2, 5)");
     const { manifest } = await latestFile(table.root);
     const [fragment] = manifest.fragments;
     const counting = new CountingDisk(disk);
-    const at = { disk: counting, root: table.root };
+    const location = { disk: counting, root: table.root };
     const kept = new LruCache<KeptDeletions>(10_000);
-    const read = (changed: typeof fragment = fragment) => readKeptDeletions(at, manifest, changed, kept);
+    const read = (changed: typeof fragment = fragment) =>
+      readKeptDeletions(location, manifest, changed, kept);
     for (let call = 0; call < 3; call++) expect(Array.from((await read())!)).toEqual([2, 5]);
     expect(counting.count("readFile")).toBe(1);
     await expect(read({ ...fragment, physicalRows: 5 })).rejects.toThrow(CorruptFileError);
@@ -139,7 +140,7 @@ describe("damaged deletion files", () => {
   const ipcOf = (...values: number[]) =>
     tableToIPC(new Table({ row_id: makeVector(Uint32Array.from(values)) }), "file");
 
-  it("in any order are fine, twice the same row or a row too many is not", async () => {
+  it("may be in any order, but not with a row twice or a row too many", async () => {
     expect(Array.from(await arrow(ipcOf(7, 2, 9)))).toEqual([2, 7, 9]);
     await expect(arrow(ipcOf(7, 2, 7))).rejects.toThrow(CorruptFileError);
     await expect(arrow(ipcOf(10))).rejects.toThrow(CorruptFileError);

@@ -22,7 +22,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, latestFile, makeReferenceTable } from "../support.js";
 
 describe("branches of the reference", () => {
-  it("resolve the files of a branch to the table they came from, also after it was moved", async () => {
+  it("resolve the files of a branch to the source table, also after it was moved", async () => {
     const table = await makeReferenceTable([1]);
     await reference.createBranch(table.uri, "t", "dev");
     await reference.appendTable(table.uri, "t", ipcOf(2), { branch: "dev" });
@@ -51,7 +51,7 @@ describe("base paths", () => {
   const lookUp = (tableRoot: string, manifest: Manifest) =>
     resolveDataFile({ disk, root: tableRoot }, manifest, file);
 
-  it("are taken as they stand in tables that are no branches, and for what is no table", () => {
+  it("are used as they are for tables without branches, and for other directories", () => {
     expect(lookUp("/t", manifestOf({ path: "/u" }))).toBe(join("/u", "data", "a.lance"));
     expect(lookUp("/t", manifestOf({ path: "/u", isDatasetRoot: false }))).toBe(join("/u", "a.lance"));
     const inBranch = manifestOf({ path: "/u", isDatasetRoot: false }, "dev");
@@ -65,7 +65,7 @@ describe("base paths", () => {
     expect(lookUp("/t/tree/dev", manifestOf({ path: "/t" }, "dev"))).toBe(join("/t", "data", "a.lance"));
   });
 
-  it("of a branch mean what lies around it, where that is there", async () => {
+  it("of a branch refer to directories around it, if these exist", async () => {
     const [here, there] = [await makeTempDir(), await makeTempDir()];
     const put = async (root: string) => {
       await mkdir(join(root, "data"), { recursive: true });
@@ -95,8 +95,8 @@ describe("base paths", () => {
     ).toBeNull();
   });
 
-  it("are followed for indexes, to the others where the stated one has them not", async () => {
-    const [main, other] = [await makeTempDir(), await makeTempDir()];
+  it("are followed for indexes, and to other bases if the stated one lacks the index", async () => {
+    const [main, second] = [await makeTempDir(), await makeTempDir()];
     const uuid = Uuid.create({ uuid: Uint8Array.from({ length: 16 }, (_, index) => index) });
     const name = "00010203-0405-0607-0809-0a0b0c0d0e0f";
     const dev = join(main, "tree", "dev");
@@ -104,7 +104,7 @@ describe("base paths", () => {
       branch: "dev",
       basePaths: [
         BasePath.create({ id: 0, isDatasetRoot: true, path: main }),
-        BasePath.create({ id: 1, isDatasetRoot: true, path: other }),
+        BasePath.create({ id: 1, isDatasetRoot: true, path: second }),
         BasePath.create({ id: 2, isDatasetRoot: true, path: "s3://b/t" }),
         BasePath.create({ id: 3, path: main }),
       ],
@@ -117,7 +117,7 @@ describe("base paths", () => {
     for (const baseId of [undefined, 0, 1]) {
       expect(await lookUpIndex(baseId)).toBe(join(main, "_indices", name));
     }
-    await mkdir(join(other, "_indices", name), { recursive: true });
+    await mkdir(join(second, "_indices", name), { recursive: true });
     expect(await lookUpIndex(0)).toBe(join(main, "_indices", name));
     await mkdir(join(dev, "_indices", name), { recursive: true });
     expect(await lookUpIndex()).toBe(join(dev, "_indices", name));
@@ -130,7 +130,7 @@ describe("base paths", () => {
     }
   });
 
-  it("that are damaged are found", () => {
+  it("that are damaged are reported", () => {
     expect(() => lookUp("/t", Manifest.create())).toThrow(CorruptFileError);
     expect(() => lookUp("/t", manifestOf({ path: "s3://b/t" }))).toThrow(CorruptFileError);
   });
@@ -142,7 +142,7 @@ it.each([
   "/etc/passwd",
   "x/../../a",
   "..\\a",
-])("a file name that leads out is found: %j", (path) => {
+])("a file name that leads out is reported: %j", (path) => {
   expect(() => resolveDataFile({ disk, root: "/t" }, Manifest.create(), DataFile.create({ path }))).toThrow(
     CorruptFileError,
   );

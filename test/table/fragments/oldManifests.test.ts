@@ -90,7 +90,7 @@ describe.each([
     expect(await reference.countRows(root, name)).toBe(126);
   });
 
-  it("states its rows from the next change on", async () => {
+  it("records its counts from the next change on", async () => {
     await ns.insertIntoTable({ id: [name] }, [{ id: 1000, text: "more" }]);
     await ns.deleteFromTable({ id: [name], predicate: "id = 0" });
     const directory = join(root, `${name}.lance`, "_versions");
@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-describe("a table of version 0.1 whose manifests state nothing", () => {
+describe("a table of version 0.1 with incomplete manifests", () => {
   const says = /version 0\.1: the legacy format; rewrite the table with a current LanceDB release/;
 
   beforeAll(async () => {
@@ -133,7 +133,7 @@ describe("a table of version 0.1 whose manifests state nothing", () => {
     expect(await reference.countRows(root, "old")).toBe(3);
   });
 
-  it("is refused by name where its rows are read or written", async () => {
+  it("is refused with its version's name when its rows are read or written", async () => {
     const table = ns.table(["old"]);
     const rows = [{ id: 5 }];
     const calls: Record<string, () => Promise<unknown>> = {
@@ -174,7 +174,7 @@ describe("a table of version 0.1 whose manifests state nothing", () => {
     expect(await reference.countRows(root, "old", "id = 2")).toBe(1);
   });
 
-  it("is refused where a file of it is damaged", async () => {
+  it("is refused if one of its files is damaged", async () => {
     await cp(LEGACY_GOLDEN, join(root, "damaged.lance"), { recursive: true });
     await rewrite("damaged", beforeWriters);
     const directory = join(root, "damaged.lance", "data");
@@ -192,7 +192,7 @@ describe("a table of version 0.1 whose manifests state nothing", () => {
 });
 
 describe("a manifest that says 0.1", () => {
-  it("is read where its files are of 2.0, and names their version from the next change on", async () => {
+  it("is read if its files are of 2.0, and names their version from the next change on", async () => {
     await createTable("misnamed", "2.0");
     await rewrite("misnamed", (manifest) => ({
       ...manifest,
@@ -205,7 +205,7 @@ describe("a manifest that says 0.1", () => {
     expect((await table.scan({ filter: "id < 13" }).toArray()).length).toBe(12);
   });
 
-  it("is read where it has no rows", async () => {
+  it("is read if it has no rows", async () => {
     await reference.createTable(root, "empty", tableToIPC(tableFromArrays({ id: Int32Array.from([]) })), {
       dataStorageVersion: "0.1",
     });

@@ -65,7 +65,7 @@ const idLists = fc
   );
 
 describe("row ids", () => {
-  it("are read as they were written", () => {
+  it("are decoded as they were encoded", () => {
     fc.assert(
       fc.property(idLists, (ids) => {
         expect(decode(encodeRowIds(runsOf(1, ids)), ids.length)).toEqual(ids);
@@ -74,7 +74,7 @@ describe("row ids", () => {
     );
   });
 
-  it("are cut and joined as lists are", () => {
+  it("are cut and joined like lists", () => {
     const cases = idLists.chain((ids) =>
       fc.record({
         ids: fc.constant(ids),
@@ -175,13 +175,13 @@ describe("row ids", () => {
     ],
     ["nothing", new Uint8Array(0)],
     ["garbage", Uint8Array.of(10, 200, 1, 1)],
-  ])("of ten rows with %s are damage", (_, bytes) => {
+  ])("of ten rows with %s are damaged", (_, bytes) => {
     expect(() => decodeRowIds(bytes, 10, "p")).toThrow(CorruptFileError);
   });
 });
 
 describe("row versions", () => {
-  it("are read as they were written", () => {
+  it("are decoded as they were encoded", () => {
     const lists = fc.array(fc.tuple(fc.nat(5), fc.integer({ min: 1, max: 9 })), { maxLength: 12 });
     fc.assert(
       fc.property(lists, (parts) => {
@@ -207,7 +207,7 @@ describe("row versions", () => {
     expect(() => decodeRowVersions(bytes, 4, "p")).toThrow(CorruptFileError);
   });
 
-  it("may all be one", () => {
+  it("may all be equal", () => {
     expect(uniformRuns(3, 0)).toEqual({ step: 0, values: [], counts: [] });
     expect(listOf(uniformRuns(3, 2))).toEqual([3, 3]);
   });

@@ -4,7 +4,7 @@ import { tableStatistics } from "../../../src/table/fragments/statistics.js";
 import { reference } from "../../support/reference.js";
 import { ipcOf, latestFile, makeReferenceTable } from "../support.js";
 
-it("are those of the reference", async () => {
+it("statistics equal those of the reference", async () => {
   const table = await makeReferenceTable([1]);
   const compare = async () => {
     const { manifest, indexSection } = await latestFile(table.root);
@@ -23,7 +23,7 @@ it("are those of the reference", async () => {
   await compare();
 });
 
-it("count index files, and names once, without the format's own", () => {
+it("statistics count index files, and names once, without the format's own", () => {
   const files = [{ path: "a", sizeBytes: 100 }];
   const indices = ["a", "a", "b", "__lance_frag_reuse"].map((name) => IndexMetadata.create({ name, files }));
   const { totalBytes, numIndices } = tableStatistics(Manifest.create(), indices);

@@ -60,10 +60,17 @@ describe("names", () => {
   ])("of a new branch are refused: %j", (name) => {
     expect(() => checkNewBranchName(name, [])).toThrow(InvalidInputError);
   });
-  it.each(["data", "tree/x", "_a/b", "dev/datas", "a/b_", "é/ñ"])("of a new branch are taken: %s", (name) => {
+  it.each([
+    "data",
+    "tree/x",
+    "_a/b",
+    "dev/datas",
+    "a/b_",
+    "é/ñ",
+  ])("of a new branch are accepted: %s", (name) => {
     checkNewBranchName(name, ["dev", "a"]);
   });
-  it("that another engine gave to a branch inside keep their place", () => {
+  it("that another engine gave to a nested branch keep their directory", () => {
     expect(() => checkNewBranchName("dev", ["dev/data"])).toThrow(/dev\/data/);
     checkNewBranchName("dev", ["dev/x", "devs/data"]);
     expect(nestsCleanly("dev/data/x")).toBe(false);
@@ -93,14 +100,14 @@ describe("lineage", () => {
     expect(descendsFrom(branchOf(null, "x", "a"), dev, "dev")).toBe(false);
     expect(descendsFrom(dev, branchOf("dev", "a", "b"), "sub")).toBe(false);
   });
-  it("goes by names where an old release left no identifier", () => {
+  it("uses names if an old release left no identifier", () => {
     const old = { ...branchOf(null), lineage: null };
     expect(descendsFrom({ ...branchOf("old"), lineage: null }, old, "old")).toBe(true);
     expect(descendsFrom(branchOf(null, "a"), old, "old")).toBe(false);
   });
 });
 
-describe("directories that go with a branch", () => {
+describe("directories that are removed with a branch", () => {
   const below = (branch: string, ...others: string[]) =>
     directoriesOfBranch("/t", branch, others).map((each) => each.slice("/t/tree/".length));
   it("are those that no other branch needs", () => {
@@ -110,11 +117,11 @@ describe("directories that go with a branch", () => {
     expect(below("a/b/c", "a/x")).toEqual([join("a", "b")]);
     expect(below("a/b/c", "ab", "a/bc")).toEqual([join("a", "b")]);
   });
-  it("are only its own where others lie inside", () => {
-    const own = ["_versions", "_transactions", "data", "_deletions", "_indices", "_tiltyard"];
-    expect(below("a", "a/b")).toEqual(own.map((part) => join("a", part)));
+  it("are only its own parts if other branches lie inside", () => {
+    const parts = ["_versions", "_transactions", "data", "_deletions", "_indices", "_tiltyard"];
+    expect(below("a", "a/b")).toEqual(parts.map((part) => join("a", part)));
   });
-  it("are never another branch's data", () => {
+  it("never contain another branch's data", () => {
     expect(below("a/data", "a")).not.toContain(join("a", "data"));
     expect(below("a/data", "a")).toContain(join("a", "data", "data"));
     expect(below("a/data/x", "a").every((each) => each.startsWith(join("a", "data", "x")))).toBe(true);
@@ -122,7 +129,7 @@ describe("directories that go with a branch", () => {
   });
 });
 
-describe("branches made here", () => {
+describe("branches of this engine", () => {
   it("have refs and manifests like the reference's", async () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
@@ -159,7 +166,7 @@ describe("branches made here", () => {
     expect(JSON.parse(hint)).toEqual({ version: 3 });
   });
 
-  it("of branches keep what they inherit where it is", async () => {
+  it("of branches leave inherited files in place", async () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", { branch: null, version: 2 });
@@ -183,7 +190,7 @@ describe("branches made here", () => {
     expect((await listBranches({ disk, mainRoot: root })).sort()).toEqual(["dev", "dev/sub"]);
   });
 
-  it("are refused where the source is not there, or the name is taken; nothing is written", async () => {
+  it("are refused without a source or with an existing name, and nothing is written", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", main);
@@ -207,7 +214,7 @@ describe("branches made here", () => {
     );
   });
 
-  it("are not made from those of old releases, which others could then delete", async () => {
+  it("are not made from branches of old releases, which others could then delete", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "old", main);
@@ -221,7 +228,7 @@ describe("branches made here", () => {
     expect(await listBranches({ disk, mainRoot: root })).toEqual([]);
   });
 
-  it("of a version that vanishes meanwhile come to nothing", async () => {
+  it("of a version that vanishes meanwhile are not made", async () => {
     const { root } = await makeTable();
     const source = (await latestFile(root)).path;
     class VanishingDisk extends NodeDisk {
@@ -239,7 +246,7 @@ describe("branches made here", () => {
   });
 });
 
-describe("what lies where a branch goes", () => {
+describe("orphans in a new branch's directory", () => {
   /** Makes the directory that a crash of the reference leaves: everything but the ref, with its own rows. */
   async function makeZombie() {
     const table = await makeTable();
@@ -249,7 +256,7 @@ describe("what lies where a branch goes", () => {
     return table;
   }
 
-  it("is cleared when its makers are gone", async () => {
+  it("are cleared once their makers are dead", async () => {
     const { root } = await makeZombie();
     const versions = join(branchRoot(root, "dev"), "_versions");
     const longAgo = new Date(Date.now() - 60_000);
@@ -262,14 +269,14 @@ describe("what lies where a branch goes", () => {
     expect(await readdir(branchRoot(root, "dev"))).not.toContain("data");
   });
 
-  it("stays while another engine may be at work", async () => {
+  it("stay while another engine may be at work", async () => {
     const { root } = await makeZombie();
     const refused = createBranch(tableAt(openEnvironment(), root), "dev", main);
     await expect(refused).rejects.toBeInstanceOf(ConcurrentModificationError);
     expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(4);
   });
 
-  it("of our own makers is known to be left behind", async () => {
+  it("of our own makers are recognised at once", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", { branch: null, version: 2 });
@@ -279,7 +286,7 @@ describe("what lies where a branch goes", () => {
     expect((await readdir(join(branchRoot(root, "dev"), "_transactions"))).length).toBe(1);
   });
 
-  it("of branches inside is not touched", async () => {
+  it("do not include nested branches", async () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev/x", main);
@@ -295,7 +302,7 @@ describe("what lies where a branch goes", () => {
   });
 });
 
-describe("deleting", () => {
+describe("a deletion", () => {
   it("is refused while others refer to the branch, and names them", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
@@ -319,7 +326,7 @@ describe("deleting", () => {
     expect((await listBranches({ disk, mainRoot: root })).length).toBe(3);
   });
 
-  it("is refused where it can't be told who refers to the branch", async () => {
+  it("is refused if an unreadable ref may refer to the branch", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", main);
@@ -330,7 +337,7 @@ describe("deleting", () => {
     expect(await listBranches({ disk, mainRoot: root })).toContain("dev");
   });
 
-  it("waits for a writer that is at work in the branch", async () => {
+  it("waits for a writer that is changing the branch", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", main);
@@ -349,7 +356,7 @@ describe("deleting", () => {
     expect(await readdir(join(root, "tree"))).toEqual([]);
   });
 
-  it("moves a branch away that nobody is at work in, and takes one that can't be moved under its lock", async () => {
+  it("moves an unused branch away, and locks one that cannot be moved", async () => {
     const { root } = await makeTable();
     const locked: boolean[] = [];
     class PinnedDisk extends NodeDisk {
@@ -374,7 +381,7 @@ describe("deleting", () => {
     expect(locked).toEqual([false, false, true]);
   });
 
-  it("goes through where the directory is gone already", async () => {
+  it("succeeds if the directory is gone already", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createBranch(tableAt(environment, root), "dev", main);
@@ -400,7 +407,7 @@ describe("damage", () => {
     JSON.stringify({ ...good, identifier: 5 }),
     JSON.stringify({ ...good, identifier: { version_mapping: [[1]] } }),
     JSON.stringify({ ...good, identifier: { version_mapping: [["1", "x"]] } }),
-  ])("in a branch's ref is found: %j", async (text) => {
+  ])("in a branch's ref is reported: %j", async (text) => {
     const root = await makeTempDir();
     const path = branchRefPath(root, "a/b");
     await mkdir(dirname(path), { recursive: true });

@@ -51,7 +51,7 @@ describe("names", () => {
   ])("not of tags: %j", (name) => {
     expect(() => checkTagName(name)).toThrow(InvalidInputError);
   });
-  it("of the main branch", () => {
+  it("of the main branch are recognised", () => {
     expect([undefined, "", "main", "dev"].map(isMainBranch)).toEqual([true, true, true, false]);
     expect(branchRoot("/t", "main")).toBe("/t");
     expect(branchRoot("/t", "a/b")).toBe(join("/t", "tree", "a", "b"));
@@ -59,7 +59,7 @@ describe("names", () => {
 });
 
 describe("branches of the reference", () => {
-  it("are found, whatever alphabet their names are in", async () => {
+  it("are found, in any alphabet", async () => {
     const table = await makeReferenceTable([1]);
     await reference.appendTable(table.uri, "t", ipcOf(2));
     for (const branch of ["a/b", "é"]) await reference.createBranch(table.uri, "t", branch);

@@ -66,8 +66,8 @@ describe("tags of the reference", () => {
   });
 });
 
-describe("changes", () => {
-  it("keep when a tag was made, its metadata, and members that are unknown", async () => {
+describe("changes of tags", () => {
+  it("keep the creation time, the metadata and unknown members", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createTag(tableAt(environment, root), "v", main(1));
@@ -80,7 +80,7 @@ describe("changes", () => {
     expect(moved.updatedAt >= made.updatedAt).toBe(true);
   });
 
-  it("are refused where there is no such tag, version or branch, or the tag is there", async () => {
+  it("are refused if the tag, version or branch is missing, or a new tag exists", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
     await createTag(tableAt(environment, root), "v", main(1));
@@ -100,7 +100,7 @@ describe("changes", () => {
     expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
   });
 
-  it("of one name from many callers leave one tag and one winner", async () => {
+  it("of one name by many callers leave one tag and one winner", async () => {
     const { root } = await makeTable();
     const callers = Array.from({ length: 10 }, () => openEnvironment());
     const made = await Promise.allSettled(
@@ -148,7 +148,7 @@ describe("changes", () => {
     expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
   });
 
-  it("do not bring back a tag that the reference deletes before its file is replaced", async () => {
+  it("do not restore a tag that the reference deletes before its file is replaced", async () => {
     const { uri, root } = await makeTable();
     const isTemporary = (path: string) => basename(path).startsWith(".tmp-");
     for (const verb of ["create", "list"] as const) {
@@ -170,7 +170,7 @@ describe("changes", () => {
     }
   });
 
-  it("to a version that vanishes meanwhile do not bring back a tag that is deleted as well", async () => {
+  it("to a version that vanishes meanwhile do not restore a tag that is deleted as well", async () => {
     const { uri, root } = await makeTable();
     await createTag(tableAt(openEnvironment(), root), "v", main(2));
     const version1 = join(root, "_versions", "18446744073709551614.manifest");
@@ -207,7 +207,7 @@ describe("damage", () => {
     '{"version":1,"branch":"../x"}',
     '{"version":1,"manifestSize":"1"}',
     "\ufffd{",
-  ])("in a tag is found: %j", async (text) => {
+  ])("in a tag is reported: %j", async (text) => {
     const root = await makeTempDir();
     await mkdir(dirname(tagPath(root, "v")), { recursive: true });
     await writeFile(tagPath(root, "v"), text);
@@ -215,7 +215,12 @@ describe("damage", () => {
     await expect(readTag({ disk, mainRoot: root }, "v")).rejects.toBeInstanceOf(CorruptFileError);
   });
 
-  it.each(["a b.json", "%zz.json", ".a.json", "%2F.json"])("in a file's name is found: %s", async (name) => {
+  it.each([
+    "a b.json",
+    "%zz.json",
+    ".a.json",
+    "%2F.json",
+  ])("in a file's name is reported: %s", async (name) => {
     const root = await makeTempDir();
     await mkdir(join(root, "_refs", "tags"), { recursive: true });
     await writeFile(join(root, "_refs", "tags", name), "{}");
@@ -244,7 +249,7 @@ describe("a change of a tag that may not survive a power cut", () => {
       "v",
       (environment: TableEnvironment, root: string) => deleteTag(tableAt(environment, root), "v"),
     ],
-  ])("says that it was %s", async (_what, tag, change) => {
+  ])("reports that it was %s", async (_what, tag, change) => {
     const { root } = await makeTable();
     await createTag(tableAt(openEnvironment(), root), "v", main(1));
     const before = await readTag({ disk, mainRoot: root }, tag);

@@ -217,7 +217,7 @@ describe("a staged manifest is refused that has", () => {
 
 /** Makes a separate table for a test that changes it. */
 async function fresh(): Promise<{
-  own: DirectoryNamespace;
+  ns: DirectoryNamespace;
   root: string;
   table: string;
   file: ManifestFile;
@@ -226,48 +226,48 @@ async function fresh(): Promise<{
   await cp(root, copy, { recursive: true });
   await rm(join(copy, "t.lance", "_versions", "staged"), { force: true });
   const directory = join(copy, "t.lance");
-  const own = new DirectoryNamespace({ root: copy, durability: "none" });
-  return { own, root: copy, table: directory, file: await latestOf(directory) };
+  const ns = new DirectoryNamespace({ root: copy, durability: "none" });
+  return { ns, root: copy, table: directory, file: await latestOf(directory) };
 }
 
 describe("a staged manifest is published that", () => {
-  it("has a new fragment whose file is there", async () => {
-    const { own, table: directory, file: base } = await fresh();
+  it("has a new fragment whose file exists", async () => {
+    const { ns, table: directory, file: base } = await fresh();
     const { fragments } = base.manifest;
     const [{ path }] = fragments[1].files;
     await copyFile(join(directory, "data", path), join(directory, "data", "copy.lance"));
     const added = { ...fragments[1], id: 2, files: [{ ...fragments[1].files[0], path: "copy.lance" }] };
     const manifestPath = await stage(directory, base, { fragments: [...fragments, added], maxFragmentId: 2 });
-    await own.createTableVersion({ id, version: 3, manifestPath });
-    expect((await own.table("t").scan({}).toArrow()).numRows).toBe(4);
-    await own.close();
+    await ns.createTableVersion({ id, version: 3, manifestPath });
+    expect((await ns.table("t").scan({}).toArrow()).numRows).toBe(4);
+    await ns.close();
   });
 
-  it("is the next of a branch, with the base paths that the branch has, and no other", async () => {
-    const { own, root: copy, table: directory } = await fresh();
-    await own.createTableBranch({ id, name: "dev" });
+  it("is the next of a branch, with exactly the base paths of the branch", async () => {
+    const { ns, root: copy, table: directory } = await fresh();
+    await ns.createTableBranch({ id, name: "dev" });
     const dev = join(directory, "tree", "dev");
     const base = await latestOf(dev);
     const [ofMain] = base.manifest.basePaths;
-    const other = BasePath.create({ ...ofMain, id: 1, path: join(copy, "u.lance") });
+    const otherBase = BasePath.create({ ...ofMain, id: 1, path: join(copy, "u.lance") });
     for (const basePaths of [
-      [ofMain, other],
+      [ofMain, otherBase],
       [{ ...ofMain, path: join(copy, "u.lance") }],
       [ofMain, ofMain],
       [],
     ]) {
       const manifestPath = await stage(dev, base, { basePaths });
-      const publish = own.createTableVersion({ id, branch: "dev", version: 3, manifestPath });
+      const publish = ns.createTableVersion({ id, branch: "dev", version: 3, manifestPath });
       await expect(publish).rejects.toBeInstanceOf(InvalidInputError);
     }
-    await own.createTableVersion({ id, branch: "dev", version: 3, manifestPath: await stage(dev, base, {}) });
-    expect(await own.countTableRows({ id, branch: "dev" })).toBe(3);
-    await own.close();
+    await ns.createTableVersion({ id, branch: "dev", version: 3, manifestPath: await stage(dev, base, {}) });
+    expect(await ns.countTableRows({ id, branch: "dev" })).toBe(3);
+    await ns.close();
   });
 
-  it("is the first of a branch, with a base path for what it was made from, and no other", async () => {
-    const { own, root: copy, table: directory } = await fresh();
-    await own.createTableBranch({ id, name: "old" });
+  it("is the first of a branch, with one base path for its source", async () => {
+    const { ns, root: copy, table: directory } = await fresh();
+    await ns.createTableBranch({ id, name: "old" });
     const first = await latestOf(join(directory, "tree", "old"));
     const dev = join(directory, "tree", "dev");
     await mkdir(join(dev, "_versions"), { recursive: true });
@@ -276,19 +276,19 @@ describe("a staged manifest is published that", () => {
       const change = { version: 2, branch: "dev", basePaths: [...basePaths] };
       const manifestPath = await stage(dev, first, change);
       const request = { id, branch: "dev", version: 2, manifestPath, unregisteredBranch: true };
-      return own.createTableVersion(request);
+      return ns.createTableVersion(request);
     };
     for (const path of [join(copy, "u.lance"), dev, copy, "/"]) {
       await expect(create([{ ...ofMain, path }])).rejects.toBeInstanceOf(InvalidInputError);
       await expect(create([ofMain, { ...ofMain, id: 1, path }])).rejects.toBeInstanceOf(InvalidInputError);
     }
     await create([ofMain]);
-    await own.close();
+    await ns.close();
   });
 
   it("is the first of a table, with base paths that the host allows", async () => {
-    const { own, root: copy, file: base } = await fresh();
-    await own.declareTable({ id: ["new"] });
+    const { ns, root: copy, file: base } = await fresh();
+    await ns.declareTable({ id: ["new"] });
     const directory = join(copy, "new.lance");
     await mkdir(join(directory, "_versions"), { recursive: true });
     const elsewhere = await makeTempDir();
@@ -301,7 +301,7 @@ describe("a staged manifest is published that", () => {
     const flags = { readerFeatureFlags: 16n, writerFeatureFlags: 16n };
     const manifestPath = await stage(directory, base, { version: 1, basePaths, fragments, ...flags });
     const part = { id: ["new"], version: 1, manifestPath };
-    await expect(own.createTableVersion(part)).rejects.toThrow(/base path/);
+    await expect(ns.createTableVersion(part)).rejects.toThrow(/base path/);
     const allowing = new DirectoryNamespace({ root: copy, durability: "none", allowedBases: [elsewhere] });
     const asked: unknown[] = [];
     const asking = new DirectoryNamespace({
@@ -318,11 +318,11 @@ describe("a staged manifest is published that", () => {
     await asking.close();
     await allowing.createTableVersion(part);
     expect((await allowing.table("new").scan({}).toArrow()).numRows).toBe(3);
-    await expect(own.table("new").scan({}).toArrow()).rejects.toMatchObject({
+    await expect(ns.table("new").scan({}).toArrow()).rejects.toMatchObject({
       name: "PermissionDeniedError",
     });
     await allowing.close();
-    await own.close();
+    await ns.close();
   });
 });
 
@@ -332,8 +332,8 @@ describe("a manifest on the disk", () => {
     "../../u.lance",
     "u",
     "x",
-  ])("that says that it is of branch %s has no version of another table removed", async (branch) => {
-    const { own, root: copy, table: directory, file: base } = await fresh();
+  ])("that claims branch %s does not make cleanups remove another table's versions", async (branch) => {
+    const { ns, root: copy, table: directory, file: base } = await fresh();
     // Settings for the directory to which the branch's base path leads, if the engine followed it.
     const settings = { interval: "1", older_than: "0s", retain_versions: "1" };
     const change = {
@@ -346,12 +346,12 @@ describe("a manifest on the disk", () => {
     await copyFile(staged, manifestPath(directory, 2, "V2"));
     await rm(staged);
     const before = await directorySnapshot(join(copy, "u.lance"));
-    await own.insertIntoTable({ id }, rows(4));
-    await own.insertIntoTable({ id }, rows(5));
+    await ns.insertIntoTable({ id }, rows(4));
+    await ns.insertIntoTable({ id }, rows(5));
     expect(await directorySnapshot(join(copy, "u.lance"))).toEqual(before);
     // The table's own versions are cleaned up as its config asks.
     const left = (await readdir(join(directory, "_versions"))).filter((name) => name.endsWith(".manifest"));
     expect(left.length).toBe(2);
-    await own.close();
+    await ns.close();
   });
 });

@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-describe("what lies", () => {
+describe("a file", () => {
   const name = `${manifestName(7, "V2")}-5b0e`;
 
   it.each([
@@ -53,7 +53,7 @@ describe("what lies", () => {
     ["_staging", "a"],
     ["_staging", "deep", "er", "a.manifest"],
     ["mine", "7.manifest"],
-  ])("in a place for staged files is taken: %s %s", (...names) => {
+  ])("in a location for staged files is accepted: %s %s", (...names) => {
     expect(whyNotStaged(names)).toBeNull();
   });
 
@@ -87,7 +87,7 @@ describe("what lies", () => {
     [[".lance-reserved"]],
     [[".tmp-a", "a"]],
     [["data"]],
-  ])("among what was published is not: %j", (names) => {
+  ])("among the published files is refused: %j", (names) => {
     expect(whyNotStaged(names)).toEqual(expect.any(String));
   });
 });
@@ -106,7 +106,7 @@ async function expectRefused(version: number, manifestPath: string, branch?: str
   }
 }
 
-it("a branch keeps its versions when one of them is given to main", async () => {
+it("a branch keeps its versions when one of them is offered to main", async () => {
   await ns.createTableBranch({ id, name: "dev" });
   const { version } = await ns.insertIntoTable({ id, branch: "dev" }, rows);
   await expectRefused(version as number, `tree/dev/_versions/${manifestName(version as number, "V2")}`);
@@ -126,10 +126,10 @@ it("a branch in the directory of another keeps what is staged for it", async () 
   expect(await ns.countTableRows({ id, branch: "dev/x" })).toBe(6);
 });
 
-it("the file of a transaction is no manifest, although a caller has written one into its tail", async () => {
+it("the file of a transaction is not a manifest, even with one in its tail", async () => {
   const staged = await stageDoubled(table, 2);
-  const [own] = await readdir(join(table, "_transactions"));
-  const path = join(table, "_transactions", own);
+  const [transactionName] = await readdir(join(table, "_transactions"));
+  const path = join(table, "_transactions", transactionName);
   // The padding keeps the transaction's check block from being read as the manifest's.
   const head = Buffer.concat([await readFile(path), Buffer.alloc(16)]);
   const { manifest } = decodeManifestFile(await readFile(staged), staged);
@@ -145,7 +145,7 @@ it("the file of a transaction is no manifest, although a caller has written one 
   await ns.createTableVersion({ id, version: 2, manifestPath: staged });
 });
 
-it("a link among staged files is no way to what was published", async () => {
+it("a link among staged files does not lead to published ones", async () => {
   await ns.insertIntoTable({ id }, rows);
   await mkdir(join(table, "_staging"));
   const data = join(table, "data");
@@ -158,11 +158,7 @@ it("a link among staged files is no way to what was published", async () => {
   await access(join(data, "m"));
 });
 
-it.each([
-  "_staging/m",
-  "staged",
-  "mine/deep/m",
-])("a file of the caller's own is published: %s", async (location) => {
+it.each(["_staging/m", "staged", "mine/deep/m"])("a caller's own file is published: %s", async (location) => {
   const path = join(table, ...location.split("/"));
   await mkdir(dirname(path), { recursive: true });
   await rename(await stageDoubled(table, 2), path);
@@ -171,11 +167,11 @@ it.each([
   expect(await ns.countTableRows({ id })).toBe(6);
 });
 
-it("a staged file that was replaced while it was published stays", async () => {
+it("a staged file that was replaced during its publication stays", async () => {
   const path = await stageDoubled(table, 2);
   const bytes = await readFile(path);
   const target = manifestPath(table, 2, "V2");
-  const other = new DirectoryNamespace({
+  const rival = new DirectoryNamespace({
     root,
     durability: "none",
     disk: replacingAfterLink(target, async () => {
@@ -183,13 +179,13 @@ it("a staged file that was replaced while it was published stays", async () => {
       await writeFile(path, "another's");
     }),
   } as { root: string });
-  await other.createTableVersion({ id, version: 2, manifestPath: path });
+  await rival.createTableVersion({ id, version: 2, manifestPath: path });
   expect(await readFile(target)).toEqual(bytes);
   expect(await readFile(path, "utf8")).toBe("another's");
-  await other.close();
+  await rival.close();
 });
 
-it("the same version is no version of a branch that it does not name", async () => {
+it("a version is refused if its manifest names no branch or another one", async () => {
   await ns.createTableBranch({ id, name: "dev" });
   const dev = join(table, "tree", "dev");
   const staged = await stageDoubled(dev, 2);

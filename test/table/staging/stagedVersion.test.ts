@@ -75,19 +75,19 @@ describe("a staged manifest", () => {
     expect(await valuesOf(table)).toEqual([1, 2, 3]);
   });
 
-  it("of the reference is published as it is", async () => {
-    const [table, other] = [await makeReferenceTable([1]), await makeReferenceTable([1])];
-    await reference.appendTable(other.uri, "t", ipcOf(2));
-    const source = await readFile(manifestPath(other.root, 2, "V2"));
+  it("of the reference is published unchanged", async () => {
+    const [table, second] = [await makeReferenceTable([1]), await makeReferenceTable([1])];
+    await reference.appendTable(second.uri, "t", ipcOf(2));
+    const source = await readFile(manifestPath(second.root, 2, "V2"));
     await writeFile(join(table.root, "staged"), source);
     // The manifest is another table's, whose files do not exist here.
     await expect(publish(table, { version: 2, stagedPath: "staged" })).rejects.toThrow(InvalidInputError);
-    await cp(join(other.root, "data"), join(table.root, "data"), { recursive: true });
+    await cp(join(second.root, "data"), join(table.root, "data"), { recursive: true });
     const { path } = await publish(table, { version: 2, stagedPath: "staged" });
     expect(await readFile(path)).toEqual(source);
   });
 
-  it("may skip numbers, and be found behind them", async () => {
+  it("may skip numbers, and the version is still found", async () => {
     const table = await makeReferenceTable([1]);
     await publish(table, { version: 40, stagedPath: await stage(table, 40) });
     expect((await findLatestVersion({ disk, root: table.root }))?.version).toBe(40);
@@ -99,7 +99,7 @@ describe("a staged manifest", () => {
     expect(await versionsOf(table)).toEqual([1, 40, 90, 91]);
   });
 
-  it("may have any number below 2^32, and any scheme, where it is the first", async () => {
+  it("may have any number below 2^32, and any scheme, if it is the first", async () => {
     const source = await makeReferenceTable([1]);
     for (const [version, scheme] of [
       [0, "V2"],
@@ -119,7 +119,7 @@ describe("a staged manifest", () => {
     }
   });
 
-  it("does not take all numbers that are left", async () => {
+  it("does not exhaust the numbers", async () => {
     const table = await makeReferenceTable([1]);
     const empty = join(await makeTempDir(), "t.lance");
     await cp(join(table.root, "data"), join(empty, "data"), { recursive: true });
@@ -139,7 +139,7 @@ describe("a staged manifest", () => {
     expect(await versionsOf(table)).toEqual([1, highest]);
   });
 
-  it("takes the table's naming scheme", async () => {
+  it("gets the table's naming scheme", async () => {
     const table = await makeReferenceTable([1], { v1Paths: true });
     const published = await publish(table, { version: 2, stagedPath: await stage(table, 2) });
     expect(published.scheme).toBe("V1");
@@ -157,7 +157,7 @@ describe("a number that is not above the latest", () => {
     expect(await directorySnapshot(table.root)).toEqual(before);
   });
 
-  it("is refused for identical bytes too, and where the staged file went with the winner", async () => {
+  it("is refused for identical bytes too, and if the winner removed the staged file", async () => {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 2);
     const attempts = await Promise.allSettled(
@@ -169,7 +169,7 @@ describe("a number that is not above the latest", () => {
   });
 });
 
-describe("a staged file that is none", () => {
+describe("an invalid staged file", () => {
   async function refused(table: ReferenceTable, staged: StagedVersion): Promise<void> {
     const before = await directorySnapshot(table.uri);
     await expect(publish(table, staged)).rejects.toThrow(InvalidInputError);
@@ -194,7 +194,7 @@ describe("a staged file that is none", () => {
     await refused(table, { version: 2, stagedPath });
   });
 
-  it("is refused where a symbolic link leads out of the table", async () => {
+  it("is refused if a symbolic link leads out of the table", async () => {
     const table = await makeReferenceTable([1]);
     const outside = join(table.uri, "outside");
     await mkdir(outside);
@@ -207,7 +207,7 @@ describe("a staged file that is none", () => {
     expect(await versionsOf(table)).toEqual([1]);
   });
 
-  it("is refused in a table whose name only begins alike", async () => {
+  it("is refused in a table whose name has the same prefix", async () => {
     const table = await makeReferenceTable([1]);
     const twin = `${table.root}x`;
     await mkdir(twin);
@@ -252,7 +252,7 @@ describe("a staged file that is none", () => {
 describe("metadata and eTag", () => {
   const record = { metadata: { who: "me", "k é": "v" }, eTag: "e1" };
 
-  it("come back", async () => {
+  it("are returned", async () => {
     const table = await makeReferenceTable([1]);
     const entry = await publish(table, { version: 2, stagedPath: await stage(table, 2), ...record });
     expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual(record);
@@ -260,7 +260,7 @@ describe("metadata and eTag", () => {
     expect(await readVersionRecord({ disk, root: table.root }, first!)).toEqual({});
   });
 
-  it("of an attempt that never was published belong to no other manifest", async () => {
+  it("of an unpublished attempt do not apply to another manifest", async () => {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 2);
     const linkless = new Proxy<Disk>(disk, {
@@ -286,7 +286,7 @@ describe("metadata and eTag", () => {
     expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual({});
   });
 
-  it("of such an attempt do not return with a retry that has none", async () => {
+  it("of such an attempt do not return with a retry without any", async () => {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 2);
     const kept = join(table.root, "kept");
@@ -298,7 +298,7 @@ describe("metadata and eTag", () => {
     expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual({});
   });
 
-  it("are ignored where their file is garbage", async () => {
+  it("are ignored if their file is garbage", async () => {
     const table = await makeReferenceTable([1]);
     const entry = await publish(table, { version: 2, stagedPath: await stage(table, 2), ...record });
     const path = join(versionRecordsDirectory(table.root), "2.json");
@@ -324,7 +324,7 @@ describe("metadata and eTag", () => {
   });
 });
 
-it("fails at any disk call with the version there or not, and the next attempt tells", async () => {
+it("a publication that fails at any disk call is complete or without effect, and the next attempt tells", async () => {
   for (let failAt = 0; ; failAt++) {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 9);

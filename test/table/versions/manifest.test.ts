@@ -134,7 +134,7 @@ describe("manifests of ours", () => {
     expect(file.transactionBytes).toEqual(content.transactionBytes);
   });
 
-  it("carry fields that this build does not know, but for those of the manifest itself", () => {
+  it("carry unknown fields, except those of the manifest itself", () => {
     const content = sampleContent();
     const foreign = Uint8Array.of(0xba, 0x3e, 3, 1, 2, 3); // Field 999 with three bytes.
     content.manifest.unknown = foreign;
@@ -176,13 +176,13 @@ describe("manifests of ours", () => {
 });
 
 describe("manifest files", () => {
-  it("are refused where positions lead out of the file", () => {
+  it("are refused if positions lead out of the file", () => {
     const bytes = sample();
     new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(bytes.length - 16, 2n ** 63n, true);
     expect(() => decodeManifestFile(bytes, "m")).toThrow(CorruptFileError);
   });
 
-  it("are absent as null", async () => {
+  it("give null if there is none", async () => {
     expect(await readManifestFile(disk, "/nowhere/1.manifest")).toBeNull();
   });
 });

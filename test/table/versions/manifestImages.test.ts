@@ -77,7 +77,7 @@ async function withImages(
 }
 
 describe("shared bytes", () => {
-  it("are all those at an end that are the same", () => {
+  it("are the longest common part at one end", () => {
     const bytes = fc.uint8Array({ max: 2, maxLength: 9 });
     fc.assert(
       fc.property(bytes, bytes, fc.nat({ max: 200_000 }), (a, b, common) => {
@@ -99,7 +99,7 @@ describe("shared bytes", () => {
 });
 
 describe("ranges of a field", () => {
-  it("are those that a decoder finds", () => {
+  it("equal those of a decoder", () => {
     fc.assert(
       fc.property(fragments, fc.boolean(), (list, hasConfig) => {
         const encoded = Manifest.encode(
@@ -124,7 +124,7 @@ describe("ranges of a field", () => {
     );
   });
 
-  it("and views of some fields are found in any bytes that are a message, and in no others", () => {
+  it("and views of some fields are found in all valid messages, and in no other bytes", () => {
     const ranges = new FieldRanges(FRAGMENTS_FIELD);
     const outcomeOf = (run: () => unknown): unknown => {
       try {
@@ -168,18 +168,18 @@ describe("ranges of a field", () => {
 });
 
 describe("an image of a manifest", () => {
-  it("has no fragment that another one has not and that is not told of", async () => {
+  it("tells every fragment that another image lacks", async () => {
     await fc.assert(
       fc.asyncProperty(fragments, fragments, fragments, async (front, mine, others) => {
         const lists = [
           [...front, ...mine, ...front],
           [...front, ...others, ...front],
         ].map((list) => list.map(({ id, size }) => fragmentOf(id, "x".repeat(size))));
-        await withImages(lists, async ([image, other]) => {
-          const known = new Set(lists[1].map((each) => DataFragment.encode(each).join()));
-          const told = new Set(image.unsharedWith(other));
+        await withImages(lists, async ([image, previous]) => {
+          const previousBytes = new Set(lists[1].map((each) => DataFragment.encode(each).join()));
+          const told = new Set(image.unsharedWith(previous));
           for (const [index, fragment] of lists[0].entries()) {
-            const isKnown = known.has(DataFragment.encode(fragment).join());
+            const isKnown = previousBytes.has(DataFragment.encode(fragment).join());
             if (!isKnown) expect(told).toContain(index);
             expect(image.fragmentAt(index)).toEqual(fragment);
           }
@@ -209,7 +209,7 @@ describe("an image of a manifest", () => {
         fragmentOf(1000 * version, `m${version}`),
       ],
     ],
-  ])("of a history of %s tells of what is new", async (_, versions, change) => {
+  ])("of a history of %s tells the new fragments", async (_, versions, change) => {
     let list = Array.from({ length: 300 }, (_, id) => fragmentOf(id, `f${id}`));
     const lists = [list];
     let added = 0;
@@ -230,7 +230,7 @@ describe("an image of a manifest", () => {
 });
 
 describe("files of versions", () => {
-  it("are those of all of them, in whatever order they come", async () => {
+  it("equal the union over all versions, in any order", async () => {
     const histories = fc.array(fc.tuple(fragments, fc.boolean()), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(histories, async (history) => {

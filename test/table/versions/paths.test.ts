@@ -12,7 +12,7 @@ import {
 const versions = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 describe("manifest names", () => {
-  it("are those of the reference", () => {
+  it("equal those of the reference", () => {
     expect(manifestName(1, "V2")).toBe("18446744073709551614.manifest");
     expect(manifestName(0, "V2")).toBe("18446744073709551615.manifest");
     expect(manifestName(1, "V1")).toBe("1.manifest");
@@ -56,7 +56,7 @@ describe("manifest names", () => {
   });
 });
 
-describe("other names", () => {
+describe("other file names", () => {
   it("of data files are 24 binary digits and 26 of a version-4 UUID", () => {
     const names = new Set(Array.from({ length: 50 }, dataFileName));
     expect(names.size).toBe(50);

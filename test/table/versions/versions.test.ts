@@ -48,7 +48,7 @@ async function touchVersions(): Promise<void> {
 }
 
 describe("the latest version", () => {
-  it("is null where there is none", async () => {
+  it("is null without versions", async () => {
     expect(await findLatestVersion({ disk, root })).toBeNull();
     expect(await findLatestVersion({ disk, root: join(root, "nowhere") })).toBeNull();
   });
@@ -92,13 +92,13 @@ describe("the latest version", () => {
     ["null", "null"],
     ["an array", "[10]"],
     ["endless", `{"version":10${" ".repeat(5000)}}`],
-  ])("is right where the hint is %s", async (_name, hint) => {
+  ])("is correct if the hint is %s", async (_name, hint) => {
     await addVersions(range(1, 10));
     await writeFile(hintPath(root), hint);
     expect(await latest()).toBe(10);
   });
 
-  it("is right where the hint is of another number, half written", async () => {
+  it("is correct if the hint is half written with another number", async () => {
     await addVersions(range(999_998, 1_000_001));
     await writeHint({ disk, root }, 999_999);
     const faulty = new FaultyDisk(disk);
@@ -108,7 +108,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(1_000_001);
   });
 
-  it("is kept in one file, in which any hint fits", async () => {
+  it("is recorded in one file, in which any hint fits", async () => {
     await addVersions([Number.MAX_SAFE_INTEGER]);
     await writeHint({ disk, root }, 1);
     const first = await stat(hintPath(root));
@@ -119,7 +119,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it("is made at once where there is none, and not over one that is there", async () => {
+  it("makes its hint at once if there is none, and overwrites no existing one", async () => {
     await addVersions([1, 2]);
     const counting = new CountingDisk(disk);
     await writeHint({ disk: counting, root }, 1, { isFirst: true });
@@ -130,7 +130,7 @@ describe("the latest version", () => {
     expect((await stat(hintPath(root))).ino).toBe(ino);
   });
 
-  it("takes the place of a hint that another engine wrote", async () => {
+  it("replaces a hint that another engine wrote", async () => {
     await addVersions([1, 2]);
     await writeFile(hintPath(root), '{"version":1}');
     await writeHint({ disk, root }, 2);
@@ -139,13 +139,13 @@ describe("the latest version", () => {
     expect(counting.count("list")).toBe(0);
   });
 
-  it("is right where the hint is a directory", async () => {
+  it("is correct if the hint is a directory", async () => {
     await addVersions(range(1, 10));
     await mkdir(hintPath(root));
     expect(await latest()).toBe(10);
   });
 
-  it("is right whatever is in the hint", async () => {
+  it("is correct whatever the hint contains", async () => {
     await addVersions(range(1, 10));
     await fc.assert(
       fc.asyncProperty(
@@ -172,7 +172,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(101);
   });
 
-  it("is not led astray by a jump that was recorded but never made", async () => {
+  it("is correct after a jump that was recorded but never made", async () => {
     await addVersions(range(1, 5));
     await writeGap({ disk, root }, { from: 5, to: 100 });
     await writeHint({ disk, root }, 5);
@@ -191,7 +191,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(300);
   });
 
-  it("is right where the record of jumps is garbage", async () => {
+  it("is correct if the record of jumps is garbage", async () => {
     await addVersions([...range(1, 5), 9]);
     await writeGap({ disk, root }, { from: 5, to: 9 });
     await writeFile(gapsPath(root), "{");
@@ -207,7 +207,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(50);
   });
 
-  it("may have numbers missing before it", async () => {
+  it("may follow missing numbers", async () => {
     await addVersions([4, 7, 19]);
     await writeHint({ disk, root }, 19);
     expect(await latest()).toBe(19);
@@ -227,7 +227,7 @@ describe("the latest version", () => {
     expect(await latest()).toBe(2);
   });
 
-  it("is refused where naming schemes are mixed", async () => {
+  it("is refused if naming schemes are mixed", async () => {
     await addVersions([1, 2], "V1");
     await addVersions([3], "V2");
     await expect(findLatestVersion({ disk, root })).rejects.toThrow(InvalidTableStateError);
@@ -250,11 +250,11 @@ describe("one version", () => {
 });
 
 describe("the manifest cache", () => {
-  it("reads a manifest once, and again when the file was replaced", async () => {
+  it("reads a manifest once, and again after the file was replaced", async () => {
     const table = await makeReferenceTable([1]);
-    const other = await makeReferenceTable([1, 2]);
+    const second = await makeReferenceTable([1, 2]);
     const entry = (await findLatestVersion({ disk, root: table.root }))!;
-    const otherEntry = (await findLatestVersion({ disk, root: other.root }))!;
+    const otherEntry = (await findLatestVersion({ disk, root: second.root }))!;
     const counting = new CountingDisk(disk);
     const manifests = new ManifestCache(2 ** 20);
     const first = await manifests.read(counting, entry.path);
@@ -266,11 +266,11 @@ describe("the manifest cache", () => {
     expect((await manifests.read(counting, entry.path))?.manifest.fragments[0].physicalRows).toBe(2);
   });
 
-  it("reads once for all who ask at the same time, though it keeps nothing, and looks whether it is the file", async () => {
+  it("reads once for concurrent callers even without memory, and checks the file's identity", async () => {
     const table = await makeReferenceTable([1]);
-    const other = await makeReferenceTable([1, 2]);
+    const second = await makeReferenceTable([1, 2]);
     const entry = (await findLatestVersion({ disk, root: table.root }))!;
-    const otherEntry = (await findLatestVersion({ disk, root: other.root }))!;
+    const otherEntry = (await findLatestVersion({ disk, root: second.root }))!;
     const counting = new CountingDisk(disk);
     const manifests = new ManifestCache(0);
     const rowsAt = async () =>
@@ -289,7 +289,7 @@ describe("the manifest cache", () => {
     ["ascending", [1, 2, 3, 4, 5]],
     ["descending", [5, 4, 3, 2, 1]],
     ["mixed", [3, 5, 1, 4, 2]],
-  ])("are the same whichever were read before, and have their fragments in common: %s", async (_, order) => {
+  ])("returns the same manifests whichever were read before, with shared fragments: %s", async (_, order) => {
     const table = await makeReferenceTable([1, 2, 3], { stableRowIds: true });
     await reference.appendTable(table.uri, "t", ipcOf(4));
     await reference.deleteRows(table.uri, "t", "v = 2");
@@ -307,15 +307,15 @@ describe("the manifest cache", () => {
       );
       fragments.set(version, file!.manifest.fragments);
     }
-    const at = (version: number, index: number) => fragments.get(version)?.[index];
+    const fragmentAt = (version: number, index: number) => fragments.get(version)?.[index];
     if (order[0] === 1) {
-      expect(at(2, 0)).toBe(at(1, 0));
-      expect(at(3, 0)).not.toBe(at(2, 0));
-      expect(at(4, 0)).toBe(at(3, 0));
-      expect(at(4, 1)).toBe(at(2, 1));
-      expect(at(5, 0)).not.toBe(at(4, 0));
+      expect(fragmentAt(2, 0)).toBe(fragmentAt(1, 0));
+      expect(fragmentAt(3, 0)).not.toBe(fragmentAt(2, 0));
+      expect(fragmentAt(4, 0)).toBe(fragmentAt(3, 0));
+      expect(fragmentAt(4, 1)).toBe(fragmentAt(2, 1));
+      expect(fragmentAt(5, 0)).not.toBe(fragmentAt(4, 0));
       // The added fragment keeps only its own bytes in memory.
-      expect(at(2, 1)?.inlineRowIds?.buffer.byteLength).toBeLessThan(200);
+      expect(fragmentAt(2, 1)?.inlineRowIds?.buffer.byteLength).toBeLessThan(200);
     }
   });
 
@@ -331,7 +331,7 @@ describe("the manifest cache", () => {
   });
 });
 
-it("agrees with the reference on a table it made", async () => {
+it("the engine and the reference agree on a table of the reference", async () => {
   const table = await makeReferenceTable([1, 2]);
   expect((await latestFile(table.root)).manifest.version).toBe(1);
 });
