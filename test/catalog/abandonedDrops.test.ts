@@ -4,16 +4,16 @@
 
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeEach, expect, it } from "vitest";
 import type { Disk, FileStat } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { rowsOf } from "../support/intRows.js";
+import { replacedVerbs } from "../support/replacedVerbs.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const HOURS_NS = 2n * 3_600_000_000_000n;
 const DROPPING = /\.tiltyard-dropping-/;
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
 let root: string;
 let rival: DirectoryNamespace;
@@ -51,13 +51,8 @@ function laterDisk(): Disk {
   const disk = new NodeDisk({ durability: "none" });
   const age = (stat: FileStat | null): FileStat | null =>
     stat && { ...stat, changedNs: stat.changedNs - HOURS_NS };
-  return new Proxy(disk, {
-    get(target, verb) {
-      const value = Reflect.get(target, verb);
-      if (verb === "stat")
-        return async (path: string) => (DROPPING.test(path) ? age(await disk.stat(path)) : disk.stat(path));
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  return replacedVerbs(disk, {
+    stat: async (path) => (DROPPING.test(path) ? age(await disk.stat(path)) : disk.stat(path)),
   });
 }
 

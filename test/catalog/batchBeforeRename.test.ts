@@ -1,16 +1,14 @@
 /** Leaves a batch half done while a rename of one of its tables is about to begin. */
 
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { makeTempDir } from "../support/tempDir.js";
-
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
 it("a rename succeeds after the batch has deleted all that it was to delete of the table", async () => {
   const root = await makeTempDir();

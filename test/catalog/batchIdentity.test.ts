@@ -6,7 +6,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
@@ -14,14 +13,13 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { dieBehindDecision, refusingDisk } from "../support/leftBatches.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
 const open = (otherDisk?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 

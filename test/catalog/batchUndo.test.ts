@@ -1,18 +1,16 @@
 /** Undoes batches while other writers get in between: what they made in place of the batch's parts stays. */
 
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { overruledStage } from "../support/overruled.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 
 const stage = overruledStage();
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
 const { disk, open, meanwhile } = stage;
 let root: string;
 

@@ -5,14 +5,13 @@
 
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { CopyingUpDisk, ImmovableDisk } from "../support/immovableDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { type Pause, runPaused } from "../support/pausedEngine.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const pauseAt = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
 
 /** Tolerates that a table or branch does not exist any more. */

@@ -194,7 +194,7 @@ describe("renameTable", () => {
     const before = await tablesSnapshot(root);
     const error = await ns.renameTable({ id, ...to }).catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(UnsupportedError);
-    expect((error as Error).message).toContain("the file system refuses (EXDEV)");
+    expect((error as Error).message).toContain("the file system refuses to move its directory (EXDEV)");
     expect(await tablesSnapshot(root)).toEqual(before);
     expect((await ns.listAllTables()).tables).toEqual(tables);
     expect(await reference.catalogStep(root, "listTables", [])).toEqual(["r"]);
@@ -229,7 +229,7 @@ describe("a deleted branch", () => {
       .catch((cause: unknown) => cause);
     expect(error).toBeInstanceOf(InternalError);
     expect((error as Error).message).toContain(
-      "branch deep/down was deleted, but its files stay: the disk: ",
+      "branch deep/down was deleted, but some of its files remain: the disk: ",
     );
     expect((await ns.listTableBranches({ id: ["r"] })).branches).toEqual({});
   });

@@ -2,14 +2,14 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { tableToIPC } from "apache-arrow";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { EngineStep } from "../support/engineWorker.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { overruledStage } from "../support/overruled.js";
 
 const stage = overruledStage();
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const { disk, open, meanwhile } = stage;
 let root: string;
 

@@ -15,7 +15,6 @@ import {
 } from "node:fs/promises";
 import os from "node:os";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import {
   CorruptFileError,
   DirectoryNamespace,
@@ -29,13 +28,14 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const open = (root: string, otherDisk?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
@@ -517,29 +517,20 @@ describe("remains of batches", () => {
   it("stay if the batch is decided at the moment of their removal", async () => {
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     let directory = "";
-    let isOld = false;
     // The directory looks abandoned, and its process continues right before the rename.
-    const late = new Proxy<Disk>(disk, {
-      get(target, verb) {
-        const value = Reflect.get(target, verb);
-        if (typeof value !== "function") return value;
-        return async (...operands: unknown[]) => {
-          if (verb === "rename" && operands[0] === directory) {
-            await writeFile(join(directory, "journal.json"), await readFile(join(root, "kept.json")));
-          }
-          return Reflect.apply(value, target, operands);
-        };
-      },
-    });
+    const late = interruptedDisk(
+      disk,
+      (verb, path) => verb === "rename" && path === directory,
+      () => copyFile(join(root, "kept.json"), join(directory, "journal.json")),
+    );
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries }));
     directory = join(journalsIn(root)[0], "..");
     await rename(journalsIn(root)[0], join(root, "kept.json"));
     const old = Date.now() / 1000 - 3601;
     await utimes(directory, old, old);
-    isOld = true;
     const ns = open(root, late);
     await ns.describeTable({ id: ["other"] });
-    expect(isOld && journalsIn(root)).toEqual([join(directory, "journal.json")]);
+    expect(journalsIn(root)).toEqual([join(directory, "journal.json")]);
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
     await ns.close();
   });

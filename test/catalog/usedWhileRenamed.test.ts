@@ -2,14 +2,12 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { beforeEach, expect, it } from "vitest";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { overruledStage } from "../support/overruled.js";
 
 const stage = overruledStage();
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
 const { disk, open, meanwhile } = stage;
 let root: string;
 

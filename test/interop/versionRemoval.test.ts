@@ -121,8 +121,8 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
     for (const [startVersion, endVersion, needed] of [
       [1, 3, "version 2 of the main branch has the tag theirs"],
       [3, 4, "version 3 of the main branch has the tag ours"],
-      [4, 5, "version 4 of the main branch is what branch dev was made from"],
-      [5, 7, "version 5 of the main branch is what branch x/y was made from"],
+      [4, 5, "version 4 of the main branch is the source of branch dev"],
+      [5, 7, "version 5 of the main branch is the source of branch x/y"],
       [6, 8, "version 7 of the main branch is the latest"],
       [6, -1, "version 7 of the main branch is the latest"],
       [7, 1000, "version 7 of the main branch is the latest"],
@@ -169,7 +169,7 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
     await ns.createTableTag({ id, tag: "five", version: 5 });
     const remove = (startVersion: number, endVersion: number) =>
       ns.batchDeleteTableVersions({ id, branch, ranges: [{ startVersion, endVersion }] });
-    await expect(remove(5, 6)).rejects.toThrow("version 5 of branch dev is what branch sub was made from");
+    await expect(remove(5, 6)).rejects.toThrow("version 5 of branch dev is the source of branch sub");
     await expect(remove(4, -1)).rejects.toThrow(InvalidInputError);
     expect(await remove(4, 5)).toEqual({ deletedCount: 1 });
     expect(await remove(6, 7)).toEqual({ deletedCount: 1 });

@@ -21,22 +21,15 @@ import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
 import { deadOwner, putInLock } from "../support/lockEntries.js";
+import { replacedVerbs } from "../support/replacedVerbs.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const nodeDisk = new NodeDisk({ durability: "fsync" });
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array | null) => bytes && new TextDecoder().decode(bytes);
 
-/** Returns a disk whose `link` fails with a platform error. */
-function withLink(inner: Disk, link: Disk["link"]): Disk {
-  return new Proxy(inner, {
-    get: (target, key) => {
-      if (key === "link") return link;
-      const value = Reflect.get(target, key);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
+/** Returns a disk with another `link`. */
+const withLink = (inner: Disk, link: Disk["link"]): Disk => replacedVerbs(inner, { link });
 
 const failingWith = (code: string) => async () => {
   throw Object.assign(new Error(code), { code });
@@ -101,10 +94,7 @@ describe("createExclusive", () => {
     "EPERM",
   ])("on a file system that refuses changes (%s) fails with the rename's error, and leaves nothing", async (code) => {
     const directory = await makeTempDir();
-    const forbidden = withLink(nodeDisk, failingWith(code));
-    const disk = new Proxy(forbidden, {
-      get: (target, key) => (key === "rename" ? failingWith(code) : Reflect.get(target, key)),
-    });
+    const disk = replacedVerbs(nodeDisk, { link: failingWith(code), rename: failingWith(code) });
     const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
     await expect(attempt).rejects.toMatchObject({ code, name: "Error" });
     expect(await readdir(directory)).toEqual([]);
@@ -112,17 +102,14 @@ describe("createExclusive", () => {
 
   test("does not count a successor's file with the same inode as its own", async () => {
     const directory = await makeTempDir();
-    const fenced = withLink(nodeDisk, failingWith("ENOTSUP"));
-    const disk = new Proxy(fenced, {
-      get: (target, key) =>
-        key !== "rename"
-          ? Reflect.get(target, key)
-          : async (from: string, to: string) => {
-              // The temporary file was removed, and a file of the same size got its inode.
-              await nodeDisk.rename(from, to);
-              await writeFile(to, "b");
-              throw Object.assign(new Error("gone"), { code: "ENOENT" });
-            },
+    const disk = replacedVerbs(nodeDisk, {
+      link: failingWith("ENOTSUP"),
+      rename: async (from, to) => {
+        // The temporary file was removed, and a file of the same size got its inode.
+        await nodeDisk.rename(from, to);
+        await writeFile(to, "b");
+        throw Object.assign(new Error("gone"), { code: "ENOENT" });
+      },
     });
     const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
     await expect(attempt).rejects.toBeInstanceOf(OverruledError);

@@ -44,7 +44,7 @@ describe.each(ways)("%s over a file", (_name, run) => {
       (cause: unknown) => cause,
     );
     expect(error).toBeInstanceOf(TableAlreadyExistsError);
-    expect((error as Error).message).toContain("t.lance, is taken by something that is no directory");
+    expect((error as Error).message).toContain("the location of table t, t.lance, is not a directory");
     expect(await directorySnapshot(root)).toEqual(before);
     await expect(ns.describeTable({ id })).rejects.toBeInstanceOf(TableNotFoundError);
 

@@ -7,15 +7,15 @@
 import { existsSync, readdirSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { rowsOf } from "../support/intRows.js";
 import { type Pause, runPaused } from "../support/pausedEngine.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const open = (root: string) => new DirectoryNamespace({ root, durability: "none" });
 const versionsOf = async (ns: DirectoryNamespace, name: string): Promise<number[]> =>
   (await ns.listTableVersions({ id: [name] })).versions.map(({ version }) => version);

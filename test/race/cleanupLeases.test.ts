@@ -7,13 +7,14 @@
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { strideOf } from "../support/effort.js";
+import { rowsOf } from "../support/intRows.js";
 import { KillableEngine } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -23,7 +24,6 @@ const id = ["t"];
 const LATEST = 6;
 /** Step between the steps at which the cleanup is suspended. */
 const STRIDE = strideOf("LEASE_STRIDE", 1);
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const numbers = Array.from({ length: LATEST }, (_, index) => index + 1);
 const disk = new NodeDisk({ durability: "none" });

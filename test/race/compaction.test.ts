@@ -5,21 +5,20 @@
 
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { type Table, tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace, type NamespaceError, ServiceUnavailableError } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { latestFile } from "../table/support.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values));
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? table.getChildAt(0) ?? [], Number);
 const count = (from: number, length: number) => Array.from({ length }, (_, index) => from + index);
 

@@ -6,7 +6,6 @@
 
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { makeVector, Table } from "apache-arrow";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -19,14 +18,15 @@ import { insertIntoTable } from "../../src/operations/rows/insertIntoTable.js";
 import { deleteTableTag } from "../../src/operations/tag/deleteTableTag.js";
 import { updateTableTag } from "../../src/operations/tag/updateTableTag.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
+import { replacedVerbs } from "../support/replacedVerbs.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 type Rival = import("../../src/DirectoryNamespace.js").DirectoryNamespace;
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 
 let root: string;
 let table: string;
@@ -63,13 +63,8 @@ function suspended(isMoment: (verb: keyof Disk, path: string) => boolean, act: (
 
 /** Returns the disk without hard links. */
 const withoutLinks = (inner: Disk): Disk =>
-  new Proxy(inner, {
-    get(target, verb) {
-      if (verb === "link")
-        return () => Promise.reject(Object.assign(new Error("no links"), { code: "ENOTSUP" }));
-      const value = Reflect.get(target, verb);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+  replacedVerbs(inner, {
+    link: () => Promise.reject(Object.assign(new Error("no links"), { code: "ENOTSUP" })),
   });
 
 const numbers = async (): Promise<number[]> =>

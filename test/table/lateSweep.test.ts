@@ -5,19 +5,17 @@
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { overruledStage } from "../support/overruled.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const stage = overruledStage();
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
 const { disk, open, meanwhile } = stage;
 let root: string;
 

@@ -18,7 +18,7 @@ export function refuseLongMetadata(before: Manifest | null, after: Manifest): vo
   const bytes = metadataBytes(after);
   if (bytes <= MAX_METADATA_BYTES || (before !== null && bytes <= metadataBytes(before))) return;
   throw new InvalidInputError(
-    `the names and metadata of the schema, the table and its config are limited to ${MAX_METADATA_BYTES} bytes`,
+    `the names and metadata of the schema, the table and its config may take at most ${MAX_METADATA_BYTES} bytes in all`,
   );
 }
 

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import {
   ConcurrentModificationError,
   DirectoryNamespace,
@@ -20,12 +19,12 @@ import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { raceEngines } from "../../support/engineWorker.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
+import { rowsOf } from "../../support/intRows.js";
 import { reference } from "../../support/reference.js";
 import { stageDoubled } from "../../support/stageVersion.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const open = (root: string, otherDisk?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
@@ -427,21 +426,12 @@ describe("a batch", () => {
 
   it("goes before a writer that waits for the lock", async () => {
     const { root, places } = await prepare();
-    let decided = false;
     // The writer has checked for batches before it writes its data file.
-    const late = new Proxy<Disk>(disk, {
-      get(target, verb) {
-        const value = Reflect.get(target, verb);
-        if (verb !== "create") return typeof value === "function" ? value.bind(target) : value;
-        return async (path: string) => {
-          if (!decided) {
-            decided = true;
-            await leaveDecided(root, places);
-          }
-          return target.create(path);
-        };
-      },
-    });
+    const late = interruptedDisk(
+      disk,
+      (verb) => verb === "create",
+      () => leaveDecided(root, places),
+    );
     const ns = open(root, late);
     expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(7))).toMatchObject({ version: 3 });
     await ns.close();
@@ -450,20 +440,11 @@ describe("a batch", () => {
 
   it("is undone if an engine without journals takes a number", async () => {
     const { root, places } = await prepare();
-    let taken = false;
-    const raced = new Proxy<Disk>(disk, {
-      get(target, verb) {
-        const value = Reflect.get(target, verb);
-        if (verb !== "link") return typeof value === "function" ? value.bind(target) : value;
-        return async (from: string, to: string) => {
-          if (!taken && to.startsWith(places.b)) {
-            taken = true;
-            await reference.deleteRows(root, "b", "v = 2");
-          }
-          return target.link(from, to);
-        };
-      },
-    });
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(places.b),
+      () => reference.deleteRows(root, "b", "v = 2"),
+    );
     const ns = open(root, raced);
     const operations = [
       { declareTable: { id: ["top"] } },
@@ -472,7 +453,7 @@ describe("a batch", () => {
       { createTableVersion: await entryOf(["b"], places.b) },
     ];
     await expect(ns.batchCommitTables({ operations })).rejects.toThrow(ConcurrentModificationError);
-    expect(taken).toBe(true);
+    expect(raced.interrupted).toBe(true);
     expect(await countsOf(root)).toEqual({ ...OLD, b: 1 });
     expect((await ns.listTables()).tables).toEqual(["a", "b"]);
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);

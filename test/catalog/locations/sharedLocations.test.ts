@@ -2,12 +2,11 @@
 
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { rowsOf } from "../../support/intRows.js";
 import { makeTempDir } from "../../support/tempDir.js";
-
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
 let ns: DirectoryNamespace;
 

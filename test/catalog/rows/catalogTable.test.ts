@@ -20,6 +20,7 @@ import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { insertRows, requireInserted } from "../../../src/write/insert.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
+import { rowsOf } from "../../support/intRows.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -43,7 +44,6 @@ interface Row {
   readonly location?: string | null;
   readonly metadata?: string | null;
 }
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
 /** Writes a catalog as another engine might. */
 async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"): Promise<void> {

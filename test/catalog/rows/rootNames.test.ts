@@ -9,6 +9,7 @@ import { RootNames } from "../../../src/catalog/rows/rootNames.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { rowsOf } from "../../support/foldedNamespaces.js";
+import { replacedVerbs } from "../../support/replacedVerbs.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 let root: string;
@@ -23,17 +24,17 @@ beforeEach(async () => {
  * Returns a disk that counts the listings of the root, and derives its link count from its subdirectories.
  */
 function countingLists(linksOf: (subdirectories: number) => number): Disk {
-  return new Proxy<Disk>(new NodeDisk({ durability: "none" }), {
-    get(inner, verb) {
-      const value = Reflect.get(inner, verb);
-      if (typeof value !== "function") return value;
-      return async (path: string, ...rest: unknown[]) => {
-        if (verb === "list" && path === root) lists++;
-        const result = await Reflect.apply(value, inner, [path, ...rest]);
-        if (verb !== "stat" || path !== root || result === null) return result;
-        const entries = await readdir(root, { withFileTypes: true });
-        return { ...result, links: linksOf(entries.filter((entry) => entry.isDirectory()).length) };
-      };
+  const disk = new NodeDisk({ durability: "none" });
+  return replacedVerbs(disk, {
+    list: (path) => {
+      if (path === root) lists++;
+      return disk.list(path);
+    },
+    stat: async (path) => {
+      const stat = await disk.stat(path);
+      if (path !== root || stat === null) return stat;
+      const entries = await readdir(root, { withFileTypes: true });
+      return { ...stat, links: linksOf(entries.filter((entry) => entry.isDirectory()).length) };
     },
   });
 }

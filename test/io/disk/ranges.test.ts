@@ -122,15 +122,21 @@ describe("readRanges", () => {
   });
 });
 
-test.each([
-  "with readInto",
-  "by single reads",
-])("readAtOnce returns the same as readRanges, %s", async (way) => {
+/** Opens a file whose bytes differ, with a disk that has `readInto` or lacks it. */
+async function openFilled(way: string) {
   const file = path.join(await makeTempDir(), "f");
   const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
   await writeFile(file, bytes);
   const disk = new NodeDisk({ durability: "none" });
   const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
+  return { bytes, handle };
+}
+
+test.each([
+  "with readInto",
+  "by single reads",
+])("readAtOnce returns the same as readRanges, %s", async (way) => {
+  const { bytes, handle } = await openFilled(way);
   const scratch = new ScratchMemory(1 << 20);
   await fc.assert(
     fc.asyncProperty(ranges, async (asked) => {
@@ -159,12 +165,7 @@ describe("gatherRanges", () => {
     "with readInto",
     "by single reads",
   ])("returns all ranges one after the other, %s", async (way) => {
-    const file = path.join(await makeTempDir(), "f");
-    const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
-    await writeFile(file, bytes);
-    const disk = new NodeDisk({ durability: "none" });
-    // The handles of a CountingDisk have no `readInto`.
-    const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
+    const { bytes, handle } = await openFilled(way);
     const scratch = new ScratchMemory(1 << 20);
     await fc.assert(
       fc.asyncProperty(ranges, fc.boolean(), async (asked, ascending) => {

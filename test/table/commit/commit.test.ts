@@ -37,6 +37,7 @@ import {
 import { type OpenVersion, tableAt } from "../../../src/table/versions/tableAt.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
+import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import {
@@ -65,22 +66,8 @@ const restoreOf = (readVersion: number, version: number) =>
 const transactionFiles = (table: ReferenceTable) => readdir(transactionsDirectory(table.root));
 
 /** Returns a disk that runs `before` once, right before the first link. */
-function beforeLink(before: () => Promise<void>): Disk {
-  let done = false;
-  return new Proxy<Disk>(disk, {
-    get(target, verb) {
-      const value = Reflect.get(target, verb);
-      if (verb !== "link") return typeof value === "function" ? value.bind(target) : value;
-      return async (from: string, to: string) => {
-        if (!done) {
-          done = true;
-          await before();
-        }
-        return target.link(from, to);
-      };
-    },
-  });
-}
+const beforeLink = (before: () => Promise<unknown>): Disk =>
+  interruptedDisk(disk, (verb) => verb === "link", before);
 
 /** Encodes an unsigned integer in little-endian order. */
 const u32 = (value: number): Buffer => {
@@ -276,7 +263,7 @@ describe("a stale transaction", () => {
 describe("a lost race", () => {
   it("against a writer that ignores the lock starts over on the newer version", async () => {
     const table = await makeReferenceTable([1]);
-    const racing = beforeLink(async () => void (await reference.appendTable(table.uri, "t", ipcOf(2))));
+    const racing = beforeLink(() => reference.appendTable(table.uri, "t", ipcOf(2)));
     const committed = await commitPlannedOn(
       { ...openEnvironment(), disk: racing },
       table.root,
@@ -288,7 +275,7 @@ describe("a lost race", () => {
 
   it("against a conflicting change is refused", async () => {
     const table = await makeReferenceTable([1]);
-    const racing = beforeLink(async () => void (await reference.overwriteTable(table.uri, "t", ipcOf(2))));
+    const racing = beforeLink(() => reference.overwriteTable(table.uri, "t", ipcOf(2)));
     const commit = commitPlannedOn(
       { ...openEnvironment(), disk: racing },
       table.root,

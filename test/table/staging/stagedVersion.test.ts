@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConcurrentModificationError, InvalidInputError } from "../../../src/errors.js";
-import type { Disk } from "../../../src/io/disk/disk.js";
 import { publishStagedVersion, type StagedVersion } from "../../../src/table/staging/stagedVersion.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
@@ -19,6 +18,7 @@ import { findVersion, listVersions } from "../../../src/table/versions/versions.
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";
+import { replacedVerbs } from "../../support/replacedVerbs.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import {
   anchorAt,
@@ -263,12 +263,8 @@ describe("metadata and eTag", () => {
   it("of an unpublished attempt do not apply to another manifest", async () => {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 2);
-    const linkless = new Proxy<Disk>(disk, {
-      get(target, verb) {
-        if (verb === "link") return () => Promise.reject(new Error("the process died here"));
-        const value = Reflect.get(target, verb);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    const linkless = replacedVerbs(disk, {
+      link: () => Promise.reject(new Error("the process died here")),
     });
     const died = publishStagedVersion(
       tableAt({ ...openEnvironment(), disk: linkless }, table.root),
