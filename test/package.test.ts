@@ -72,6 +72,13 @@ describe("the package", () => {
     expect(await runText(name, `${imports}\n${steps}`)).toEqual([true, [1, 2, 3, 1, 2, 3]]);
   });
 
+  it("depends on one exact release of apache-arrow, as its bundles import that release's modules by path", async () => {
+    const { dependencies } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
+    expect(dependencies["apache-arrow"]).toMatch(/^\d+\.\d+\.\d+$/);
+    const bundle = await readFile(join(CHECKOUT, "dist", "esm", "engine.js"), "utf8");
+    expect(bundle).toMatch(/ from\s*"apache-arrow\/schema"/);
+  });
+
   it("loads a small part of the engine when it is imported, and the rest with the first calls", async () => {
     const seen = new Map<string, number>();
     const visit = async (name: string): Promise<void> => {

@@ -7,9 +7,8 @@
  * backticks and all.
  */
 
-import { Field as ArrowField, type Schema } from "apache-arrow";
+import { Field as ArrowField, Schema } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
-import { sharedSchema } from "../../arrow/exchange/batch.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runSync, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
@@ -93,7 +92,7 @@ export function* selectColumns(
     withAddresses: needAddresses(sources),
     measured: sources.flatMap((source) => (source.kind === "stored" ? [source.output] : [])),
     returned,
-    schema: sharedSchema(arrowFields, new Map(schemaMetadata)),
+    schema: new Schema(arrowFields, new Map(schemaMetadata)),
   };
 }
 
