@@ -13,7 +13,7 @@ export const NOT_SHARING = [
   "test/catalog/unfinishedBatches.test.ts",
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
-  "test/expression/loadedFunctions.test.ts",
+  "test/expression/functions/functionTable.test.ts",
   "test/io/memory/spareScratch.test.ts",
   "test/jobs/workerPool.test.ts",
   "test/operations/swappedDirectories.test.ts",

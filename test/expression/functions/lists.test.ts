@@ -2,15 +2,15 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Column } from "../../src/arrow/columns/column.js";
-import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { bindFilter } from "../../src/expression/expression.js";
-import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
-import { INT32, listTypeOf } from "../../src/expression/values/types.js";
-import { decodePage } from "../../src/file/pages/decodePage.js";
-import { encodePages } from "../../src/file/pages/encodePage.js";
+import type { Column } from "../../../src/arrow/columns/column.js";
+import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { bindFilter } from "../../../src/expression/expression.js";
+import { columnOfScalars, type Scalar } from "../../../src/expression/values/scalars.js";
+import { INT32, listTypeOf } from "../../../src/expression/values/types.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 
 const field = {
   name: "list",

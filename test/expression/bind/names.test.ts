@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { TableColumnNotFoundError } from "../../src/errors.js";
-import { bindFilter } from "../../src/expression/expression.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { TableColumnNotFoundError } from "../../../src/errors.js";
+import { bindFilter } from "../../../src/expression/expression.js";
 
 const int = parseType("int64");
 const FIELDS = [

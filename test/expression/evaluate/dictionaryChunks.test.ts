@@ -5,15 +5,15 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Column, DictionaryColumn } from "../../src/arrow/columns/column.js";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { CorruptFileError } from "../../src/errors.js";
-import { bindFilter } from "../../src/expression/expression.js";
-import { columnOfScalars } from "../../src/expression/values/scalars.js";
-import { STRING } from "../../src/expression/values/types.js";
-import { decodePage } from "../../src/file/pages/decodePage.js";
-import { encodePages } from "../../src/file/pages/encodePage.js";
+import type { Column, DictionaryColumn } from "../../../src/arrow/columns/column.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { CorruptFileError } from "../../../src/errors.js";
+import { bindFilter } from "../../../src/expression/expression.js";
+import { columnOfScalars } from "../../../src/expression/values/scalars.js";
+import { STRING } from "../../../src/expression/values/types.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 
 const ORIGIN = { path: "t.lance", byteOffset: 0 };
 const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;

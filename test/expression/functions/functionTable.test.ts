@@ -5,11 +5,11 @@
 
 import { UnsupportedError } from "tiltyard";
 import { expect, it } from "vitest";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runAsync, runSync } from "../../src/async/eventLoop.js";
-import { bindFilter } from "../../src/expression/expression.js";
-import { columnOfScalars } from "../../src/expression/values/scalars.js";
-import { INT64, listTypeOf, STRING } from "../../src/expression/values/types.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runAsync, runSync } from "../../../src/async/eventLoop.js";
+import { bindFilter } from "../../../src/expression/expression.js";
+import { columnOfScalars } from "../../../src/expression/values/scalars.js";
+import { INT64, listTypeOf, STRING } from "../../../src/expression/values/types.js";
 
 const FIELDS = [
   { name: "s", type: parseType("string"), children: [] },

@@ -6,7 +6,7 @@
 import { Bool, Field, Float64, Int32, Int64, List, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { makeTempDir } from "../../support/tempDir.js";
 
 const ROWS = 3000;
 const all = <Value>(value: Value): Value[] => new Array<Value>(ROWS).fill(value);

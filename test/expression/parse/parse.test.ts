@@ -1,7 +1,7 @@
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { parseExpression } from "../../src/expression/parse/parse.js";
-import { printExpression } from "../../src/expression/parse/print.js";
+import { parseExpression } from "../../../src/expression/parse/parse.js";
+import { printExpression } from "../../../src/expression/parse/print.js";
 
 const printed = (text: string): string => printExpression(parseExpression(text, "filter"));
 

@@ -5,11 +5,11 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { bindFilter } from "../../src/expression/expression.js";
-import { columnOfScalars } from "../../src/expression/values/scalars.js";
-import { BOOL } from "../../src/expression/values/types.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { bindFilter } from "../../../src/expression/expression.js";
+import { columnOfScalars } from "../../../src/expression/values/scalars.js";
+import { BOOL } from "../../../src/expression/values/types.js";
 
 type Truth = boolean | null;
 interface Sample {

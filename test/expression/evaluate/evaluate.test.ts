@@ -1,13 +1,13 @@
 /** Compares CASE over many rows with a loop that tests the branches row by row. */
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Column } from "../../src/arrow/columns/column.js";
-import { parseType } from "../../src/arrow/types/type.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { bindExpression } from "../../src/expression/expression.js";
-import { columnOfScalars, type Scalar, scalarReader } from "../../src/expression/values/scalars.js";
-import { INT64, STRING } from "../../src/expression/values/types.js";
-import { loadFunctions } from "../support/loadFunctions.js";
+import type { Column } from "../../../src/arrow/columns/column.js";
+import { parseType } from "../../../src/arrow/types/type.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { bindExpression } from "../../../src/expression/expression.js";
+import { columnOfScalars, type Scalar, scalarReader } from "../../../src/expression/values/scalars.js";
+import { INT64, STRING } from "../../../src/expression/values/types.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
 
 beforeAll(loadFunctions);
 

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { BitsColumn, FixedColumn } from "../../src/arrow/columns/column.js";
-import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
-import { isValid } from "../../src/arrow/columns/validity.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { unitKernels } from "../../src/expression/kernels/chunkKernel.js";
-import { comparison } from "../../src/expression/kernels/compare.js";
-import { madeBy } from "../../src/expression/values/operands.js";
-import type { ValueType } from "../../src/expression/values/types.js";
-import { decodePage } from "../../src/file/pages/decodePage.js";
-import { encodePages } from "../../src/file/pages/encodePage.js";
+import type { BitsColumn, FixedColumn } from "../../../src/arrow/columns/column.js";
+import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
+import { isValid } from "../../../src/arrow/columns/validity.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { unitKernels } from "../../../src/expression/kernels/chunkKernel.js";
+import { comparison } from "../../../src/expression/kernels/compare.js";
+import { madeBy } from "../../../src/expression/values/operands.js";
+import type { ValueType } from "../../../src/expression/values/types.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 
 const ORIGIN = { path: "t.lance", byteOffset: 0 };
 const OPERATORS = ["=", "!=", "<", "<=", ">", ">="] as const;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { runSync } from "../../src/async/eventLoop.js";
-import { comparison } from "../../src/expression/kernels/compare.js";
-import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
-import { compareNumber, type NumberRelation } from "../../src/expression/kernels/compareNumber.js";
-import { madeBy } from "../../src/expression/values/operands.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { comparison } from "../../../src/expression/kernels/compare.js";
+import { compareKernels } from "../../../src/expression/kernels/compareKernel.js";
+import { compareNumber, type NumberRelation } from "../../../src/expression/kernels/compareNumber.js";
+import { madeBy } from "../../../src/expression/values/operands.js";
 
 const RELATED: Readonly<Record<NumberRelation, (value: number, number: number) => boolean>> = {
   less: (value, number) => value < number,

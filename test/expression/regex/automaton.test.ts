@@ -3,9 +3,9 @@
 import fc from "fast-check";
 import { InvalidInputError } from "tiltyard";
 import { expect, it } from "vitest";
-import { runSync } from "../../src/async/eventLoop.js";
-import { Automaton } from "../../src/expression/regex/automaton.js";
-import { parsePattern } from "../../src/expression/regex/pattern.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { Automaton } from "../../../src/expression/regex/automaton.js";
+import { parsePattern } from "../../../src/expression/regex/pattern.js";
 
 const matches = (pattern: string, flags: string, text: string): boolean => {
   const bytes = new TextEncoder().encode(text);

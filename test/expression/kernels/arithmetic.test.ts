@@ -4,7 +4,7 @@ import { Int32, Int64, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { makeTempDir } from "../../support/tempDir.js";
 
 const edge = fc.constantFrom(
   ...[0n, 1n, -1n, 7n, -7n, 100n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n],

@@ -2,15 +2,15 @@
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import type { FixedColumn } from "../../src/arrow/columns/column.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { integerSetKernel } from "../../src/expression/kernels/integerSetKernel.js";
-import { membership } from "../../src/expression/kernels/membership.js";
-import { madeBy } from "../../src/expression/values/operands.js";
-import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
-import { INT32, type ValueType } from "../../src/expression/values/types.js";
-import { decodePage } from "../../src/file/pages/decodePage.js";
-import { encodePages } from "../../src/file/pages/encodePage.js";
+import type { FixedColumn } from "../../../src/arrow/columns/column.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { integerSetKernel } from "../../../src/expression/kernels/integerSetKernel.js";
+import { membership } from "../../../src/expression/kernels/membership.js";
+import { madeBy } from "../../../src/expression/values/operands.js";
+import { columnOfScalars, type Scalar } from "../../../src/expression/values/scalars.js";
+import { INT32, type ValueType } from "../../../src/expression/values/types.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 
 afterEach(() => {
   integerSetKernel.isOn = true;

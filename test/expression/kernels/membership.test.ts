@@ -2,11 +2,11 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { runSync } from "../../src/async/eventLoop.js";
-import { membership } from "../../src/expression/kernels/membership.js";
-import { madeBy } from "../../src/expression/values/operands.js";
-import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
-import { FLOAT64, type ValueType } from "../../src/expression/values/types.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { membership } from "../../../src/expression/kernels/membership.js";
+import { madeBy } from "../../../src/expression/values/operands.js";
+import { columnOfScalars, type Scalar } from "../../../src/expression/values/scalars.js";
+import { FLOAT64, type ValueType } from "../../../src/expression/values/types.js";
 
 const int = (bits: 8 | 16 | 32 | 64, signed: boolean): ValueType => ({ kind: "int", bits, signed });
 

@@ -2,21 +2,21 @@
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
-import type { Validity, VariableColumn } from "../../src/arrow/columns/column.js";
-import { lazyTextColumn } from "../../src/arrow/columns/lazyColumn.js";
-import type { ChunkedTexts } from "../../src/arrow/columns/lazyValues.js";
-import { runSync } from "../../src/async/eventLoop.js";
-import { CorruptFileError } from "../../src/errors.js";
-import { comparison } from "../../src/expression/kernels/compare.js";
-import { likeKernel } from "../../src/expression/kernels/like.js";
-import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
-import type { ValueKernel } from "../../src/expression/values/operands.js";
-import { madeBy } from "../../src/expression/values/operands.js";
-import { columnOfScalars } from "../../src/expression/values/scalars.js";
-import { STRING } from "../../src/expression/values/types.js";
-import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../src/file/compression/fsst.js";
-import { decodePage } from "../../src/file/pages/decodePage.js";
-import { encodePages } from "../../src/file/pages/encodePage.js";
+import type { Validity, VariableColumn } from "../../../src/arrow/columns/column.js";
+import { lazyTextColumn } from "../../../src/arrow/columns/lazyColumn.js";
+import type { ChunkedTexts } from "../../../src/arrow/columns/lazyValues.js";
+import { runSync } from "../../../src/async/eventLoop.js";
+import { CorruptFileError } from "../../../src/errors.js";
+import { comparison } from "../../../src/expression/kernels/compare.js";
+import { likeKernel } from "../../../src/expression/kernels/like.js";
+import { textKernelUse } from "../../../src/expression/kernels/textKernel.js";
+import type { ValueKernel } from "../../../src/expression/values/operands.js";
+import { madeBy } from "../../../src/expression/values/operands.js";
+import { columnOfScalars } from "../../../src/expression/values/scalars.js";
+import { STRING } from "../../../src/expression/values/types.js";
+import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../../src/file/compression/fsst.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 
 afterEach(() => {
   textKernelUse.isOn = true;
