@@ -96,8 +96,8 @@ export class TableHandle<Row extends object = AnyRow> {
    * @throws TableNotFoundError; TableVersionNotFoundError
    */
   async describe(options?: OptionsOf<tables.DescribeTableRequest>): Promise<tables.DescribeTableResponse> {
-    const more = checkedOptions("describe", options, "describeTable");
-    return this.#namespace.describeTable({ ...more, ...this.#read() });
+    const checked = checkedOptions("describe", options, "describeTable");
+    return this.#namespace.describeTable({ ...checked, ...this.#read() });
   }
 
   /** Returns the Arrow schema of the version. */
@@ -129,8 +129,8 @@ export class TableHandle<Row extends object = AnyRow> {
     data: rowsOf.RowsInput,
     options?: OptionsOf<tables.CreateTableRequest>,
   ): Promise<tables.CreateTableResponse> {
-    const more = checkedOptions("create", options, "createTable");
-    return this.#namespace.createTable({ ...more, ...this.#whole("create") }, data);
+    const checked = checkedOptions("create", options, "createTable");
+    return this.#namespace.createTable({ ...checked, ...this.#whole("create") }, data);
   }
 
   /**
@@ -162,8 +162,8 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /** Returns the numbers of rows, fragments, indexes and bytes of the version. */
   async stats(options?: OptionsOf<tables.GetTableStatsRequest>): Promise<tables.GetTableStatsResponse> {
-    const more = checkedOptions("stats", options, "getTableStats");
-    return this.#namespace.getTableStats({ ...more, ...this.#read() });
+    const checked = checkedOptions("stats", options, "getTableStats");
+    return this.#namespace.getTableStats({ ...checked, ...this.#read() });
   }
 
   // ------------------------------------------------------------------------------------------ rows
@@ -176,8 +176,8 @@ export class TableHandle<Row extends object = AnyRow> {
     data: rowsOf.RowsInput,
     options?: OptionsOf<rowsOf.InsertIntoTableRequest>,
   ): Promise<rowsOf.InsertIntoTableResponse> {
-    const more = checkedOptions("insert", options, "insertIntoTable");
-    return this.#namespace.insertIntoTable({ ...more, ...this.#write() }, data);
+    const checked = checkedOptions("insert", options, "insertIntoTable");
+    return this.#namespace.insertIntoTable({ ...checked, ...this.#write() }, data);
   }
 
   /**
@@ -206,17 +206,17 @@ export class TableHandle<Row extends object = AnyRow> {
     const runner: ConstructorParameters<typeof TableQuery>[0] = {
       query: (query) => this.#namespace.queryTable({ ...query, ...this.#read() }),
       explain: async (query, options) => {
-        const more = checkedOptions("explain", options, ["format", "verbose", "signal"]);
+        const checked = checkedOptions("explain", options, ["format", "verbose", "signal"]);
         const { signal, ...rest } = query;
         const point = this.#readFrom;
         return this.#namespace.explainTableQueryPlan({
-          ...{ signal, ...more, ...this.#call, branch: point.branch },
+          ...{ signal, ...checked, ...this.#call, branch: point.branch },
           query: { ...rest, version: point.version, tag: point.tag },
         });
       },
       analyze: async (query, options) => {
-        const more = checkedOptions("analyze", options, ["format", "signal"]);
-        return this.#namespace.analyzeTableQueryPlan({ ...query, ...more, ...this.#read() });
+        const checked = checkedOptions("analyze", options, ["format", "signal"]);
+        return this.#namespace.analyzeTableQueryPlan({ ...query, ...checked, ...this.#read() });
       },
     };
     return new TableQuery(runner, query);
@@ -247,7 +247,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /**
    * Returns the rows at offsets, in the given order; duplicates are allowed. Offsets count the live rows of
-   * the version from 0. Reads little more than these rows.
+   * the version from 0. Reads little checked than these rows.
    * @param columns columns of the rows; default: all
    * @throws InvalidInputError for an offset beyond the live rows
    */
@@ -283,9 +283,9 @@ export class TableHandle<Row extends object = AnyRow> {
     params?: queries.FilterParameters,
     options?: OptionsOf<queries.CountTableRowsRequest, "predicate" | "params">,
   ): Promise<number> {
-    const more = checkedOptions("countRows", options, "countTableRows", ["predicate", "params"]);
+    const checked = checkedOptions("countRows", options, "countTableRows", ["predicate", "params"]);
     refuseOptions("countRows", filter, "filter");
-    return this.#namespace.countTableRows({ ...more, ...this.#read(), predicate: filter, params });
+    return this.#namespace.countTableRows({ ...checked, ...this.#read(), predicate: filter, params });
   }
 
   /**
@@ -297,9 +297,9 @@ export class TableHandle<Row extends object = AnyRow> {
     params?: queries.FilterParameters,
     options?: OptionsOf<rowsOf.DeleteFromTableRequest, "predicate" | "params">,
   ): Promise<rowsOf.DeleteFromTableResponse> {
-    const more = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
+    const checked = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
     refuseOptions("delete", predicate, "predicate");
-    return this.#namespace.deleteFromTable({ ...more, ...this.#write(), predicate, params });
+    return this.#namespace.deleteFromTable({ ...checked, ...this.#write(), predicate, params });
   }
 
   /**
@@ -310,10 +310,10 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   async update(options: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
     const members = ["where", "values", "valuesSql", "params", "signal", "onProgress"];
-    const { where, values, valuesSql, params, ...more } = checkedOptions("update", options, members);
+    const { where, values, valuesSql, params, ...checked } = checkedOptions("update", options, members);
     const updates = Object.entries(valuesSql ?? {});
     return this.#namespace.updateTable({
-      ...{ ...more, ...this.#write() },
+      ...{ ...checked, ...this.#write() },
       ...{ updates, values, predicate: where, params },
     });
   }
@@ -330,11 +330,11 @@ export class TableHandle<Row extends object = AnyRow> {
     data: rowsOf.RowsInput,
     options?: OptionsOf<rowsOf.MergeInsertIntoTableRequest, "on">,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
-    const more = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
+    const checked = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
     if (data === undefined) {
       throw new InvalidInputError("rows: undefined; write mergeInsert(on, rows, options)");
     }
-    return this.#namespace.mergeInsertIntoTable({ ...more, ...this.#write(), on }, data);
+    return this.#namespace.mergeInsertIntoTable({ ...checked, ...this.#write(), on }, data);
   }
 
   // ------------------------------------------------------------------------------------------ columns
@@ -347,9 +347,9 @@ export class TableHandle<Row extends object = AnyRow> {
     columns: schemas.NewColumn | readonly schemas.NewColumn[],
     options?: OptionsOf<schemas.AlterTableAddColumnsRequest, "newColumns">,
   ): Promise<schemas.AlterTableAddColumnsResponse> {
-    const more = checkedOptions("addColumns", options, "alterTableAddColumns", ["newColumns"]);
+    const checked = checkedOptions("addColumns", options, "alterTableAddColumns", ["newColumns"]);
     const newColumns = asList(columns);
-    return this.#namespace.alterTableAddColumns({ ...more, ...this.#write(), newColumns });
+    return this.#namespace.alterTableAddColumns({ ...checked, ...this.#write(), newColumns });
   }
 
   /**
@@ -360,9 +360,9 @@ export class TableHandle<Row extends object = AnyRow> {
     changes: schemas.ColumnAlteration | readonly schemas.ColumnAlteration[],
     options?: OptionsOf<schemas.AlterTableAlterColumnsRequest, "alterations">,
   ): Promise<schemas.AlterTableAlterColumnsResponse> {
-    const more = checkedOptions("alterColumns", options, "alterTableAlterColumns", ["alterations"]);
+    const checked = checkedOptions("alterColumns", options, "alterTableAlterColumns", ["alterations"]);
     const alterations = asList(changes);
-    return this.#namespace.alterTableAlterColumns({ ...more, ...this.#write(), alterations });
+    return this.#namespace.alterTableAlterColumns({ ...checked, ...this.#write(), alterations });
   }
 
   /** Drops columns or struct members by path. Older versions keep them. */
@@ -383,8 +383,8 @@ export class TableHandle<Row extends object = AnyRow> {
     column: string,
     options?: OptionsOf<schemas.AlterTableBackfillColumnsRequest, "column">,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
-    const more = checkedOptions("backfill", options, "alterTableBackfillColumns", ["column"]);
-    return this.#namespace.alterTableBackfillColumns({ ...more, ...this.#write(), column });
+    const checked = checkedOptions("backfill", options, "alterTableBackfillColumns", ["column"]);
+    return this.#namespace.alterTableBackfillColumns({ ...checked, ...this.#write(), column });
   }
 
   /**
@@ -394,8 +394,8 @@ export class TableHandle<Row extends object = AnyRow> {
   async computedColumns(
     options?: OptionsOf<schemas.DescribeComputedColumnsRequest>,
   ): Promise<readonly schemas.ComputedColumnState[]> {
-    const more = checkedOptions("computedColumns", options, "describeComputedColumns");
-    return (await this.#namespace.describeComputedColumns({ ...more, ...this.#read() })).columns;
+    const checked = checkedOptions("computedColumns", options, "describeComputedColumns");
+    return (await this.#namespace.describeComputedColumns({ ...checked, ...this.#read() })).columns;
   }
 
   // ------------------------------------------------------------------------------------------ metadata
@@ -430,8 +430,8 @@ export class TableHandle<Row extends object = AnyRow> {
     column: string,
     options?: OptionsOf<indexes.CreateTableIndexRequest, "column">,
   ): Promise<indexes.CreateTableIndexResponse> {
-    const more = checkedOptions("createIndex", options, "createTableIndex", ["column"]);
-    return this.#namespace.createTableIndex({ ...more, ...this.#write(), column });
+    const checked = checkedOptions("createIndex", options, "createTableIndex", ["column"]);
+    return this.#namespace.createTableIndex({ ...checked, ...this.#write(), column });
   }
 
   /** Lists the indexes of the version by name. */
@@ -461,8 +461,8 @@ export class TableHandle<Row extends object = AnyRow> {
    *     await table.waitForJob(jobId, { onProgress: ({ done, total }) => console.log(done, total) });
    */
   async listJobs(options?: OptionsOf<jobs.ListJobsRequest>): Promise<readonly jobs.Job[]> {
-    const more = checkedOptions("listJobs", options, "listJobs");
-    return (await this.#namespace.listJobs({ ...more, ...this.#call })).jobs;
+    const checked = checkedOptions("listJobs", options, "listJobs");
+    return (await this.#namespace.listJobs({ ...checked, ...this.#call })).jobs;
   }
 
   /**
@@ -480,8 +480,8 @@ export class TableHandle<Row extends object = AnyRow> {
    * @throws the error of a failed job
    */
   async waitForJob(jobId: string, options?: OptionsOf<jobs.WaitForJobRequest, "jobId">): Promise<jobs.Job> {
-    const more = checkedOptions("waitForJob", options, "waitForJob", ["jobId"]);
-    return this.#namespace.waitForJob({ ...more, ...this.#call, jobId });
+    const checked = checkedOptions("waitForJob", options, "waitForJob", ["jobId"]);
+    return this.#namespace.waitForJob({ ...checked, ...this.#call, jobId });
   }
 
   /**
@@ -587,16 +587,16 @@ export class TableHandle<Row extends object = AnyRow> {
   async optimize(
     options?: Omit<OptionsOf<upkeep.OptimizeTableRequest>, "background">,
   ): Promise<upkeep.OptimizeTableResponse> {
-    const more = checkedOptions("optimize", options, "optimizeTable", ["background"]);
-    return this.#namespace.optimizeTable({ ...more, ...this.#write(), background: false });
+    const checked = checkedOptions("optimize", options, "optimizeTable", ["background"]);
+    return this.#namespace.optimizeTable({ ...checked, ...this.#write(), background: false });
   }
 
   /** Removes old versions of the table or the handle's branch, and files that no version needs. */
   async cleanup(
     options?: Omit<OptionsOf<upkeep.CleanupTableRequest>, "background">,
   ): Promise<upkeep.CleanupTableResponse> {
-    const more = checkedOptions("cleanup", options, "cleanupTable", ["background"]);
-    return this.#namespace.cleanupTable({ ...more, ...this.#write(), background: false });
+    const checked = checkedOptions("cleanup", options, "cleanupTable", ["background"]);
+    return this.#namespace.cleanupTable({ ...checked, ...this.#write(), background: false });
   }
 
   #read() {
@@ -631,8 +631,8 @@ export class TableHandle<Row extends object = AnyRow> {
   /** Returns the members of a request that tags a version of the handle's branch. */
   async #target(version: number | undefined, signal: AbortSignal | undefined) {
     const point = await this.#untagged(signal);
-    const wanted = version ?? point.version ?? (await this.version({ signal }));
-    return { ...this.#call, branch: point.branch, version: wanted };
+    const targetVersion = version ?? point.version ?? (await this.version({ signal }));
+    return { ...this.#call, branch: point.branch, version: targetVersion };
   }
 
   #sourceOf(from: unknown): Pick<TableHandleOptions, "branch" | "version" | "tag"> {

@@ -68,13 +68,13 @@ export function nearestName(wrongName: string, names: readonly string[]): string
 /** Returns the names with a similar spelling, the most similar first. */
 export function nearestNames(wrongName: string, names: readonly string[]): string[] {
   const plain = fold(wrongName);
-  const most = allowedChanges(plain.length);
+  const maximum = allowedChanges(plain.length);
   return (
     names
-      .map((name) => ({ name, changes: changesBetween(plain, fold(name), most + 1) }))
+      .map((name) => ({ name, changes: changesBetween(plain, fold(name), maximum + 1) }))
       // A name in which half of the letters differ is not similar.
       .filter(
-        ({ name, changes }) => changes <= most && 2 * changes < Math.max(plain.length, fold(name).length),
+        ({ name, changes }) => changes <= maximum && 2 * changes < Math.max(plain.length, fold(name).length),
       )
       .sort((left, right) => left.changes - right.changes)
       .map(({ name }) => name)
@@ -102,8 +102,8 @@ const fold = (name: string): string =>
     .toLowerCase();
 
 /** Returns the number of letters to insert, delete, replace or swap, up to `most`. */
-function changesBetween(left: string, right: string, most: number): number {
-  if (Math.abs(left.length - right.length) >= most) return most;
+function changesBetween(left: string, right: string, limit: number): number {
+  if (Math.abs(left.length - right.length) >= limit) return limit;
   let before: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let row = 1; row <= left.length; row++) {

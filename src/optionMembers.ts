@@ -31,7 +31,7 @@ export function unknownMember(
   noun: string,
 ): InvalidInputError {
   const resolved = nearestName(name, members);
-  const told =
+  const suggestion =
     resolved !== undefined
       ? `; did you mean ${resolved}?`
       : members.length === 0
@@ -39,7 +39,7 @@ export function unknownMember(
         : members.length <= MAX_LISTED
           ? `; there are ${members.join(", ")}`
           : "";
-  return new InvalidInputError(`${label.slice(0, 200)}: there is no such ${noun}${told}`);
+  return new InvalidInputError(`${label.slice(0, 200)}: there is no such ${noun}${suggestion}`);
 }
 
 /** True if a value is an object with named members. A promise is not. */

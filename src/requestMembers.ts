@@ -25,9 +25,9 @@ export function checkRequestMembers(name: OperationName, request: unknown): void
   if (!isObject(request)) {
     const shown = typeof request === "string" ? JSON.stringify(request.slice(0, 80)) : '"t"';
     const member = Object.hasOwn(members, "jobId") ? "jobId" : "id";
-    const more = takesRows ? ", rows" : "";
+    const rowsArgument = takesRows ? ", rows" : "";
     throw new InvalidInputError(
-      `${name}: a request object is needed, as in ${name}({ ${member}: ${shown} }${more}), not ${shortly(request)}`,
+      `${name}: a request object is needed, as in ${name}({ ${member}: ${shown} }${rowsArgument}), not ${shortly(request)}`,
     );
   }
   const rows = takesRows ? Object.keys(request).find((member) => ROWS.has(member)) : undefined;

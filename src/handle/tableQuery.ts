@@ -153,7 +153,7 @@ export class TableQuery<
    *     table.query().orderBy("city", { columnName: "price", ascending: false })
    */
   orderBy(...columns: (SortColumn | readonly SortColumn[])[]): TableQuery<Row, Selected, Found> {
-    const named = columns.flat().map((column, index): queries.OrderByColumn => {
+    const sortColumns = columns.flat().map((column, index): queries.OrderByColumn => {
       if (typeof column !== "string") return column;
       const [, path, direction] = /^(\S+)\s+(asc|desc)$/i.exec(column) ?? [];
       if (direction !== undefined) {
@@ -170,7 +170,7 @@ export class TableQuery<
       }
       return { columnName: column };
     });
-    return this.#with({ orderBy: [...(this.#options.orderBy ?? []), ...named] });
+    return this.#with({ orderBy: [...(this.#options.orderBy ?? []), ...sortColumns] });
   }
 
   /**

@@ -118,15 +118,15 @@ export function accessOf(
   if (authorize === undefined) return UNRESTRICTED;
   const { identity, principal, context, signal } = request;
   const granted = new Set<string>();
-  const require: Access["require"] = async (asked, of, details = {}) => {
+  const require: Access["require"] = async (questionOperation, objectId, details = {}) => {
     const { branch, location } = details;
-    const question = JSON.stringify([asked, of, branch, location]);
+    const question = JSON.stringify([questionOperation, objectId, branch, location]);
     if (granted.has(question)) return;
     try {
       const decision = authorize({
-        operation: asked,
+        operation: questionOperation,
         // Frozen, so that `authorize` cannot redirect the call.
-        id: Object.freeze([...of]),
+        id: Object.freeze([...objectId]),
         identity,
         principal,
         context,
@@ -137,12 +137,12 @@ export function accessOf(
       granted.add(question);
     } catch (error) {
       if (error instanceof NamespaceError || signal?.aborted) throw error;
-      throw new PermissionDeniedError(`${asked} was denied`, { cause: error });
+      throw new PermissionDeniedError(`${questionOperation} was denied`, { cause: error });
     }
   };
-  const visibility: Access["visibility"] = (asked) => async (of) => {
+  const visibility: Access["visibility"] = (listingOperation) => async (objectId) => {
     try {
-      await require(asked, of);
+      await require(listingOperation, objectId);
       return true;
     } catch (error) {
       if (HIDING.some((kind) => error instanceof kind)) return false;

@@ -17,8 +17,8 @@ import type { SeenFiles } from "../table/versions/manifest.js";
 const CACHE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Data files that manifests name. Data files never change. If one is replaced nevertheless, such as by a restored
- * backup, its identity differs and it is read again.
+ * Data files that manifests name. Data files never change. If one is replaced nevertheless, such as by a
+ * restored backup, its identity differs and it is read again.
  */
 export class DataFiles {
   readonly #disk: Disk;

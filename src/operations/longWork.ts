@@ -81,9 +81,9 @@ function teller(onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUn
   let failure: { readonly error: unknown } | null = null;
   return (done, total) => {
     if (failure !== null) throw failure.error;
-    const told: unknown = onProgress({ done, ...(total !== undefined && { total }), unit });
-    if (isPending(told)) {
-      told.then(undefined, (error: unknown) => {
+    const outcome: unknown = onProgress({ done, ...(total !== undefined && { total }), unit });
+    if (isPending(outcome)) {
+      outcome.then(undefined, (error: unknown) => {
         failure ??= { error };
       });
     }

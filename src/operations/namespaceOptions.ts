@@ -126,8 +126,8 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
  */
 export function checkChoice(value: unknown, option: string, choices: readonly string[]): void {
   if (value === undefined || choices.includes(value as string)) return;
-  const listed = choices.map((choice) => JSON.stringify(choice)).join(" or ");
-  throw new InvalidInputError(`${option}: must be ${listed}, not ${shortly(value)}`);
+  const choiceList = choices.map((choice) => JSON.stringify(choice)).join(" or ");
+  throw new InvalidInputError(`${option}: must be ${choiceList}, not ${shortly(value)}`);
 }
 
 /**

@@ -256,8 +256,10 @@ export function parseChoice<Choice extends string>(
 ): Choice {
   if (value === undefined || value === null) return fallback;
   if (typeof value === "string") {
-    const wanted = value.toLowerCase();
-    const match = choices.find((choice) => choice.toLowerCase() === wanted || snakeCase(choice) === wanted);
+    const lowerCase = value.toLowerCase();
+    const match = choices.find(
+      (choice) => choice.toLowerCase() === lowerCase || snakeCase(choice) === lowerCase,
+    );
     if (match !== undefined) return match;
   }
   throw new InvalidInputError(`${member}: must be one of ${choices.join(", ")}, not ${shortly(value)}`);

@@ -157,13 +157,16 @@ export async function openDescribed(
   request: Selection,
   access: Access,
 ): Promise<{ readonly entry: TableEntry; readonly snapshot: Snapshot | null }> {
-  const asked = optionalVersion(request.version);
+  const requestedVersion = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
-  if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
+  if (
+    tag !== undefined &&
+    (requestedVersion !== undefined || optionalString(request.branch, "branch") !== undefined)
+  ) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
   let { entry: tableEntry, table, latest } = await openTable(context, request);
-  let version = asked;
+  let version = requestedVersion;
   if (tag !== undefined) {
     const target = await findTag(table, tag);
     if (target === null)

@@ -33,20 +33,20 @@ export function unlistedWarnings(
 
 /** Returns a function that is true for keys that it did not receive recently. */
 function newKeys(): (key: string) => boolean {
-  const told = new Set<string>();
+  const keys = new Set<string>();
   return (key) => {
-    if (told.has(key)) return false;
-    told.add(key);
-    const [oldest] = told;
-    if (told.size > MAX_REMEMBERED) told.delete(oldest);
+    if (keys.has(key)) return false;
+    keys.add(key);
+    const [oldest] = keys;
+    if (keys.size > MAX_REMEMBERED) keys.delete(oldest);
     return true;
   };
 }
 
 function tell(onWarning: (warning: NamespaceWarning) => unknown, warning: NamespaceWarning): void {
   // The callback may be async and may fail. The call must not fail with it.
-  const told = async (): Promise<unknown> => onWarning(warning);
+  const warn = async (): Promise<unknown> => onWarning(warning);
   Promise.resolve()
-    .then(told)
+    .then(warn)
     .catch(() => undefined);
 }

@@ -214,8 +214,8 @@ function problemAnswer(
 
 function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {
   // A failing log must not fail a finished request.
-  const told = async (): Promise<unknown> => log?.(entry);
-  told().catch(() => undefined);
+  const logEntry = async (): Promise<unknown> => log?.(entry);
+  logEntry().catch(() => undefined);
 }
 
 function checkBasePath(basePath = ""): string {

@@ -108,9 +108,9 @@ export function checkLimits(options: RestLimits = {}): Required<RestLimits> {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(limits, name)) throw new InvalidInputError(`limits.${name}: there is no such limit`);
     if (value === undefined) continue;
-    const most = name.endsWith("Ms") ? MAX_MS : Number.MAX_SAFE_INTEGER;
-    if (!Number.isSafeInteger(value) || value < 1 || value > most) {
-      throw new InvalidInputError(`limits.${name}: must be an integer from 1 to ${most}`);
+    const maximum = name.endsWith("Ms") ? MAX_MS : Number.MAX_SAFE_INTEGER;
+    if (!Number.isSafeInteger(value) || value < 1 || value > maximum) {
+      throw new InvalidInputError(`limits.${name}: must be an integer from 1 to ${maximum}`);
     }
     limits[name] = value;
   }

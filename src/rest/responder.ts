@@ -139,7 +139,7 @@ export class Responder {
     const answerMemory = this.#answers.open(signal, staysUnauthenticated);
     call.memory.push(answerMemory);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
-    const asked = engineRequest({
+    const engineCall = engineRequest({
       route,
       parameters,
       method,
@@ -153,7 +153,7 @@ export class Responder {
         namespace: this.#namespace,
         route,
         request: {
-          ...asked,
+          ...engineCall,
           identity,
           principal,
           signal,
@@ -166,7 +166,7 @@ export class Responder {
       const performedCall = {
         namespace: this.#namespace,
         operation: route.operation,
-        request: asked,
+        request: engineCall,
         identity: { ...identity, principal },
         signal,
       };

@@ -87,8 +87,8 @@ export async function withStorageOptions(
           vendedResults.push(result);
           continue;
         }
-        const asked = parts[index].declareTable ?? {};
-        const vendedTable = await vended(hook, call, operation, asked, declareTable);
+        const declaration = parts[index].declareTable ?? {};
+        const vendedTable = await vended(hook, call, operation, declaration, declareTable);
         vendedResults.push({ ...result, declareTable: vendedTable });
       }
       return { ...rest, results: vendedResults };

@@ -63,8 +63,8 @@ async function startBuild(
   await kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planReplacement(base.file, definition);
-  const named = { ...definition, name: plan.name };
-  const told: JsonValue = {
+  const namedDefinition = { ...definition, name: plan.name };
+  const description: JsonValue = {
     column: plan.column.path,
     indexType: kind.name,
     name: plan.name,
@@ -75,17 +75,17 @@ async function startBuild(
     kind: "index",
     tableId: table.entry.id,
     table: table.table,
-    key: JSON.stringify(told),
-    parameters: told,
+    key: JSON.stringify(description),
+    parameters: description,
     unit: "rows",
-    run: (control) => runBuild(table, named, toldControl(control, tell)),
+    run: (control) => runBuild(table, namedDefinition, toldControl(control, tell)),
   };
   if (plan.replaced !== null && !replaces) {
     // The job that created the index may still run, or its process may have died before it recorded the
     // success.
-    const begun = await (await context.jobs.get()).resume(spec, request.signal);
-    if (begun === null) throw indexExists(plan.name);
-    return { transactionId: begun.jobId, jobId: begun.jobId };
+    const resumed = await (await context.jobs.get()).resume(spec, request.signal);
+    if (resumed === null) throw indexExists(plan.name);
+    return { transactionId: resumed.jobId, jobId: resumed.jobId };
   }
   const { jobId } = await (await context.jobs.get()).start(spec, request.signal);
   return { transactionId: jobId, jobId };
@@ -117,8 +117,8 @@ function distanceFor({ distance }: AskedIndex, { field: { type } }: FieldAtPath)
  *   build
  */
 function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
-  const wanted = asked.kind ?? suitableKind(located);
-  const { family, name } = wanted;
+  const requestedKind = asked.kind ?? suitableKind(located);
+  const { family, name } = requestedKind;
   const kind = family === "vector" ? null : kindOfName(name);
   if (family === "text") requireKind(located, name, (field) => textRefusal(name, field));
   if (family === "text" && located.field.type.kind === "json") {
@@ -133,7 +133,7 @@ function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
     requireKind(located, name, (field) => vectorRefusal(name, field));
     const { type } = located.field;
     if (type.kind === "fixedSizeList") {
-      const settings = { ...asked, kind: wanted, distance: distanceFor(asked, located) };
+      const settings = { ...asked, kind: requestedKind, distance: distanceFor(asked, located) };
       checkVectorSettings(settings, type.size, vectorItemOf(type.of) === "uint8");
     }
     const buildable = vectorKindOfName(name);

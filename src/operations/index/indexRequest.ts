@@ -80,11 +80,11 @@ function kindOf(indexType: unknown, family: "any" | "scalar"): AskedKind | null 
   const text = optionalString(indexType, "indexType")?.trim();
   if (text === undefined) return null;
   const fold = (name: string): string => name.replaceAll("_", "").toUpperCase();
-  const asked = fold(OTHER_NAMES[fold(text)] ?? text);
+  const folded = fold(OTHER_NAMES[fold(text)] ?? text);
   const choices: string[] = [];
   for (const [each, names] of FAMILIES) {
     if (family === "scalar" && each === "vector") continue;
-    const name = names.find((synonym) => fold(synonym) === asked);
+    const name = names.find((synonym) => fold(synonym) === folded);
     if (name !== undefined) return { family: each, name };
     choices.push(...names.filter(isBuilt));
   }
@@ -126,12 +126,12 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
       `language: must be one of ${LANGUAGES.join(", ")}, not ${JSON.stringify(language.slice(0, 80))}`,
     );
   }
-  const least = countUpTo(request, "minNgramLength", 100);
-  const most = countUpTo(request, "maxNgramLength", 100);
-  const greatest = most ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
-  if ((least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
+  const shortest = countUpTo(request, "minNgramLength", 100);
+  const longest = countUpTo(request, "maxNgramLength", 100);
+  const greatest = longest ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
+  if ((shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
     throw new InvalidInputError(
-      `minNgramLength: must be at most the greatest length, ${greatest}, not ${least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
+      `minNgramLength: must be at most the greatest length, ${greatest}, not ${shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
     );
   }
   const blockSize = optionalCount(request.blockSize, "blockSize", 1);
@@ -142,8 +142,8 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
     ...{
       baseTokenizer: tokenizer,
       language: knownLanguage,
-      minNgramLength: least,
-      maxNgramLength: most,
+      minNgramLength: shortest,
+      maxNgramLength: longest,
       blockSize,
     },
     maxTokenLength: optionalCount(request.maxTokenLength, "maxTokenLength"),
@@ -209,8 +209,8 @@ export function checkVectorSettings(
   isBinary: boolean,
 ): void {
   if (isBinary !== (distance === "hamming")) {
-    const which = isBinary ? "hamming, for vectors of uint8" : "l2, cosine or dot, for vectors of floats";
-    throw new InvalidInputError(`distanceType: must be ${which}, not ${distance}`);
+    const allowed = isBinary ? "hamming, for vectors of uint8" : "l2, cosine or dot, for vectors of floats";
+    throw new InvalidInputError(`distanceType: must be ${allowed}, not ${distance}`);
   }
   const { numSubVectors, numBits } = vector;
   if (kind.name.endsWith("PQ")) {

@@ -29,12 +29,12 @@ export async function listTableIndices(
   const indexes = new Map(namedIndexes(snapshot.file).map((index) => [index.name, index]));
   const { names, pageToken } = pageOf([...indexes.keys()].sort(compareNames), page);
   const pathsOf = columnPaths(snapshot);
-  const listed: TableIndex[] = [];
+  const indexList: TableIndex[] = [];
   for (const name of names) {
     const index = indexes.get(name);
-    if (index !== undefined) listed.push(await describe(snapshot, index, pathsOf(index)));
+    if (index !== undefined) indexList.push(await describe(snapshot, index, pathsOf(index)));
   }
-  return { indexes: listed, ...(pageToken !== undefined && { pageToken }) };
+  return { indexes: indexList, ...(pageToken !== undefined && { pageToken }) };
 }
 
 async function describe(

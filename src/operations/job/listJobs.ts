@@ -21,12 +21,13 @@ export async function listJobs(
   const jobs: Job[] = [];
   const isListed = access.visibility("listJobs") ?? (async () => true);
   // `authorize` is asked once per table, because a table may have many jobs.
-  const shown = new Map<string, boolean>();
+  const visibleTables = new Map<string, boolean>();
   for (const job of await (await context.jobs.get()).list({ state }, request.signal)) {
     if (table !== null && !isSame(table, job.table)) continue;
     const key = JSON.stringify(job.table);
-    const isShown = shown.get(key) ?? ((await isVisible(job.table, access)) && (await isListed(job.table)));
-    shown.set(key, isShown);
+    const isShown =
+      visibleTables.get(key) ?? ((await isVisible(job.table, access)) && (await isListed(job.table)));
+    visibleTables.set(key, isShown);
     if (isShown) jobs.push(job);
   }
   return { jobs };

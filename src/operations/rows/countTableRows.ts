@@ -27,7 +27,7 @@ export async function countTableRows(
   const { manifest } = snapshot.file;
   const { fragments } = manifest;
   const total = physicalRowCount(fragments);
-  const seen = new SeenRows(onRows, total);
+  const readRows = new SeenRows(onRows, total);
   let count: number;
   if (predicate !== undefined && predicate !== null) {
     const source = versionSource(snapshot);
@@ -37,9 +37,9 @@ export async function countTableRows(
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,
-      onSeen: seen.add,
+      onSeen: readRows.add,
     });
   } else count = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
-  seen.reach(total);
+  readRows.reach(total);
   return count;
 }

@@ -71,10 +71,13 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
   const on =
     typeof request.on === "string" ? [requireString(request.on, "on")] : requireStrings(request.on, "on");
   if (on.length === 0) throw new InvalidInputError("on: must have a column");
-  const clause = (wanted: keyof MergeInsertIntoTableRequest, filter: keyof MergeInsertIntoTableRequest) => {
-    const isWanted = optionalBoolean(request[wanted], wanted) ?? false;
+  const clause = (
+    clauseName: keyof MergeInsertIntoTableRequest,
+    filter: keyof MergeInsertIntoTableRequest,
+  ) => {
+    const isWanted = optionalBoolean(request[clauseName], clauseName) ?? false;
     if (!isWanted && !isAbsent(request[filter])) {
-      throw new InvalidInputError(`${filter}: needs ${wanted}`);
+      throw new InvalidInputError(`${filter}: needs ${clauseName}`);
     }
     return isWanted ? { filter: optionalFilter(request[filter], filter) } : null;
   };

@@ -173,11 +173,11 @@ const textColumns = (isHybrid: boolean, highlights: boolean): readonly FoundColu
  * Checks a hybrid search.
  * @throws InvalidInputError for several vectors, or too many rows
  */
-function checkHybrid({ vectors }: RequestedSearch, most: number): void {
+function checkHybrid({ vectors }: RequestedSearch, rowCount: number): void {
   if (vectors.length > 1) {
     throw new InvalidInputError(`vector: one vector goes with fullTextQuery, not ${vectors.length}`);
   }
-  if (most > MAX_HYBRID) {
+  if (rowCount > MAX_HYBRID) {
     throw new InvalidInputError(
       `limit: a search by vector and text finds at most ${MAX_HYBRID} rows, including the offset`,
     );

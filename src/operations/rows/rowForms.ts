@@ -21,9 +21,9 @@ export function rowForms(
   }
   return {
     async toArrow(): Promise<Table> {
-      const kept: RecordBatch[] = [];
-      for await (const batch of batches(true)) kept.push(batch);
-      return toTable(schema, kept);
+      const batchList: RecordBatch[] = [];
+      for await (const batch of batches(true)) batchList.push(batch);
+      return toTable(schema, batchList);
     },
     async toArray() {
       const all: Record<string, unknown>[] = [];

@@ -63,8 +63,8 @@ export function readTextQuery(
   if (typeof inner === "object" && inner !== null) return reader.query(inner, 0);
   const { query, columns } = membersOf(bare ?? string ?? structured, LABEL);
   if (typeof query !== "string") {
-    const wanted = string === undefined ? "a text or a structured query" : "a text";
-    throw new InvalidInputError(`${LABEL}: query must be ${wanted}, not ${shortly(query)}`);
+    const expected = string === undefined ? "a text or a structured query" : "a text";
+    throw new InvalidInputError(`${LABEL}: query must be ${expected}, not ${shortly(query)}`);
   }
   return reader.words(query, columnList(columns), {});
 }
@@ -144,36 +144,36 @@ class Reader {
         `${LABEL}: a query is one of match, phrase, boost, multiMatch and boolean, not ${names.length} of them`,
       );
     }
-    const of = membersOf(members[name], `${LABEL}: ${name}`);
+    const kindMembers = membersOf(members[name], `${LABEL}: ${name}`);
     const kind = name === "multi_match" ? "multiMatch" : name;
     if (!isKind(kind)) {
       throw new InvalidInputError(
         `${LABEL}: must be match, phrase, boost, multiMatch or boolean, not ${name.slice(0, 40)}`,
       );
     }
-    checkMembers(kind, of);
+    checkMembers(kind, kindMembers);
     switch (kind) {
       case "match":
-        return this.words(termsOf(of, name), columnOf(of), of);
+        return this.words(termsOf(kindMembers, name), columnOf(kindMembers), kindMembers);
       case "phrase":
-        return this.#phrase(of);
+        return this.#phrase(kindMembers);
       case "boost":
         return {
           kind: "boost",
-          positive: this.query(member(of, "positive"), depth + 1),
-          negative: this.query(member(of, "negative"), depth + 1),
-          negativeBoost: numberOf(of, "negativeBoost", 0.5),
+          positive: this.query(member(kindMembers, "positive"), depth + 1),
+          negative: this.query(member(kindMembers, "negative"), depth + 1),
+          negativeBoost: numberOf(kindMembers, "negativeBoost", 0.5),
         };
       case "multiMatch":
-        return this.#multi(of);
+        return this.#multi(kindMembers);
       case "boolean":
-        return this.#boolean(of, depth);
+        return this.#boolean(kindMembers, depth);
     }
   }
 
   /** Reads a query for words in some columns, or in all indexed columns. */
-  words(terms: string, columns: readonly string[] | null, of: Members): TextQuery {
-    const queries = this.#columns(columns).map((column) => matchOf(terms, column, of));
+  words(terms: string, columns: readonly string[] | null, options: Members): TextQuery {
+    const queries = this.#columns(columns).map((column) => matchOf(terms, column, options));
     return queries.length === 1 ? queries[0] : { kind: "multi", queries };
   }
 
@@ -198,10 +198,10 @@ class Reader {
     throw new InvalidInputError(`${LABEL}: column ${canonical} holds no text`);
   }
 
-  #phrase(of: Members): TextQuery {
-    const terms = termsOf(of, "phrase");
-    const slop = optionalCount(member(of, "slop"), `${LABEL}: slop`) ?? 0;
-    const queries = this.#columns(columnOf(of)).map((column) => ({
+  #phrase(phrase: Members): TextQuery {
+    const terms = termsOf(phrase, "phrase");
+    const slop = optionalCount(member(phrase, "slop"), `${LABEL}: slop`) ?? 0;
+    const queries = this.#columns(columnOf(phrase)).map((column) => ({
       kind: "phrase" as const,
       column,
       terms,
@@ -210,10 +210,10 @@ class Reader {
     return queries.length === 1 ? queries[0] : { kind: "multi", queries };
   }
 
-  #multi(of: Members): TextQuery {
-    const listed = member(of, "matchQueries");
-    if (Array.isArray(listed)) {
-      const queries = listed.map((each) => {
+  #multi(multiMatch: Members): TextQuery {
+    const matchQueries = member(multiMatch, "matchQueries");
+    if (Array.isArray(matchQueries)) {
+      const queries = matchQueries.map((each) => {
         const match = membersOf(each, `${LABEL}: each of matchQueries`);
         checkMembers("match", match, "matchQueries");
         return this.words(termsOf(match, "match"), columnOf(match), match);
@@ -221,21 +221,21 @@ class Reader {
       if (queries.length > 0) return { kind: "multi", queries };
       throw new InvalidInputError(`${LABEL}: multiMatch needs a query under matchQueries`);
     }
-    const columns = this.#columns(columnList(member(of, "columns")));
-    const boosts = member(of, "boost") ?? member(of, "boosts") ?? columns.map(() => 1);
+    const columns = this.#columns(columnList(member(multiMatch, "columns")));
+    const boosts = member(multiMatch, "boost") ?? member(multiMatch, "boosts") ?? columns.map(() => 1);
     if (!Array.isArray(boosts) || boosts.length !== columns.length) {
       throw new InvalidInputError(`${LABEL}: boosts must be as many as columns`);
     }
-    const terms = requireString(member(of, "query"), `${LABEL}: query`);
+    const terms = requireString(member(multiMatch, "query"), `${LABEL}: query`);
     const queries = columns.map((column, position) =>
-      matchOf(terms, column, { ...of, boost: boosts[position] }),
+      matchOf(terms, column, { ...multiMatch, boost: boosts[position] }),
     );
     return { kind: "multi", queries };
   }
 
-  #boolean(of: Members, depth: number): TextQuery {
+  #boolean(boolean: Members, depth: number): TextQuery {
     const listOf = (name: string): TextQuery[] => {
-      const queries = member(of, name) ?? [];
+      const queries = member(boolean, name) ?? [];
       if (!Array.isArray(queries)) throw new InvalidInputError(`${LABEL}: ${name} must be a list of queries`);
       return queries.map((each) => this.query(each, depth + 1));
     };
@@ -254,30 +254,30 @@ function columnOf(of: Members): string[] | null {
   return [requireString(column, `${LABEL}: column`)];
 }
 
-function termsOf(of: Members, name: string): string {
-  const terms = member(of, "terms");
+function termsOf(query: Members, name: string): string {
+  const terms = member(query, "terms");
   if (typeof terms === "string") return terms;
   throw new InvalidInputError(`${LABEL}: terms of ${name} must be a text, not ${shortly(terms)}`);
 }
 
-function numberOf(of: Members, name: string, fallback: number): number {
-  const value = member(of, name) ?? fallback;
+function numberOf(query: Members, name: string, fallback: number): number {
+  const value = member(query, name) ?? fallback;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw new InvalidInputError(`${LABEL}: ${name} must be a number, not ${shortly(value)}`);
 }
 
-function matchOf(terms: string, column: string, of: Members): MatchQuery {
-  const operator = member(of, "operator") ?? "OR";
+function matchOf(terms: string, column: string, query: Members): MatchQuery {
+  const operator = member(query, "operator") ?? "OR";
   const folded = typeof operator === "string" ? operator.toUpperCase() : "";
   if (folded !== "OR" && folded !== "AND")
     throw new InvalidInputError(`${LABEL}: operator must be And or Or, not ${shortly(operator)}`);
   const count = (name: string, fallback: number): number =>
-    optionalCount(member(of, name), `${LABEL}: ${name}`) ?? fallback;
+    optionalCount(member(query, name), `${LABEL}: ${name}`) ?? fallback;
   return {
     kind: "match",
     column,
     terms,
-    boost: numberOf(of, "boost", 1),
+    boost: numberOf(query, "boost", 1),
     fuzziness: Math.min(count("fuzziness", 0), 16),
     maxExpansions: count("maxExpansions", 50),
     isAll: folded === "AND",

@@ -20,13 +20,15 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
   const { vector } = request;
   if (vector === undefined || vector === null) return null;
   const nprobes = optionalCount(request.nprobes, "nprobes", 1);
-  const least = optionalCount(request.minimumNprobes, "minimumNprobes", 1);
-  const most = optionalCount(request.maximumNprobes, "maximumNprobes");
-  if (nprobes !== undefined && (least !== undefined || most !== undefined)) {
+  const minimum = optionalCount(request.minimumNprobes, "minimumNprobes", 1);
+  const maximum = optionalCount(request.maximumNprobes, "maximumNprobes");
+  if (nprobes !== undefined && (minimum !== undefined || maximum !== undefined)) {
     throw new InvalidInputError("nprobes: excludes minimumNprobes and maximumNprobes");
   }
-  if (least !== undefined && most !== undefined && most !== 0 && most < least) {
-    throw new InvalidInputError(`maximumNprobes: must be at least minimumNprobes, ${least}, not ${most}`);
+  if (minimum !== undefined && maximum !== undefined && maximum !== 0 && maximum < minimum) {
+    throw new InvalidInputError(
+      `maximumNprobes: must be at least minimumNprobes, ${minimum}, not ${maximum}`,
+    );
   }
   return {
     vectors: readVectors(vector),
@@ -34,8 +36,8 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
     distanceType: optionalString(request.distanceType, "distanceType"),
     lowerBound: optionalBound(request.lowerBound, "lowerBound"),
     upperBound: optionalBound(request.upperBound, "upperBound"),
-    leastProbes: nprobes ?? least,
-    mostProbes: nprobes ?? most,
+    leastProbes: nprobes ?? minimum,
+    mostProbes: nprobes ?? maximum,
     refineFactor: optionalCount(request.refineFactor, "refineFactor", 1),
     beam: optionalCount(request.ef, "ef", 1),
     usesIndex: !(optionalBoolean(request.bypassVectorIndex, "bypassVectorIndex") ?? false),

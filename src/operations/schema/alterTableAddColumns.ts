@@ -44,8 +44,8 @@ function checkedColumn(
   const name = requireString(column.name, `${member}.name`);
   const present = RULES.filter((rule) => !isAbsent(column[rule]));
   if (present.length !== 1) {
-    const told = present.length === 0 ? "" : `, not ${present.join(" and ")}`;
-    throw new InvalidInputError(`${member}: one of ${RULES.join(", ")} is needed${told}`);
+    const reason = present.length === 0 ? "" : `, not ${present.join(" and ")}`;
+    throw new InvalidInputError(`${member}: one of ${RULES.join(", ")} is needed${reason}`);
   }
   const metadata = optionalStringMap(column.metadata, `${member}.metadata`);
   const [rule] = present;

@@ -50,8 +50,8 @@ export async function alterTableBackfillColumns(
     (await openVersion(tableDirectory, latest)) ??
     (await openVersion(tableDirectory, (await openWritable(context, request)).latest));
   if (open === null) throw new ConcurrentModificationError(`${tableDirectory.root}: versions come and go`);
-  const asked = { column, where, functions: context.functions };
-  const { field, meaning } = await resolvedOn(open, asked, request.signal);
+  const rule = { column, where, functions: context.functions };
+  const { field, meaning } = await resolvedOn(open, rule, request.signal);
   if (old !== null) requireColumnIn(old, field);
   const scope = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, scope]);
@@ -71,7 +71,7 @@ export async function alterTableBackfillColumns(
     {
       ...spec,
       run: async (control) => ({
-        ...(await backfillColumn(table, { ...asked, meaning }, settings, key, toldControl(control, tell))),
+        ...(await backfillColumn(table, { ...rule, meaning }, settings, key, toldControl(control, tell))),
       }),
     },
     request.signal,
@@ -138,10 +138,10 @@ function settingsOf(
 }
 
 /** Returns an integer from 1 to a maximum. */
-function bounded(value: unknown, member: string, most: number): number | undefined {
+function bounded(value: unknown, member: string, maximum: number): number | undefined {
   const count = optionalCount(value, member, 1);
-  if (count !== undefined && count > most) {
-    throw new InvalidInputError(`${member}: must be an integer from 1 to ${most}, not ${count}`);
+  if (count !== undefined && count > maximum) {
+    throw new InvalidInputError(`${member}: must be an integer from 1 to ${maximum}, not ${count}`);
   }
   return count;
 }

@@ -31,11 +31,11 @@ export async function describeComputedColumns(
     return declaration === null ? [] : [{ field, declaration }];
   });
   const rowsOfColumn = physicalRowCount(manifest.fragments);
-  const seen = new SeenRows(onRows, rowsOfColumn * computed.length);
+  const readRows = new SeenRows(onRows, rowsOfColumn * computed.length);
   const columns: ComputedColumnState[] = [];
   for (const [index, { field, declaration }] of computed.entries()) {
-    const stale = await staleRowsOf(snapshot, field, { signal: request.signal, onSeen: seen.add });
-    seen.reach(rowsOfColumn * (index + 1));
+    const stale = await staleRowsOf(snapshot, field, { signal: request.signal, onSeen: readRows.add });
+    readRows.reach(rowsOfColumn * (index + 1));
     const { inputs } = declaration;
     const state = { column: formatFieldPath([field.name]), inputs, ...stale };
     if (declaration.kind === "sql") {

@@ -43,8 +43,8 @@ export async function runBackfillTask(
     throw new InvalidInputError(`lastRow: must be at least firstRow, ${task.firstRow}, not ${task.lastRow}`);
   }
   requireCount(request.rows, "rows", MAX_ROW);
-  const most = requireCount(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS, 1);
-  const least = requireCount(request.minCheckpointSize, "minCheckpointSize", most, 1);
+  const maxRows = requireCount(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS, 1);
+  const minRows = requireCount(request.minCheckpointSize, "minCheckpointSize", maxRows, 1);
   const callsAtOnce = requireCount(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_CALLS, 1);
   const flushSeconds =
     optionalAmount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ?? 0;
@@ -69,9 +69,9 @@ export async function runBackfillTask(
       `table ${formatIdentifier(table.entry.id)} has no version ${version} any more`,
     );
   }
-  const asked = { column, where, functions: context.functions };
-  const computed = await computeClusterTask(base, asked, task, {
-    batch: { least, most },
+  const rule = { column, where, functions: context.functions };
+  const computed = await computeClusterTask(base, rule, task, {
+    batch: { least: minRows, most: maxRows },
     callsAtOnce,
     flushMs: flushSeconds * 1000,
     signal: request.signal ?? new AbortController().signal,
@@ -81,10 +81,10 @@ export async function runBackfillTask(
   return { taskId, ...computed };
 }
 
-function requireCount(value: unknown, member: string, most: number, least = 0): number {
-  const count = optionalCount(value, member, least);
-  if (count !== undefined && count <= most) return count;
-  throw new InvalidInputError(`${member}: must be an integer from ${least} to ${most}`);
+function requireCount(value: unknown, member: string, maximum: number, minimum = 0): number {
+  const count = optionalCount(value, member, minimum);
+  if (count !== undefined && count <= maximum) return count;
+  throw new InvalidInputError(`${member}: must be an integer from ${minimum} to ${maximum}`);
 }
 
 function requireDigest(value: unknown, member: string): string {

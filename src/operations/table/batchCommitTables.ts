@@ -38,7 +38,7 @@ import {
   type RemovalPart,
   removalRoots,
 } from "../version/removal.js";
-import { checkWantedPlace } from "./wantedPlace.js";
+import { checkRequestedLocation } from "./requestedLocation.js";
 
 /** Directory and properties of a table that a batch declares or deregisters. */
 interface Outcome {
@@ -177,7 +177,7 @@ async function planIdChange(
       throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
     }
     const { location, directory } = await planLocation(context, id);
-    checkWantedPlace(context, id, optionalString(declareTable.location, "location"), directory);
+    checkRequestedLocation(context, id, optionalString(declareTable.location, "location"), directory);
     outcomes.set(operation, { location: directory, properties: properties ?? {} });
     return { kind: "declareTable", id, location, properties };
   }

@@ -55,6 +55,6 @@ async function cleanUp(
     .then((jobs) => jobs.sweep(signal))
     .catch(() => undefined);
   await forgetOutcomes(context.disk, context.root);
-  const named = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
-  return { ...counts, filesRemoved: named + orphansRemoved };
+  const countedFiles = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
+  return { ...counts, filesRemoved: countedFiles + orphansRemoved };
 }

@@ -8,18 +8,18 @@ import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
-import { checkWantedPlace } from "./wantedPlace.js";
+import { checkRequestedLocation } from "./requestedLocation.js";
 
 export async function declareTable(
   context: OperationContext,
   request: DeclareTableRequest,
 ): Promise<DeclareTableResponse> {
   const id = requireTableId(request.id);
-  const wanted = optionalString(request.location, "location");
+  const requestedLocation = optionalString(request.location, "location");
   const properties = optionalProperties(request.properties);
   const entry = await findTable(context, id);
   const location = entry ?? (await planLocation(context, id));
-  checkWantedPlace(context, id, wanted, location.directory);
+  checkRequestedLocation(context, id, requestedLocation, location.directory);
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, location, properties ?? {}, request.signal);
   return { location: location.directory, properties: properties ?? {}, managedVersioning: false };

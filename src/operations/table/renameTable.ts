@@ -16,8 +16,9 @@ export async function renameTable(
   const id = requireTableId(request.id);
   const name = optionalString(request.newTableName, "newTableName");
   if (name === undefined || name === "") throw new InvalidInputError("newTableName: a name is needed");
-  const wanted: unknown = request.newNamespaceId;
-  const namespace = wanted === undefined || wanted === null ? id.slice(0, -1) : optionalId(wanted);
+  const newNamespaceId: unknown = request.newNamespaceId;
+  const namespace =
+    newNamespaceId === undefined || newNamespaceId === null ? id.slice(0, -1) : optionalId(newNamespaceId);
   const newId = [...namespace, name];
   await access.require("renameTable", newId);
   await relocateTable(context, await requireTable(context, id), newId, request.signal);

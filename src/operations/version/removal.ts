@@ -54,11 +54,11 @@ export async function planRemovals(parts: readonly RemovalPart[]): Promise<(Dele
   const steps: (DeleteVersionsStep | null)[] = [];
   for (const { location, table, ranges, anchor } of parts) {
     const { root, branch } = table;
-    const wanted = await planVersionRemoval(table, ranges);
+    const plannedVersions = await planVersionRemoval(table, ranges);
     // Versions may be missing because another table replaced this one.
     await requireAnchor(table, anchor);
     // The first of two parts that name a version deletes it.
-    const versions = wanted.filter((version) => !planned.has(`${root}\0${version}`));
+    const versions = plannedVersions.filter((version) => !planned.has(`${root}\0${version}`));
     for (const version of versions) planned.add(`${root}\0${version}`);
     steps.push(versions.length === 0 ? null : { kind: "deleteVersions", location, branch, versions });
   }

@@ -59,11 +59,17 @@ export function createBearerCheck(options: BearerOptions | BearerCheck | undefin
   if (typeof options === "function") return options;
   const { issuer, audience, algorithms, tokenType, url } = checkOptions(options);
   const keys = publishedKeys(url);
-  const asked = { issuer, audience, algorithms, clockTolerance: CLOCK_TOLERANCE, requiredClaims: ["exp"] };
+  const expectations = {
+    issuer,
+    audience,
+    algorithms,
+    clockTolerance: CLOCK_TOLERANCE,
+    requiredClaims: ["exp"],
+  };
   return async (token) => {
     try {
       const currentDate = new Date(Date.now());
-      return principalOf(await verify(token, keys, { ...asked, currentDate }), tokenType);
+      return principalOf(await verify(token, keys, { ...expectations, currentDate }), tokenType);
     } catch (error) {
       if (error instanceof InvalidToken) throw error;
       if (error instanceof errors.JOSEError) throw new InvalidToken(error.message, { cause: error });

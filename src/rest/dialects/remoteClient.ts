@@ -158,8 +158,8 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
     return { ...updated, rowsUpdated: updated.updatedRows };
   },
   async listTableIndices(call) {
-    const listed = (await callEngine(call)) as ListTableIndicesResponse;
-    return { ...listed, indexes: listed.indexes.map(withKnownType) };
+    const response = (await callEngine(call)) as ListTableIndicesResponse;
+    return { ...response, indexes: response.indexes.map(withKnownType) };
   },
   describeTableIndexStats: async (call) =>
     withKnownType((await callEngine(call)) as DescribeTableIndexStatsResponse),
@@ -252,8 +252,8 @@ interface AnyType {
   readonly indices?: DataType;
 }
 
-function remoteType(of: DataType): { readonly name: string; readonly length?: number } {
-  const type: AnyType = of;
+function remoteType(dataType: DataType): { readonly name: string; readonly length?: number } {
+  const type: AnyType = dataType;
   const unit = () => UNITS[type.unit as TimeUnit];
   switch (type.typeId) {
     case Type.Null:
@@ -299,6 +299,6 @@ function remoteType(of: DataType): { readonly name: string; readonly length?: nu
       return { name: `dict:${remoteType(dictionary).name}:${remoteType(indices).name}:false` };
     }
     default:
-      return { name: String(of) };
+      return { name: String(dataType) };
   }
 }

@@ -19,7 +19,7 @@ const LOG_INDEX = "__lance_mem_wal";
 const PERFORM = new Map<Route, Perform>();
 
 /** Returns the function that performs a request to one of these routes; undefined for other routes. */
-export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
+export const performOf = (route: Route): Perform | undefined => PERFORM.get(route);
 
 /**
  * Adds a route.
@@ -31,9 +31,9 @@ function added(
   options: Pick<ListedRouteOptions, "summary" | "body" | "answer">,
   perform: Perform,
 ): Route {
-  const made = makeRoute(operation, POST, tablePath(tail), options);
-  PERFORM.set(made, perform);
-  return made;
+  const route = makeRoute(operation, POST, tablePath(tail), options);
+  PERFORM.set(route, perform);
+  return route;
 }
 
 /**
@@ -131,9 +131,9 @@ function ofJobs(
   options: Pick<ListedRouteOptions, "body" | "answer">,
   perform: Perform,
 ): Route {
-  const made = makeRoute(operation, POST, `/v1/jobs/${tail}`, { summary: "Jobs", ...options });
-  PERFORM.set(made, perform);
-  return made;
+  const route = makeRoute(operation, POST, `/v1/jobs/${tail}`, { summary: "Jobs", ...options });
+  PERFORM.set(route, perform);
+  return route;
 }
 
 const fromBranch = { from_branch: shape.text.min(1) };

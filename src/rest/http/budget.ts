@@ -124,10 +124,10 @@ export class MemoryBudget {
   note(share: Share, use: string, byteLength: number): void {
     const before = share.counted;
     share.set(use, byteLength);
-    const more = share.counted - before;
-    this.#held += more;
-    if (share.isUnauthenticated) this.#heldByUnauthenticated += more;
-    if (more < 0) this.#wake();
+    const addedBytes = share.counted - before;
+    this.#held += addedBytes;
+    if (share.isUnauthenticated) this.#heldByUnauthenticated += addedBytes;
+    if (addedBytes < 0) this.#wake();
   }
 
   close(share: Share): void {

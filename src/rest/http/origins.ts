@@ -105,13 +105,15 @@ export class Origins {
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
     const origin = headers.get("origin");
     if (origin === null || !this.#isAllowed(origin)) return null;
-    const wanted = headers.get("access-control-request-headers") ?? "";
+    const requestedHeaders = headers.get("access-control-request-headers") ?? "";
     return new Response(null, {
       status: 204,
       headers: {
         "access-control-allow-methods": METHODS,
         // Keys of a request's context are headers of any name.
-        ...(HEADER_NAMES.test(wanted) && wanted !== "" ? { "access-control-allow-headers": wanted } : {}),
+        ...(HEADER_NAMES.test(requestedHeaders) && requestedHeaders !== ""
+          ? { "access-control-allow-headers": requestedHeaders }
+          : {}),
         "access-control-max-age": PREFLIGHT_SECONDS,
         vary: "access-control-request-method, access-control-request-headers",
       },

@@ -153,8 +153,8 @@ function describedSchema(
   io: "input" | "output",
   records: Record<string, unknown>,
 ): Described {
-  const made = z.toJSONSchema(schema, { io, unrepresentable: "any" });
-  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const jsonSchema = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const text = JSON.stringify(jsonSchema).replaceAll('"#/$defs/', '"#/components/schemas/');
   const { $schema: _, $defs = {}, ...rest } = JSON.parse(text) as Described & { $defs?: object };
   Object.assign(records, $defs);
   return rest;

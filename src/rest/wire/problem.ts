@@ -90,8 +90,10 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const status = context.status ?? errorStatus;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
   // Refusals are written for the client, regardless of their status.
-  const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
-  const text = told ? withoutRoots((error as Error).message, roots) : "the request failed inside the server";
+  const isRevealed = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
+  const text = isRevealed
+    ? withoutRoots((error as Error).message, roots)
+    : "the request failed inside the server";
   const detail = error instanceof Refusal ? text : inTheirWords(text);
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }

@@ -80,11 +80,11 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   for (const [name, value] of Object.entries(wire.parameters)) {
     if (name === "id") continue;
     const member = camelCase(name);
-    const named = decodeSegment(value, name, false);
-    if ((request[member] ?? named) !== named) {
+    const pathValue = decodeSegment(value, name, false);
+    if ((request[member] ?? pathValue) !== pathValue) {
       throw new InvalidInputError(`${name}: the path and the body have different values`);
     }
-    request[member] = named;
+    request[member] = pathValue;
   }
   // The caller was identified by more than the body.
   delete request.identity;
@@ -228,10 +228,10 @@ function readId(wire: WireRequest, bodyId: readonly string[] | undefined): reado
   if (delimiters.length > 1) throw new InvalidInputError("delimiter: occurs more than once");
   const delimiter = delimiters[0] ?? DEFAULT_DELIMITER;
   if (route.object === "transaction") {
-    const named = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
+    const pathId = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
     // A transaction's id may follow its table's id, in the path or in the body.
-    if (bodyId === undefined || isSameId(named, bodyId)) return named;
-    return [...bodyId, ...named];
+    if (bodyId === undefined || isSameId(pathId, bodyId)) return pathId;
+    return [...bodyId, ...pathId];
   }
   const readings = [wire.pathIsForm, !wire.pathIsForm].map((asForm) =>
     parseIdentifier(decodeSegment(segment, "id", asForm), delimiter),

@@ -9,13 +9,13 @@ import type { OperationContext } from "../context.js";
  * Checks that the requested location equals the one that the namespace chose.
  * @throws InvalidInputError
  */
-export function checkWantedPlace(
+export function checkRequestedLocation(
   context: OperationContext,
   id: readonly string[],
-  wanted: string | undefined,
+  requested: string | undefined,
   directory: string,
 ): void {
-  if (wanted === undefined || resolve(context.root, wanted) === directory) return;
+  if (requested === undefined || resolve(context.root, requested) === directory) return;
   throw new InvalidInputError(
     id.length > 1
       ? "location: the namespace chooses the directories of tables in child namespaces"
