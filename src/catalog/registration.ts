@@ -183,7 +183,6 @@ async function notHidden(environment: CatalogEnvironment, location: TableLocatio
   return new TableAlreadyExistsError(`table ${formatIdentifier(location.id)} already exists`);
 }
 
-/** Data to register. */
 interface RegistrableData {
   /** Location without symbolic links. */
   readonly realLocation: string;

@@ -142,7 +142,6 @@ export async function publishNewTable(
   }
 }
 
-/** A table that was removed. */
 export interface RemovedTable {
   readonly properties: Properties;
 }

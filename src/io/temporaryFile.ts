@@ -26,7 +26,6 @@ export class TemporaryFile {
     return new TemporaryFile(disk, filePath, await disk.create(filePath, "private"));
   }
 
-  /** Number of bytes written. */
   get byteLength(): number {
     return this.#byteLength;
   }
@@ -43,7 +42,6 @@ export class TemporaryFile {
     return this.#reader.read(byteOffset, length);
   }
 
-  /** Closes and removes the file. */
   async discard(): Promise<void> {
     try {
       await this.#writer.close();

@@ -29,14 +29,11 @@ import { basename, join } from "../../platform/native.js";
 import { batchesDirectory } from "./batchDirectories.js";
 import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } from "./journalFormat.js";
 
-/** A batch, decided or about to be. */
 export interface Batch {
-  /** Directory of the batch. */
   readonly directory: string;
   readonly steps: readonly BatchStep[];
 }
 
-/** Outcome of a batch: all parts are done, or none. */
 export type BatchOutcome = "done" | "undone";
 
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";

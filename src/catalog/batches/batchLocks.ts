@@ -7,9 +7,7 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { isLasting } from "./batchRefusals.js";
 
-/** Locks of a batch. */
 export interface BatchLocks {
-  /** Lock of the batch's directory. */
   readonly batch: LockLease;
   /** Locks by directory of a table or branch; a missing directory has none. */
   readonly tables: ReadonlyMap<string, LockLease>;

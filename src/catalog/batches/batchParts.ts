@@ -57,7 +57,6 @@ import type {
   DeregisterTableStep,
 } from "./journalFormat.js";
 
-/** State of a batch that is being done, or undone. */
 export interface BatchWork {
   /**
    * Environment whose disk is guarded by the batch's lock. It has no unfinished batches, because parts must
@@ -82,7 +81,6 @@ export interface RetiredVersion {
   readonly version: SetAsideVersion;
 }
 
-/** A manifest that this process has published. */
 export interface PublishedVersion {
   readonly tableRoot: string;
   readonly path: string;

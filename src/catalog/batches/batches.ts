@@ -47,14 +47,12 @@ import type { BatchScope } from "./batchScope.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
 import { hasUnfinishedBatch, recoverAbandoned } from "./unfinishedBatches.js";
 
-/** Checked steps of a batch. */
 export interface BatchPlan {
   readonly steps: readonly BatchStep[];
   /** Manifests of its versions; a step names one by its index. */
   readonly manifests: readonly Uint8Array[];
 }
 
-/** Tables of a batch. */
 export interface BatchTargets {
   /** Ids of all tables that it changes, declares or deregisters. */
   readonly ids: readonly (readonly string[])[];

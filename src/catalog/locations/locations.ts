@@ -25,7 +25,6 @@ const OWN_PREFIX = ".tiltyard";
 const ENGINE_PREFIXES: readonly string[] = [OWN_PREFIX, ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
 const MAX_SHOWN_ID = 120;
 
-/** Returns the location of a root table. */
 export const rootLocation = (name: string): string => name + TABLE_SUFFIX;
 
 /** Returns the name of the root table with this location, or null. */

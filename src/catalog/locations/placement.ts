@@ -24,7 +24,6 @@ import { sweepDropped } from "./removal.js";
 import { isInUse } from "./sharedLocations.js";
 import { locationOf, refuseOtherObject, rootTableLocation, type TableLocation, tableRow } from "./tables.js";
 
-/** A location for a new table. */
 export interface PlannedLocation extends TableLocation {
   /** True if the location was generated just now, so that nobody else knows it. */
   readonly unshared: boolean;

@@ -27,7 +27,6 @@ export interface TableLocation {
   readonly directory: string;
 }
 
-/** An existing table. */
 export interface TableEntry extends TableLocation {
   /** Latest version, or any version if any was asked for; null if the table is only declared. */
   readonly latest: LatestVersion | null;

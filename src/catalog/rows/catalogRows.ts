@@ -31,7 +31,6 @@ export interface CatalogRow {
 
 /** A change of the rows: replaced ones keep their position, added ones come last. */
 export interface CatalogChange {
-  /** Ids of rows to remove. */
   readonly remove?: ReadonlySet<string>;
   /** New rows, by the ids of the rows that they replace. */
   readonly replace?: ReadonlyMap<string, CatalogRow>;
@@ -78,7 +77,6 @@ export class Catalog {
     this.duplicateId = duplicateId;
   }
 
-  /** Catalog of a directory without one. */
   static readonly empty: Catalog = new Catalog([], [], []);
 
   /**

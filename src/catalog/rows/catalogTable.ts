@@ -51,7 +51,6 @@ import { Catalog, type CatalogChange } from "./catalogRows.js";
 import type { OldVersions } from "./oldVersions.js";
 import type { RootNames } from "./rootNames.js";
 
-/** Dependencies of the catalog. */
 export interface CatalogEnvironment extends ReaderEnvironment {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
@@ -66,11 +65,10 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   readonly versionsIn: UnchangedDirectories<boolean>;
 }
 
-/** // The first change loads the writing and the commit of rows. */
+// The first change loads the writing and the commit of rows.
 const writing = lazyModule(() => import("../../write/rewriteTable.js"));
 const committing = lazyModule(() => import("../../table/commit/commit.js"));
 
-/** Decoded catalogs by version, bounded in bytes. */
 export class CatalogCache extends LruCache<Catalog> {}
 
 /** Name of the catalog's directory. */
@@ -82,7 +80,7 @@ const MAX_BACKOFF_MS = 50;
 const MAX_OPEN_ATTEMPTS = 5;
 const DATA_FORMAT = "2.2";
 
-/** // Keys of feature flags in the table's metadata. */
+// Keys of feature flags in the table's metadata.
 const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
 const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
 /**
@@ -102,7 +100,6 @@ const textField = (name: string, nullable: boolean, metadata = NO_METADATA): New
   metadata,
   children: [],
 });
-/** Schema of a new catalog. */
 const FIELDS: readonly NewField[] = [
   textField("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
   textField("object_type", false),
@@ -120,7 +117,6 @@ const FIELDS: readonly NewField[] = [
 const catalogAt = (environment: CatalogEnvironment): TableAt<CatalogEnvironment> =>
   tableAt(environment, join(environment.root, CATALOG_DIRECTORY));
 
-/** A catalog, and its version. */
 interface OpenCatalog extends OpenLatest<CatalogEnvironment> {
   readonly catalog: Catalog;
 }

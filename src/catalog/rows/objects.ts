@@ -28,7 +28,6 @@ export function objectIdOf(path: readonly string[]): string {
 /** Returns the path of an object by its id. */
 export const pathOf = (objectId: string): readonly string[] => objectId.split(DEFAULT_DELIMITER);
 
-/** Returns the path of an object's namespace. */
 export const parentOf = (path: readonly string[]): readonly string[] => path.slice(0, -1);
 
 /** Returns the row of a namespace, or null. The root has none. */
@@ -48,7 +47,6 @@ export function requireNamespace(catalog: Catalog, path: readonly string[]): voi
   }
 }
 
-/** Returns the error for a namespace that does not exist. */
 export function namespaceNotFound(path: readonly string[]): NamespaceNotFoundError | InvalidInputError {
   try {
     checkObjectName(path[path.length - 1]);

@@ -21,7 +21,6 @@ const FOLDED_SUFFIX = ".LANCE";
 
 type Kind = DirectoryEntry["kind"];
 
-/** Result of looking for a location. */
 export interface Neighbours {
   /** True if the location exists with this spelling. */
   readonly isThere: boolean;

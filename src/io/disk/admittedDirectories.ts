@@ -28,7 +28,6 @@ export interface AdmittedDirectories {
   isRootOrAbove(entryPath: string): boolean;
 }
 
-/** Admits everything. */
 export const ANYWHERE: AdmittedDirectories = {
   homeOf: (entryPath) => path.parse(entryPath).root,
   admits: async () => true,

@@ -49,7 +49,6 @@ const MOST_POOLED_RUN = 64;
 
 /** Result of calls made in line, one after the other. */
 interface InlineRun {
-  /** Index of the next call. */
   readonly end: number;
   /**
    * True if the last call waited for a device or recent calls were slow. The next calls then go to the pool.
@@ -276,7 +275,6 @@ export const shortCalls = new CallRoute();
  */
 export const lockCalls = new CallRoute();
 
-/** Makes one call on the thread pool. */
 export function onPool<T>(call: (done: Done<T>) => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     call((error, value) => (error ? reject(error) : resolve(value)));

@@ -51,7 +51,7 @@ const MAX_DURABLE_DIRECTORIES = 4096;
 /** Bytes up to which `open` reads a whole file. */
 const READ_ALONG_BYTES = 32 * 1024;
 
-/** // Some platforms lack some of these constants. */
+// Some platforms lack some of these constants.
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
 const SYNC_FLAGS = O_RDONLY | O_NONBLOCK;

@@ -41,7 +41,7 @@ const MAX_CALL_BYTES = 1 << 30;
 /** Maximum number of vectors per call. POSIX guarantees 16; every platform of Node allows 1,024. */
 const MAX_VECTORS = 512;
 
-/** // Some platforms lack some of these constants. */
+// Some platforms lack some of these constants.
 const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
 

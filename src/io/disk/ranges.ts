@@ -13,7 +13,6 @@ import { CorruptFileError } from "../../errors.js";
 import type { ScratchMemory } from "../memory/scratch.js";
 import type { ReadHandle, ReadPieces } from "./disk.js";
 
-/** A range of a file's bytes. */
 export interface ByteRange {
   readonly byteOffset: number;
   /** Length in bytes. */

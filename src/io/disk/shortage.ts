@@ -15,7 +15,6 @@ const MAX_PAUSE_MS = 20;
 
 /** A holder of open files that may be idle. */
 export interface IdleFiles {
-  /** Closes the idle files. */
   release(): void;
 }
 

@@ -2,7 +2,6 @@
 
 import { ConcurrentModificationError } from "../../errors.js";
 
-/** Lease that the holder of a lock receives. */
 export interface LockLease {
   /**
    * True as soon as another process may hold the lock: it took the lock over, or this process failed to renew

@@ -23,7 +23,7 @@ import { keepLock, retakeLock } from "./keptLocks.js";
 import type { LockLease } from "./lease.js";
 import type { Fence } from "./staleLocks.js";
 
-/** // The first lock loads them, because programs that only read take no lock. */
+// The first lock loads them, because programs that only read take no lock.
 const holding = lazyModule(() => import("./heldLock.js"));
 const judging = lazyModule(() => import("./staleLocks.js"));
 

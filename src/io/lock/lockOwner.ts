@@ -30,7 +30,6 @@ const UNKNOWN = "0";
 const NOBODY_PID = 2 ** 31 - 1;
 const HAS_PID_NAMESPACES = process.platform === "linux" || process.platform === "android";
 
-/** The parts of a name. */
 interface NamedProcess {
   readonly kind: EntryKind;
   readonly host: string;
@@ -40,7 +39,6 @@ interface NamedProcess {
   readonly start: string;
 }
 
-/** The current process; determined once. */
 let currentProcess: Omit<NamedProcess, "kind"> | undefined;
 
 /** Makes a unique name for a lock that this process is about to take. */

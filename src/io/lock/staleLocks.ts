@@ -71,7 +71,6 @@ interface Watch {
   readonly lookedMs: number;
 }
 
-/** Watched locks, by path. */
 const watches = new LruCache<Watch>(MAX_WATCHED);
 
 /**

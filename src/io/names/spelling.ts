@@ -45,7 +45,6 @@ export class Spelling {
   }
 }
 
-/** Swaps the case of each ASCII letter. */
 const swapCase = (name: string): string =>
   name.replace(/[A-Za-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 0x20));
 

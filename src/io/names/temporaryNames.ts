@@ -1,6 +1,5 @@
 /** Makes names of files and directories that are being written or removed. Readers ignore them. */
 
-/** Prefix of these names. */
 export const TEMPORARY_PREFIX = ".tmp-";
 
 /** Makes a unique name, which is never taken for a manifest. */

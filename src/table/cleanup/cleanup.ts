@@ -180,7 +180,6 @@ interface CleanupTask {
   readonly table: TableAt;
   readonly options: CleanupOptions;
   readonly lock: LockOptions;
-  /** Counters of removed files and bytes. */
   readonly removed: RemovedFiles;
 }
 

@@ -58,7 +58,6 @@ export interface NamedFile {
   readonly isDirectory: boolean;
 }
 
-/** Counters of removed files. */
 export class RemovedFiles {
   /** Data files and the blob files beside them. */
   data = 0;

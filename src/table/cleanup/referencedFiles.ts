@@ -47,13 +47,10 @@ export class ReferencedFiles {
  * difference to the one before is decoded.
  */
 export class VersionFiles {
-  /** Files that remaining versions refer to. */
   readonly needed = new ReferencedFiles();
   /** Files of removed versions; may omit files that were already recorded as needed. */
   readonly released = new ReferencedFiles();
-  /** Remaining version that was added last. */
   #lastNeeded: ManifestImage | null = null;
-  /** Version that was added last. */
   #lastAdded: ManifestImage | null = null;
 
   /** @throws CorruptFileError */

@@ -15,7 +15,6 @@ export interface RetentionPolicy {
 export interface VersionAge {
   /** Commit time of the next version in milliseconds since the epoch; any value for the latest. */
   readonly followedMs: number;
-  /** Number of newer versions. */
   readonly newerCount: number;
 }
 

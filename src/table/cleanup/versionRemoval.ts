@@ -11,7 +11,6 @@ import type { TableAt } from "../versions/tableAt.js";
 import { listVersions, type VersionsAt } from "../versions/versions.js";
 import { listSetAside, putBackVersion, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 
-/** A range of consecutive versions. */
 export interface VersionInterval {
   readonly start: number;
   /** Exclusive end; null: through the latest. */

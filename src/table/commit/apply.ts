@@ -33,7 +33,6 @@ import { refuseLongMetadata } from "./metadataSize.js";
 import { fileNameOf, type Operation, operationOf } from "./transaction.js";
 
 export interface ApplyContext {
-  /** Number of the new version. */
   readonly version: number;
   /** Current time in nanoseconds since the epoch. */
   readonly nowNs: bigint;
@@ -52,7 +51,6 @@ export interface ApplyContext {
   readonly rewritesTable?: boolean;
 }
 
-/** Writer that committed manifests name. */
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
 
 const NS_PER_SECOND = 1_000_000_000n;

@@ -68,7 +68,6 @@ const MAX_WATCHED = 256;
  */
 const firstSeenMs = new LruCache<number>(MAX_WATCHED);
 
-/** Source of a new branch. */
 export interface BranchSource {
   /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
@@ -76,7 +75,6 @@ export interface BranchSource {
   readonly version?: number;
 }
 
-/** Opened source of a new branch. */
 interface OpenSource extends OpenVersion {
   readonly lineage: Lineage;
 }

@@ -34,20 +34,17 @@ import { CommitAttempts, type CommitOptions, type CreationOptions } from "./comm
 import { TransactionConflictError } from "./conflict.js";
 import { withFiles } from "./publication.js";
 
-/** A change that was planned on one version. */
 export interface PlannedChange {
   readonly transaction: Transaction;
   /** Removes the files of the change; called if it did not become a version. */
   readonly discard?: () => Promise<void>;
 }
 
-/** An opened table or branch to change. */
 export interface ChangeTarget<Environment extends TableEnvironment = TableEnvironment> {
   readonly table: TableAt<Environment>;
   readonly latest: LatestVersion;
 }
 
-/** A committed change, and its last plan. */
 export interface CommittedPlan<Plan> {
   readonly committed: OpenVersion;
   readonly plan: Plan;

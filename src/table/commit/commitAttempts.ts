@@ -28,7 +28,6 @@ import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from 
 const MAX_PROBED_VERSIONS = 64;
 
 export interface CommitOptions {
-  /** Schema metadata of an overwrite. */
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
@@ -41,7 +40,6 @@ export interface CommitOptions {
 export interface CreationOptions extends CommitOptions {
   /** Data format of the new table, e.g. `2.2`. */
   readonly dataFormatVersion: string;
-  /** True if rows keep their ids when they move. */
   readonly stableRowIds?: boolean;
   readonly scheme: NamingScheme;
   /**

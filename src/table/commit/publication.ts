@@ -20,7 +20,6 @@ import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import { writeHint } from "../versions/versionHint.js";
 import { versionStat } from "../versions/versions.js";
 
-/** A manifest to be published. */
 export interface Publication {
   readonly version: number;
   readonly scheme: NamingScheme;
@@ -30,11 +29,9 @@ export interface Publication {
   readonly fileAt: (path: string) => ManifestFile;
 }
 
-/** Conditions for publishing a manifest. */
 export interface PublicationTerms {
   /** Lease of the lock of the table or branch. */
   readonly lease: LockLease;
-  /** Anchor of the change. */
   readonly anchor: TableAnchor;
   /** Version before the new one, read from the disk under the lock; null if there is none. */
   readonly latest: ManifestFile | null;

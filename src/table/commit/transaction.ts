@@ -33,7 +33,6 @@ const OPERATION_KINDS = [
 
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
-/** Operation of a transaction, as a union to switch over. */
 export type Operation =
   | {
       [Kind in OperationKind]: { readonly kind: Kind; readonly value: NonNullable<Transaction[Kind]> };

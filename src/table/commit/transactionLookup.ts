@@ -13,7 +13,6 @@ import { branchAt, type OpenVersion, type TableAt } from "../versions/tableAt.js
 import { listVersions, type VersionsAt } from "../versions/versions.js";
 import { readTransaction } from "./transaction.js";
 
-/** A transaction and the version it made. */
 export interface CommittedTransaction extends OpenVersion {
   readonly transaction: Transaction;
 }

@@ -26,7 +26,7 @@ import { basename } from "../../platform/native.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
-/** // Loaded when first needed, together with the Arrow package. */
+// Loaded when first needed, together with the Arrow package.
 const arrowForm = lazyModule(() => import("./arrowDeletions.js"));
 
 /** Maximum size in bytes; a larger file would hold more rows than any fragment has. */

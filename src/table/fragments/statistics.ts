@@ -15,9 +15,7 @@ export const isSystemIndex = (name: string): boolean => SYSTEM_INDEX_NAMES.has(n
 export interface TableStatistics {
   /** Total bytes of data and index files. */
   readonly totalBytes: number;
-  /** Number of live rows. */
   readonly numRows: number;
-  /** Number of distinct names. */
   readonly numIndices: number;
   readonly fragmentStats: FragmentStatistics;
 }

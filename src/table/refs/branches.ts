@@ -126,7 +126,7 @@ export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: str
 
 // ------------------------------------------------------------------------------------------------ nesting
 
-/** // Folded names that a table uses in its directory: prefixes, then whole names. */
+// Folded names that a table uses in its directory: prefixes, then whole names.
 const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".tmp-"].map(foldName);
 const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
 

@@ -45,7 +45,6 @@ const MAX_NAME_BYTES = 240;
 export const isMainBranch = (branch: string | undefined): branch is undefined | "" | typeof MAIN =>
   branch === undefined || branch === "" || branch === MAIN;
 
-/** Formats a branch for messages. */
 export const formatBranch = (branch: string | null): string =>
   branch === null ? "the main branch" : `branch ${branch}`;
 
@@ -191,14 +190,12 @@ function decodedName(encoded: string): string | null {
 
 // ----------------------------------------------------------------------------------------------- changes
 
-/** A version of the table or of one of its branches. */
 export interface RefTarget {
   /** Name of the branch; null for the main branch. */
   readonly branch: string | null;
   readonly version: number;
 }
 
-/** An existing version, and the size of its manifest in bytes. */
 export interface OpenTarget {
   readonly entry: VersionEntry;
   readonly manifestSize: number;

@@ -24,7 +24,6 @@ import {
 } from "../versions/paths.js";
 import type { VersionsAt } from "../versions/versions.js";
 
-/** An existing file in a location for staged files. */
 export interface StagedFile {
   /** Path without symbolic links. */
   readonly path: string;

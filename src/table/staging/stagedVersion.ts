@@ -38,7 +38,6 @@ export interface StagedVersion extends VersionRecord {
   readonly signal?: AbortSignal;
 }
 
-/** A staged manifest that was read and checked. */
 export interface StagedManifest {
   /** Path without symbolic links. */
   readonly path: string;

@@ -46,7 +46,6 @@ const IMPLEMENTED =
 /** Bits that must have the same value in both words. */
 const PAIRED = FEATURE_FLAG.mixedDataFileVersions | FEATURE_FLAG.managedBlobs;
 
-/** Both words of a manifest. */
 type FeatureFlags = Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">;
 
 /**

@@ -25,13 +25,11 @@ export type TableAnchor =
   | {
       /** A table without versions. */
       readonly kind: "declared";
-      /** The table's directory. */
       readonly seen: SeenDirectory;
     }
   /** No table: the change makes it and its directory. */
   | { readonly kind: "absent" };
 
-/** Anchor of a change that makes a table. */
 export const ABSENT: TableAnchor = { kind: "absent" };
 
 /** Thrown when the table that a change was planned on was replaced by another, or removed. */
@@ -48,10 +46,8 @@ export class TableGoneError extends TableNotFoundError {
   }
 }
 
-/** Returns the anchor of a change that is planned on a version. */
 export const anchorOf = (base: OpenLatest): TableAnchor => ({ kind: "version", base });
 
-/** Returns the anchor of a table without versions. */
 export async function declaredAnchor(table: VersionsAt): Promise<TableAnchor> {
   const entries = (await table.disk.list(table.root)) ?? [];
   const seen = await seeDirectory(table.disk, table.root, entries.find(({ kind }) => kind === "file")?.name);

@@ -70,7 +70,6 @@ interface RememberedLatest {
   readonly showsNextChange: boolean;
   /** Change time of the manifest when it got its name, which also changed the directory; null if unknown. */
   readonly changedNs: bigint | null;
-  /** Path of the next version. */
   readonly nextPath: string;
 }
 

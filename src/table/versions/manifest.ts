@@ -23,7 +23,7 @@ import { isSameBytes } from "../../platform/native.js";
 
 const FOOTER_BYTES = 16;
 const PREFIX_BYTES = 4;
-/** // Shared, because making a decoder costs more than decoding most texts. */
+// Shared, because making a decoder costs more than decoding most texts.
 const TEXT = new TextDecoder();
 const FOOTER_MAGIC = new TextEncoder().encode("LANC");
 const FOOTER_MAJOR = 0;
@@ -64,7 +64,6 @@ export class ManifestFile implements SeenFiles {
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file in bytes. */
   readonly byteLength: number;
-  /** Consecutive pieces of the file. */
   readonly #content: readonly Uint8Array[];
   #manifest: Manifest | EncodedManifest;
   readonly #family: ManifestFamily | null;
@@ -238,7 +237,6 @@ export interface ManifestFileContent {
   readonly manifest: Manifest;
   /** Encoded message; null without indexes. */
   readonly indexSectionBytes: Uint8Array | null;
-  /** Encoded message. */
   readonly transactionBytes: Uint8Array | null;
 }
 

@@ -27,7 +27,6 @@ const LEAST_MEMORY_BYTES = 4096;
 /** Number of nearby fragments of another manifest that each fragment is compared with. */
 const LOOK_AHEAD = 8;
 
-/** A manifest as it lies on the disk. */
 export class ManifestImage {
   readonly #fragments = new FieldRanges(FRAGMENTS_FIELD);
   readonly #whenFree: (image: ManifestImage) => void;

@@ -5,7 +5,6 @@ import type { ManifestFile } from "./manifest.js";
 import type { OpenVersion, TableAt, TableEnvironment } from "./tableAt.js";
 import type { LatestVersion, VersionEntry } from "./versions.js";
 
-/** Dependencies for reading manifests. */
 type ManifestReaders = Pick<TableEnvironment, "disk" | "manifests">;
 
 /**

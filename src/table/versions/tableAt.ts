@@ -11,7 +11,6 @@ import type { ManifestCache } from "./manifestCache.js";
 import { branchDirectory } from "./paths.js";
 import type { LatestVersion, VersionEntry, VersionsAt } from "./versions.js";
 
-/** Dependencies of the table layer. */
 export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
@@ -39,7 +38,6 @@ export interface UnfinishedBatches {
 
 // ------------------------------------------------------------------------------------------------- places
 
-/** Location of a table's refs. */
 export interface RefsAt {
   readonly disk: Disk;
   /** Directory of the table's main branch. */
@@ -69,7 +67,6 @@ export const tableAt = <Environment extends TableEnvironment>(
   branch,
 });
 
-/** Returns a branch of the same table; null is the main branch. */
 export const branchAt = <Environment extends TableEnvironment>(
   { environment, mainRoot }: TableAt<Environment>,
   branch: string | null,

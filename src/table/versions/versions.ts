@@ -22,7 +22,6 @@ export interface VersionEntry {
   readonly path: string;
 }
 
-/** Highest version of a table. */
 export interface LatestVersion extends VersionEntry {
   /** Directory of versions that the search read. */
   readonly directory: DirectoryIdentity;
