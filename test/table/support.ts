@@ -47,9 +47,15 @@ export async function commitPlannedOn(
   const entry = versionEntry(root, transaction.readVersion, latest?.scheme ?? "V2");
   const directory = latest?.directory ?? { inode: "0:0", birthNs: 0n, changedNs: 0n };
   const gone = ManifestHead.create({ version: transaction.readVersion });
+  const parts = {
+    head: gone,
+    manifest: Manifest.create({}),
+    indexSectionBytes: null,
+    transactionBytes: null,
+  };
   const file =
     (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path)) ??
-    new ManifestFile(entry.path, gone, Manifest.create({}), null, null, []);
+    new ManifestFile(entry.path, { ...parts, content: [] });
   return commitTransaction({ ...entry, directory, table, file }, transaction, options);
 }
 

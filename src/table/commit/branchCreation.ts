@@ -37,7 +37,7 @@ import { encodeRefFile, formatBranch, lockRefs } from "../refs/refs.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
-import { encodeManifestFile, ManifestFile, readManifestFile } from "../versions/manifest.js";
+import { encodeManifestFile, readManifestFile } from "../versions/manifest.js";
 import { openVersion } from "../versions/openVersion.js";
 import {
   branchesDirectory,
@@ -225,7 +225,7 @@ async function writeFirstVersion(
     nowNs: BigInt(Date.now()) * 1_000_000n,
   });
   const transactionBytes = Transaction.encode(transaction);
-  const { chunks, manifest } = encodeManifestFile({ ...content, transactionBytes });
+  const { chunks, fileAt } = encodeManifestFile({ ...content, transactionBytes });
   await lease.confirm();
   await disk.makeDirectory(versionsDirectory(root), mainRoot);
   await disk.makeDirectory(transactionsDirectory(root), mainRoot);
@@ -236,9 +236,6 @@ async function writeFirstVersion(
   } finally {
     await handle.close();
   }
-  const { indexSectionBytes } = content;
-  const fileAt = (path: string) =>
-    new ManifestFile(path, manifest, manifest, indexSectionBytes, transactionBytes, chunks);
   const publication = { version: source.version, scheme: source.scheme, chunks, fileAt };
   const terms = { lease, anchor: ABSENT, latest: null };
   if ((await publishManifest(table, publication, terms)) === null) {

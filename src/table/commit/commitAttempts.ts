@@ -10,7 +10,7 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { join } from "../../platform/native.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
-import { encodeManifestFile, ManifestFile } from "../versions/manifest.js";
+import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
 import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
@@ -126,14 +126,12 @@ export class CommitAttempts {
   ): Promise<OpenVersion | null> {
     const { disk } = this.table;
     const transactionBytes = this.#transactionBytes;
-    const { manifest, chunks } = encodeManifestFile({ ...content, transactionBytes });
+    const { manifest, chunks, fileAt } = encodeManifestFile({ ...content, transactionBytes });
     await this.#writeTransactionFile().catch(async (error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
       await disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
       await this.#writeTransactionFile();
     });
-    const fileAt = (path: string) =>
-      new ManifestFile(path, manifest, manifest, content.indexSectionBytes, transactionBytes, chunks);
     const publication = { version: manifest.version, scheme, chunks, fileAt };
     return publishManifest(this.table, publication, { ...terms, anchor: this.#anchor });
   }

@@ -50,6 +50,18 @@ export interface SeenFiles {
   see(opened: object): void;
 }
 
+interface ManifestFileParts {
+  readonly head: ManifestHead;
+  readonly manifest: Manifest | EncodedManifest;
+  /** Bytes of the index section's message; null if the table has no indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+  /** Bytes of the inline transaction's message; null if there is none. */
+  readonly transactionBytes: Uint8Array | null;
+  /** Consecutive pieces of the file. */
+  readonly content: readonly Uint8Array[];
+  readonly family?: ManifestFamily | null;
+}
+
 /**
  * A manifest file. Its parts are decoded when first read, because a version committed in between matters only
  * for its transaction. Readers share the values and must not change them.
@@ -58,9 +70,7 @@ export class ManifestFile implements SeenFiles {
   /** Path of the file that was read. */
   readonly path: string;
   readonly head: ManifestHead;
-  /** Bytes of the index section's message; null if the table has no indexes. */
   readonly indexSectionBytes: Uint8Array | null;
-  /** Bytes of the inline transaction's message; null if there is none. */
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file in bytes. */
   readonly byteLength: number;
@@ -72,23 +82,15 @@ export class ManifestFile implements SeenFiles {
   /** Time of the last look at each opened file, by `performance.now()`. */
   #seen = new WeakMap<object, number>();
 
-  constructor(
-    path: string,
-    head: ManifestHead,
-    manifest: Manifest | EncodedManifest,
-    indexSectionBytes: Uint8Array | null,
-    transactionBytes: Uint8Array | null,
-    content: readonly Uint8Array[],
-    family: ManifestFamily | null = null,
-  ) {
+  constructor(path: string, parts: ManifestFileParts) {
     this.path = path;
-    this.head = head;
-    this.#manifest = manifest;
-    this.indexSectionBytes = indexSectionBytes;
-    this.transactionBytes = transactionBytes;
-    this.byteLength = content.reduce((sum, piece) => sum + piece.length, 0);
-    this.#content = content;
-    this.#family = family;
+    this.head = parts.head;
+    this.#manifest = parts.manifest;
+    this.indexSectionBytes = parts.indexSectionBytes;
+    this.transactionBytes = parts.transactionBytes;
+    this.byteLength = parts.content.reduce((sum, piece) => sum + piece.length, 0);
+    this.#content = parts.content;
+    this.#family = parts.family ?? null;
   }
 
   hasSeen(opened: object): boolean {
@@ -126,7 +128,8 @@ export class ManifestFile implements SeenFiles {
   /** Returns this file with a manifest that also states what the stored one omits. */
   completed(manifest: Manifest): ManifestFile {
     const { path, head, indexSectionBytes, transactionBytes } = this;
-    return new ManifestFile(path, head, manifest, indexSectionBytes, transactionBytes, this.#content);
+    const content = this.#content;
+    return new ManifestFile(path, { head, manifest, indexSectionBytes, transactionBytes, content });
   }
 
   /** The encoded manifest; null once it is decoded. */
@@ -210,15 +213,14 @@ export function decodeManifestFile(
     if (end > manifestStart) throw new CorruptFileError(path, start, `${name} runs into the manifest`);
     return file.subarray(start + PREFIX_BYTES, end);
   };
-  return new ManifestFile(
-    path,
+  return new ManifestFile(path, {
     head,
-    { bytes, byteOffset },
-    section("index section", head.indexSection),
-    section("transaction", transactionStart(head)),
-    [file],
+    manifest: { bytes, byteOffset },
+    indexSectionBytes: section("index section", head.indexSection),
+    transactionBytes: section("transaction", transactionStart(head)),
+    content: [file],
     family,
-  );
+  });
 }
 
 /** Returns the file offset of the inline transaction; undefined if there is none. */
@@ -243,8 +245,9 @@ export interface ManifestFileContent {
 /** Chunks of the file to write one after the other, and the result of decoding them. */
 export interface EncodedManifestFile {
   readonly chunks: readonly Uint8Array[];
-  readonly byteLength: number;
   readonly manifest: Manifest;
+  /** Returns the manifest that a reader decodes from the file at a path. */
+  readonly fileAt: (path: string) => ManifestFile;
 }
 
 export function encodeManifestFile(content: ManifestFileContent): EncodedManifestFile {
@@ -277,10 +280,13 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   footer.set(FOOTER_MAGIC, 12);
 
   const back = [lengthPrefix(encoded.length), encoded, footer];
+  const chunks = [...front, makeCheckBlock(...front, ...back), ...back];
+  const { indexSectionBytes, transactionBytes } = content;
+  const parts = { head: manifest, manifest, indexSectionBytes, transactionBytes, content: chunks };
   return {
-    chunks: [...front, makeCheckBlock(...front, ...back), ...back],
-    byteLength: manifestStart + PREFIX_BYTES + encoded.length + FOOTER_BYTES,
+    chunks,
     manifest,
+    fileAt: (path) => new ManifestFile(path, parts),
   };
 }
 
