@@ -1,6 +1,6 @@
 /**
- * A side of a case in a process of its own, which runs when it is told to. This file is both: the process, and what starts
- * it.
+ * A side of a case in a process of its own, which runs when it is told to. This file is both: the process,
+ * and what starts it.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -13,7 +13,7 @@ import { type Timed, timeRun } from "./timing.js";
 
 const SCRIPT = fileURLToPath(import.meta.url);
 
-/** What the process says first. */
+/** First message of the process. */
 interface Introduction extends Pick<CaseSamples, "work" | "bytes"> {
   readonly sides: readonly CaseSamples["samples"][number]["side"][];
 }

@@ -53,7 +53,7 @@ export const CASES: readonly BenchCase[] = [
 
 /** @throws Error where there is none of the name */
 export function caseNamed(name: string): BenchCase {
-  const found = CASES.find((candidate) => candidate.name === name);
-  if (found === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
-  return found;
+  const match = CASES.find((candidate) => candidate.name === name);
+  if (match === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+  return match;
 }

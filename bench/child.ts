@@ -1,6 +1,6 @@
 /**
- * The process of a case (or of several, where speed is of no interest): prepares it, warms every side up, times the
- * sides in turn, and sends the samples home.
+ * The process of a case (or of several, where speed is of no interest): prepares it, warms every side up,
+ * times the sides in turn, and sends the samples home.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -23,7 +23,7 @@ function sampleOf(side: Sample["side"], timed: readonly Timed[]): Sample {
   };
 }
 
-/** As `measure`, with each side in a process of its own. */
+/** Like `measure`, with each side in a process of its own. */
 async function measureApart({ area, name, rounds }: BenchCase, size: Size): Promise<CaseSamples> {
   const directory = await makeDirectory();
   const processes: SideProcess[] = [];

@@ -1,6 +1,6 @@
 /**
- * A process that appends single rows to a table others append to as well: says it is ready, waits for a message,
- * commits, says it is done. An append that lost its race is tried again until it is acknowledged.
+ * A process that appends single rows to a table others append to as well: says it is ready, waits for a
+ * message, commits, says it is done. An append that lost its race is tried again until it is acknowledged.
  */
 
 import { once } from "node:events";

@@ -52,10 +52,10 @@ export function renderCurves(title: string, curves: readonly Curve[]): string {
     );
   }
   for (let tenth = Math.round(leastRecall * 10); tenth <= 10; tenth++) {
-    const at = x(tenth / 10);
+    const tickX = x(tenth / 10);
     body.push(
-      `<line class="grid" x1="${at}" x2="${at}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
-      `<text class="note" x="${at}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${tenth * 10} %</text>`,
+      `<line class="grid" x1="${tickX}" x2="${tickX}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
+      `<text class="note" x="${tickX}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${tenth * 10} %</text>`,
     );
   }
   for (const [index, name] of names.entries()) {
@@ -65,11 +65,11 @@ export function renderCurves(title: string, curves: readonly Curve[]): string {
       `<text x="${left + 30}" y="70">${name}</text>`,
     );
   }
-  for (const { name, side, points: own } of curves) {
+  for (const { name, side, points: curvePoints } of curves) {
     const colour = COLOURS[names.indexOf(name) % COLOURS.length];
-    const path = own.map(({ recall, milliseconds }) => `${x(recall)},${y(milliseconds)}`).join(" ");
+    const path = curvePoints.map(({ recall, milliseconds }) => `${x(recall)},${y(milliseconds)}`).join(" ");
     body.push(`<polyline class="${colour}${side === "reference" ? " dashed" : ""}" points="${path}"/>`);
-    for (const { recall, milliseconds, label } of own) {
+    for (const { recall, milliseconds, label } of curvePoints) {
       const told = `${name}, ${side}, ${label}: ${(100 * recall).toFixed(1)} % in ${milliseconds.toFixed(2)} ms`;
       body.push(
         `<circle class="${colour}" cx="${x(recall)}" cy="${y(milliseconds)}" r="3"><title>${told}</title></circle>`,

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:curves`: how many of the nearest rows indexes on vectors find, and in which time: a curve for each kind and
- * side, drawn as bench/results/vector-recall.svg. Each side searches the index that it built itself.
+ * `npm run bench:curves`: how many of the nearest rows indexes on vectors find, and in which time: a curve
+ * for each kind and side, drawn as bench/results/vector-recall.svg. Each side searches the index that it
+ * built itself.
  *
  *   -- --small            small parameters: shows that it runs; the chart goes to the terminal
  *   -- --rows <count>     rows of the table; default 50,000
@@ -101,8 +102,8 @@ async function askerOfTheirs(): Promise<Ask> {
     const query = table.query().nearestTo(vector).limit(NEAREST).nprobes(nprobes);
     if (ef !== undefined) query.ef(ef);
     if (refineFactor !== undefined) query.refineFactor(refineFactor);
-    const found = await query.select(["id", "_distance"]).toArrow();
-    return found.getChild("id")?.toArray() as Int32Array;
+    const nearest = await query.select(["id", "_distance"]).toArrow();
+    return nearest.getChild("id")?.toArray() as Int32Array;
   };
 }
 
@@ -112,9 +113,9 @@ async function measure(asks: readonly Ask[], setting: Setting): Promise<CurvePoi
   for (const [index, vector] of queries.entries()) {
     for (const sample of samples) {
       const start = performance.now();
-      const found = await sample.ask(vector, setting);
+      const result = await sample.ask(vector, setting);
       sample.milliseconds.push(performance.now() - start);
-      for (const id of found) if (nearest[index].has(id)) sample.hits++;
+      for (const id of result) if (nearest[index].has(id)) sample.hits++;
     }
   }
   const label = setting.ef === undefined ? `${setting.nprobes}` : `ef ${setting.ef}`;

@@ -1,6 +1,6 @@
 /**
- * Seeded benchmark data, as plain typed arrays that either side wraps into tables of its own apache-arrow release
- * without copying.
+ * Seeded benchmark data, as plain typed arrays that either side wraps into tables of its own apache-arrow
+ * release without copying.
  */
 
 import type * as Arrow from "apache-arrow";
@@ -72,10 +72,17 @@ function randomNumbers(seed: number): () => number {
 }
 
 /**
- * `id`: 40-bit integers in no order; `score`: floats of [0, 1); `label`: some 30 bytes of text; `embedding`:
- * vectors of 128 floats; `category`: one of 40 words;
- * `tags`: lists of up to seven such words, some of them empty; `grid`: lists of up to three lists of up to seven
- * small integers; `count`: integers below 1,000; `document`: texts of some 48 KiB, too long for FSST.
+ * Makes rows with these columns:
+ *
+ * - `id`: 40-bit integers in no order
+ * - `score`: floats of [0, 1)
+ * - `label`: some 30 bytes of text
+ * - `embedding`: vectors of 128 floats
+ * - `category`: one of 40 words
+ * - `tags`: lists of up to seven such words, some of them empty
+ * - `grid`: lists of up to three lists of up to seven small integers
+ * - `count`: integers below 1,000
+ * - `document`: texts of some 48 KiB, too long for FSST
  */
 export function makeRows(
   rowCount: number,

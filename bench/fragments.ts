@@ -6,8 +6,8 @@ import { type ColumnName, makeRows } from "./data.js";
 import { openReference, referenceTable } from "./sides.js";
 
 /**
- * Makes table `t`, by the reference, so that both sides read the same files; of one version, as the old ones are nobody's
- * concern.
+ * Makes table `t`, by the reference, so that both sides read the same files; of one version, as the old ones
+ * are nobody's concern.
  */
 export async function makeFragments(
   root: string,

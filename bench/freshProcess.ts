@@ -1,9 +1,10 @@
 /**
- * The program of a fresh-process case: `freshProcess.js <side> <step> <root> [request]`. It imports one contestant only, takes
- * the step on table `t`, and ends. Both contestants get the rows that they append from their own apache-arrow.
+ * The program of a fresh-process case: `freshProcess.js <side> <step> <root> [request]`. It imports one
+ * contestant only, takes the step on table `t`, and ends. Both contestants get the rows that they append from
+ * their own apache-arrow.
  */
 
-/** What a step asks for, as JSON. */
+/** Request of a step, as JSON. */
 export interface FreshRequest {
   readonly filter?: string;
   readonly columns?: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * A call of every function and operator of SQL: over the columns `s` and `t` of texts, `l` and `m` of lists of integers, `k`
- * of lists of lists, `v` of lists of floats, `n` of small integers, `f` of floats and `d` of instants.
+ * Calls every function and operator of SQL. The columns are `s` and `t` (texts), `l` and `m` (lists of
+ * integers), `k` (lists of lists), `v` (lists of floats), `n` (small integers), `f` (floats), `d` (instants).
  */
 
 export interface HoldCase {
@@ -8,8 +8,8 @@ export interface HoldCase {
   readonly names: readonly string[];
   readonly call: string;
   /**
-   * What a value takes: as much as it has bytes or items, a copy of these, a little whatever its size, or nothing but a turn
-   * of a loop over numbers.
+   * Cost of a value: in proportion to its bytes or items, a copy of these, a small constant, or one turn of a
+   * loop over numbers.
    */
   readonly work: "bytes" | "copy" | "value" | "number";
 }

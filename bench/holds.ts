@@ -1,6 +1,7 @@
 /**
- * `node build/bench/holds.js [text]`: how long each function and operator of SQL holds the event loop on a value of 4 MB and
- * on 100,000 rows, and how soon it ends after an abort. Calls that contain the text only, if there is one.
+ * `node build/bench/holds.js [text]` measures how long each function and operator of SQL holds the event loop
+ * on a value of 4 MB and on 100,000 rows. It also measures how soon each ends after an abort. With a text, it
+ * makes only calls that contain the text.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -74,7 +75,10 @@ interface Held {
   readonly end: string;
 }
 
-/** Milliseconds of processor time that the main thread has used: of the whole process where the host tells no more. */
+/**
+ * Milliseconds of processor time that the main thread has used: of the whole process where the host tells no
+ * more.
+ */
 const usedMs = (): number => {
   const used =
     (process as { threadCpuUsage?: () => NodeJS.CpuUsage }).threadCpuUsage?.() ?? process.cpuUsage();
@@ -82,8 +86,8 @@ const usedMs = (): number => {
 };
 
 /**
- * Runs work, and tells for how long it held the loop: the time from one turn to the next, or the processor time used in it
- * where that is less, as on a machine that runs other programs as well.
+ * Runs the work and returns how long it held the loop: the time from one turn to the next. On a machine that
+ * also runs other programs, the CPU time of the turn may be less, and then counts instead.
  */
 async function held(work: () => Promise<unknown>): Promise<Held> {
   let longestMs = 0;

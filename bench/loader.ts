@@ -1,7 +1,8 @@
 /**
- * The clients of a load case, in a process of their own: `loader.js <url> <connections>`. On a message
- * `{ path, body, requests }` (body: JSON text, or bytes of rows in base64) every connection sends one request after the
- * other until all were sent; the answer is the milliseconds of each, or the first failure.
+ * Runs the clients of a load case in their own process: `loader.js <url> <connections>`. A message
+ * `{ path, body, requests }` starts them (body: JSON text, or bytes of rows in base64). Every connection
+ * sends one request after the other until all are sent. The reply has the milliseconds of each request, or
+ * the first failure.
  */
 
 import { Agent, request } from "node:http";

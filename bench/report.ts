@@ -26,7 +26,7 @@ export interface SideFigures {
   readonly max: number;
   /** Median of the processor's time in user mode, of all threads of the case's process; milliseconds. */
   readonly cpu: number;
-  /** Of single calls, where a run is of many at once; milliseconds. */
+  /** 99th percentile of single calls in milliseconds, if a run makes many calls at once. */
   readonly callP99?: number;
   /** Units of work a second, at the median. */
   readonly rate: number;
@@ -35,11 +35,11 @@ export interface SideFigures {
   /** Bytes of the data files that the side wrote. */
   readonly fileBytes?: number;
   /**
-   * Reference ÷ this side, of medians: above 1 this side is faster. Where a case compares with the plain form, that one
-   * is the reference. Absent where there is none.
+   * Reference ÷ this side, of medians: above 1 this side is faster. Where a case compares with the plain
+   * form, that one is the reference. Absent where there is none.
    */
   readonly ratio?: number;
-  /** The same of the processor's time. */
+  /** Ratio of the CPU times. */
   readonly cpuRatio?: number;
 }
 
@@ -73,8 +73,8 @@ function quantile(sorted: readonly number[], q: number): number {
 export function computeFigures(result: CaseSamples): CaseFigures {
   const isReference = (side: SideName) => side === "reference" || side === "tiltyard, plain";
   const reference = result.samples.find(({ side }) => isReference(side));
-  const ratioTo = (values: readonly number[] | undefined, own: number) =>
-    values === undefined || own === 0 ? undefined : medianOf(values) / own;
+  const ratioTo = (values: readonly number[] | undefined, tiltyardValue: number) =>
+    values === undefined || tiltyardValue === 0 ? undefined : medianOf(values) / tiltyardValue;
   const sides = result.samples.map((sample): SideFigures => {
     const { side, callMilliseconds, fileBytes } = sample;
     const sorted = ascending(sample.milliseconds);

@@ -6,7 +6,7 @@ import type { PreparedCase, Side } from "./case.js";
 import type { BenchRows } from "./data.js";
 import { openReference, openTiltyard, type ReferenceTable, referenceTable, tiltyardTable } from "./sides.js";
 
-/** What a run changes. */
+/** Change that a run makes. */
 export interface TableChange {
   ours(ns: DirectoryNamespace, id: string[]): Promise<void>;
   reference(table: ReferenceTable): Promise<unknown>;

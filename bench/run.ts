@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: every case in a process of its own, figures on the terminal.
+ * `npm run bench` runs every case in its own process and prints the figures.
  *
- *   -- --only <text>      cases whose name or area contains the text (may be given several times)
- *   -- --small            small parameters: shows that the cases run, not how fast
- *   -- --json [file]      figures as JSON, to the file, or to the terminal in place of the table
- *   -- --svg              a chart per area under bench/results/
- *   -- --docs             the table into docs/benchmarks.md, between its markers
+ *   -- --only <text>      only cases whose name or area contains the text; repeatable.
+ *   -- --small            small parameters: shows that the cases run, not their speed.
+ *   -- --json [file]      writes figures as JSON to the file, or prints them instead of the table.
+ *   -- --svg              draws a chart per area under bench/results/.
+ *   -- --docs             writes the table into docs/benchmarks.md, between its markers.
  *
- * TILTYARD_BENCH_DIR: where tables are made (default: the system's temporary directory).
+ * TILTYARD_BENCH_DIR: directory of the tables. Default: the system's temporary directory.
  */
 
 import { execFileSync, fork } from "node:child_process";

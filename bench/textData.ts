@@ -1,7 +1,7 @@
 /**
- * Texts for the cases of searches: sentences over a vocabulary whose words are as long, and as frequent, as those of a
- * language. The most frequent are English words that hold sentences together, which indexes leave out by default; the others
- * are made of syllables, many of them with the endings that stemmers cut off. The same text has the same number each time.
+ * Makes texts for searches: sentences over a vocabulary with the word lengths and frequencies of a natural
+ * language. The most frequent words are English stop words, which indexes omit by default. The others are
+ * made of syllables, many with endings that stemmers cut off. A number always gives the same text.
  */
 
 import { Table, Utf8, vectorFromArray } from "apache-arrow";
@@ -14,7 +14,7 @@ const ONSETS =
   "b c d f g h j k l m n p r s t v w br ch cl cr dr fl fr gl gr pl pr qu sh sl sp st str th tr wh".split(" ");
 const NUCLEI = "a e i o u a e i o ai ea ee ou oo io".split(" ");
 const CODAS = ["", "", "", "n", "r", "s", "t", "l", "m", "ck", "nd", "nt", "rt", "st", "ll", "ss"];
-/** What inflection and derivation add. */
+/** Endings of inflection and derivation. */
 const ENDINGS = [
   "s",
   "s",
@@ -34,7 +34,10 @@ const ENDINGS = [
 
 /** Different words, beside numbers. */
 const VOCABULARY = 120_000;
-/** Of Zipf's law as Mandelbrot has it: the word of rank r has a frequency of (r + SHIFT) to the power of -EXPONENT. */
+/**
+ * Constants of the Zipf–Mandelbrot law: the word of rank r has a frequency of (r + SHIFT) to the power of
+ * -EXPONENT.
+ */
 const SHIFT = 2.7;
 const EXPONENT = 1.08;
 /** Tokens of which one is a number, or a name that no other text has. */
@@ -62,7 +65,7 @@ let made: Vocabulary | null = null;
 function vocabulary(): Vocabulary {
   if (made !== null) return made;
   const words = [...new Set(PARTICLES.split(" "))];
-  const known = new Set(words);
+  const uniqueWords = new Set(words);
   const draw = drawing(7);
   const pick = (parts: readonly string[]): string => parts[Math.floor(draw() * parts.length)];
   while (words.length < VOCABULARY) {
@@ -73,8 +76,8 @@ function vocabulary(): Vocabulary {
     word += pick(CODAS);
     // A stem comes with some of its forms.
     for (const form of [word, word + pick(ENDINGS), word + pick(ENDINGS)]) {
-      if (form.length > 2 && !known.has(form)) {
-        known.add(form);
+      if (form.length > 2 && !uniqueWords.has(form)) {
+        uniqueWords.add(form);
         words.push(form);
       }
     }

@@ -7,15 +7,21 @@ const SETTLE_MS = 100;
 
 /** Runs of each side before any is timed, at least: until caches and pools are filled. */
 const WARM_UPS = 3;
-/** Milliseconds that each side runs before it is timed, at least: JavaScript is compiled while it runs, for a second or two. */
+/**
+ * Milliseconds that each side runs before it is timed, at least: JavaScript is compiled while it runs, for a
+ * second or two.
+ */
 const WARM_UP_MS = 2000;
-/** Runs of each side before any is timed, at most: tables that grow by each run shall not be long ones by then. */
+/**
+ * Runs of each side before any is timed, at most: tables that grow by each run shall not be long ones by
+ * then.
+ */
 const MOST_WARM_UPS = 500;
 
 /** Milliseconds of one run, and of each call in it where it is of many at once. */
 export interface Timed {
   readonly milliseconds: number;
-  /** Of the processor, in user mode. */
+  /** CPU time in user mode. */
   readonly cpuMilliseconds: number;
   readonly calls: readonly number[];
 }
@@ -36,7 +42,7 @@ export async function timeRun(side: Side, collectFirst: boolean): Promise<Timed>
 
 export interface Rounds {
   readonly rounds: number;
-  /** Whether they are warmed up before. */
+  /** True if they are warmed up before. */
   readonly warmUp: boolean;
 }
 

@@ -35,8 +35,8 @@ export function vectorsFrom(first: number, count: number): Float32Array {
 const DIRECTIONS = 48;
 
 /**
- * Vectors that are correlated and lie in clusters that run into each other, as embeddings of models do: harder to index than
- * those of {@link vectorsFrom}.
+ * Vectors that are correlated and lie in clusters that run into each other, as embeddings of models do:
+ * harder to index than those of {@link vectorsFrom}.
  */
 export function embeddings(first: number, count: number): Float32Array {
   const shared = numbersFrom(11);
@@ -46,13 +46,13 @@ export function embeddings(first: number, count: number): Float32Array {
   const values = new Float32Array(count * DIMENSION);
   for (let row = 0; row < count; row++) {
     const cluster = Math.floor(Math.abs(next()) * CLUSTERS) * DIRECTIONS;
-    const own = values.subarray(row * DIMENSION, (row + 1) * DIMENSION);
+    const vector = values.subarray(row * DIMENSION, (row + 1) * DIMENSION);
     for (let which = 0; which < DIRECTIONS; which++) {
       const weight = (centres[cluster + which] + next() * 1.2) / Math.sqrt(which + 1);
       for (let index = 0; index < DIMENSION; index++)
-        own[index] += weight * directions[which * DIMENSION + index];
+        vector[index] += weight * directions[which * DIMENSION + index];
     }
-    for (let index = 0; index < DIMENSION; index++) own[index] += next() * 0.1;
+    for (let index = 0; index < DIMENSION; index++) vector[index] += next() * 0.1;
   }
   return values;
 }

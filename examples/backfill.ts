@@ -1,7 +1,8 @@
 /**
- * A column of vectors that an embedding API computes, filled by a job. The API is a stand-in on this machine: it takes a few
- * texts at a time, and answers with 429 where it is asked too often, as the real ones do. Run it with `npm run backfill`;
- * stop it with Ctrl-C and run it again, and it goes on where it was. The directory is left for you to look at.
+ * Fills a column of vectors by a job that calls an embedding API. The API is a stand-in on this machine. Like
+ * real ones, it takes a few texts per call and answers 429 to calls that are too frequent. Run the example
+ * with `npm run backfill`. Stop it with Ctrl-C and run it again: it resumes. The directory stays for
+ * inspection.
  */
 
 import { createServer, type IncomingMessage } from "node:http";

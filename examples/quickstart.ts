@@ -1,7 +1,7 @@
 /**
- * The main job, end to end, on data it makes: declare a table, insert batches, make versions, replace the rows by
- * mistake, restore, read back, look at statistics and at the files. Run it with `npm run quickstart`; the
- * directory is left for you to look at.
+ * Shows the main steps on generated data: declare a table, insert batches, make versions, overwrite the rows
+ * by mistake, restore, read, print statistics and files. Run it with `npm run quickstart`. The directory
+ * stays for inspection.
  */
 
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -133,11 +133,11 @@ function makeOrders(firstId: number, rowCount: number): RecordBatch {
     for (let i = 0; i < DIMENSION; i++)
       embedding[row * DIMENSION + i] = Math.fround(((id * 31 + i * 17) % 997) / 997);
   }
-  const [id, at, amount, score, note, isPaid, vector] = SCHEMA.fields.map(({ type }) => type);
+  const [id, time, amount, score, note, isPaid, vector] = SCHEMA.fields.map(({ type }) => type);
   const base = { length: rowCount, nullCount: 0 };
   const children = [
     makeData({ ...base, type: id as Int64, data: ids }),
-    makeData({ ...base, type: at as TimestampMicrosecond, data: times }),
+    makeData({ ...base, type: time as TimestampMicrosecond, data: times }),
     makeData({ ...base, type: amount as Decimal, data: amounts }),
     makeData({
       ...base,
@@ -175,7 +175,7 @@ function clearRoot(): void {
   rmSync(ROOT, { recursive: true });
 }
 
-/** As text: apache-arrow hands timestamps out as milliseconds and decimals without their point. */
+/** Formats a value: apache-arrow returns timestamps as milliseconds and decimals without their point. */
 function cell(name: string, value: unknown): string {
   if (value === null) return "null";
   if (name === "at") return new Date(Number(value)).toISOString();
@@ -283,7 +283,9 @@ console.log(`\nThe directory stays: ${style("bold", ROOT)}. Run again to make it
 
 // ------------------------------------------------------------------------------------------------
 
-/** Shows that the reference implementation reads the same rows, where it is installed (in a checkout it is). */
+/**
+ * Shows that the reference implementation reads the same rows, where it is installed (in a checkout it is).
+ */
 async function readWithReference(expected: Table): Promise<void> {
   const reference = await import("tiltyard-reference").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ERR_MODULE_NOT_FOUND") return null;

@@ -1,11 +1,12 @@
 /**
- * Finds passages by what they are about: some thousand passages of the documentation and licences that lie on this machine
- * anyway, each with an embedding, an index, and questions. Run it with `npm run retrieval`, or with questions of your own:
- * `npm run retrieval -- "who may use this, and how"`. The directory is left for you to look at.
+ * Finds passages by their topic, among some thousand passages of the documentation and licences in this
+ * checkout. Each passage has an embedding, and an index answers the questions. Run it with
+ * `npm run retrieval`, or with your own questions: `npm run retrieval -- "who may use this, and how"`. The
+ * directory stays for inspection.
  *
- * The embeddings are those of a stand-in, so that the example runs without a download: texts with the same words, or parts of
- * words, are near to each other, and that is all it knows. A model that knows what words mean is loaded like this, and given
- * to the rest of the program in its place:
+ * A stand-in makes the embeddings, so that the example needs no download. It only knows that texts with the
+ * same words, or parts of words, are near to each other. Load a real model like this, and pass it to the rest
+ * of the program instead:
  *
  *     import { pipeline } from "@huggingface/transformers";
  *     const extract = await pipeline("feature-extraction", "Xenova/all-MiniLM-L6-v2");
@@ -25,7 +26,7 @@ import { fileURLToPath } from "node:url";
 import { DirectoryNamespace } from "tiltyard";
 
 const ROOT = resolve("retrieval-data");
-/** Where texts are looked for: the checkout, as this file runs as build/examples/retrieval.js. */
+/** Directory of the texts. Default: the checkout, because this file runs as build/examples/retrieval.js. */
 const FROM = process.env.RETRIEVAL_FROM ?? fileURLToPath(new URL("../../", import.meta.url));
 const MOST_PASSAGES = Number(process.env.RETRIEVAL_PASSAGES ?? 4000);
 const ROWS_AT_ONCE = 1000;
@@ -39,7 +40,9 @@ interface Embedder {
   embed(texts: readonly string[]): Promise<Float32Array[]>;
 }
 
-/** A stand-in for a model: words, and groups of four letters, each count in one place that their hash chooses. */
+/**
+ * A stand-in for a model: words, and groups of four letters, each count in one place that their hash chooses.
+ */
 const standIn: Embedder = {
   name: "stand-in-words-1",
   dimension: 512,
@@ -78,27 +81,27 @@ interface Passage {
 
 /** Paragraphs of pages and licences, each once. */
 function passagesIn(folder: string, most: number): Passage[] {
-  const found = new Map<string, Passage>();
+  const passages = new Map<string, Passage>();
   const visit = (path: string, depth: number): void => {
     const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
     for (const entry of entries) {
-      if (found.size >= most) return;
-      const own = join(path, entry.name);
-      if (entry.isDirectory() && depth < 4 && !entry.name.startsWith(".")) visit(own, depth + 1);
+      if (passages.size >= most) return;
+      const entryPath = join(path, entry.name);
+      if (entry.isDirectory() && depth < 4 && !entry.name.startsWith(".")) visit(entryPath, depth + 1);
       const isLicence = /^licen[cs]e/i.test(entry.name);
       if (!entry.isFile() || (!isLicence && !entry.name.endsWith(".md"))) continue;
       const kind = isLicence ? "licence" : "documentation";
-      for (const part of readFileSync(own, "utf8").split(/\r?\n\s*\r?\n/)) {
+      for (const part of readFileSync(entryPath, "utf8").split(/\r?\n\s*\r?\n/)) {
         const text = part.replace(/\s+/g, " ").trim();
         const isProse = text.length >= 80 && text.length <= 1500 && !/^[`|<]/.test(text);
-        if (isProse && found.size < most && !found.has(text)) {
-          found.set(text, { source: relative(folder, own), kind, text });
+        if (isProse && passages.size < most && !passages.has(text)) {
+          passages.set(text, { source: relative(folder, entryPath), kind, text });
         }
       }
     }
   };
   visit(folder, 0);
-  return [...found.values()];
+  return [...passages.values()];
 }
 
 // -------------------------------------------------------------------------------------------- the table
@@ -125,7 +128,8 @@ const questions =
   asked.length > 0 ? asked : ["may I sell copies of the software", "how to install it with npm"];
 for (const question of questions) {
   const [vector] = await embedder.embed([question]);
-  // The index tells what is near by codes of a byte for each value; the refine factor has distances computed of the vectors.
+  // The index tells what is near by codes of a byte for each value; the refine factor has distances computed
+  // of the vectors.
   const near = await table
     .search({ vector, limit: 3, columns: ["source", "text"], refineFactor: 4 })
     .toArray();
@@ -148,12 +152,12 @@ for (let row = 0; row < passages.length; row += step) {
   const words = passages[row].text.split(" ");
   const [half] = await embedder.embed([words.slice(words.length >> 1).join(" ")]);
   const query = { vector: half, limit: 10, columns: ["id"], distanceType: "cosine" as const };
-  const byIndex = (await table.search(query).toArray()).map((found) => Number(found.id));
+  const byIndex = (await table.search(query).toArray()).map((row) => Number(row.id));
   const exact = await table.search({ ...query, bypassVectorIndex: true }).toArray();
-  const nearest = new Set(exact.map((found) => Number(found.id)));
+  const nearest = new Set(exact.map((row) => Number(row.id)));
   looked++;
   if (byIndex.includes(row)) hits++;
-  sameRows += byIndex.filter((found) => nearest.has(found)).length;
+  sameRows += byIndex.filter((id) => nearest.has(id)).length;
   allRows += nearest.size;
 }
 const percent = (part: number, all: number): string => `${((100 * part) / all).toFixed(1)} %`;

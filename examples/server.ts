@@ -1,5 +1,6 @@
 /**
- * A server for a directory of tables: `TILTYARD_API_KEY=… npm run serve`. Prints its address and three calls to try.
+ * A server for a directory of tables: `TILTYARD_API_KEY=… npm run serve`. Prints its address and three calls
+ * to try.
  *
  * Environment: `TILTYARD_API_KEY` (needed), `TILTYARD_ROOT` (default ./serve-data), `PORT` (default 8080).
  */

@@ -1,10 +1,10 @@
 /**
- * Shows what each optimization wins: the engine against itself with one of them switched off ("tiltyard, plain").
- * Kernels give way to the loops of runtimes without WebAssembly, and short disk calls go to the thread pool like
- * slow ones.
+ * Shows what each optimization wins: the engine against itself with one of them switched off ("tiltyard,
+ * plain"). Kernels give way to the loops of runtimes without WebAssembly, and short disk calls go to the
+ * thread pool like slow ones.
  *
- * The cases run the engine's source, not the package, which does not export the switches. Searches and builds of
- * indexes have no threads, whose kernels the switches do not reach.
+ * The cases run the engine's source, not the package, which does not export the switches. Searches and builds
+ * of indexes have no threads, whose kernels the switches do not reach.
  */
 
 import { readdir, rm, stat } from "node:fs/promises";
@@ -39,9 +39,9 @@ const TABLE = { id: ["t"] };
 
 const open = (root: string): DirectoryNamespace => new DirectoryNamespace({ root, durability: "none" });
 
-/** What both sides do, each below a root of its own. */
+/** Work of both sides, each below its own root. */
 interface Workload extends Pick<PreparedCase, "work" | "bytes">, Omit<Side, "name"> {
-  /** Where the side's data files lie, if their size is of interest. */
+  /** Directory of the side's data files, if their size is of interest. */
   readonly written?: string;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /**
- * A column filled by a function that takes some microseconds a row, beside the same function called in a loop over texts in
- * memory ("tiltyard, plain"): what reading, checkpoints and the commit add to it. Row by row, whether the loop keeps the results
- * matters: what is let go has to be collected, and its memory sorted, while the loop runs. So one case has a loop that does
- * not.
+ * Fills a column by a function that takes some microseconds a row. The other side ("tiltyard, plain") calls
+ * the same function in a loop over texts in memory, so the ratio shows the cost of reading, checkpoints and
+ * the commit. Row by row it matters if the loop keeps its results, because the garbage collector frees
+ * dropped results while the loop runs. So one case has a loop that drops them.
  */
 
 import { Field, FixedSizeList, Float32, Table, Utf8, type Vector, vectorFromArray } from "apache-arrow";
@@ -10,7 +10,7 @@ import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import type { BenchCase } from "../case.js";
 
 const DIMENSION = 64;
-/** As many as a function is handed at a time by default. */
+/** Default number of rows per call of a function. */
 const BATCH_ROWS = 1024;
 const TABLE = { id: ["t"] };
 const CALL = { signal: new AbortController().signal };
@@ -50,7 +50,7 @@ const byRow: UserFunction = {
   },
 };
 
-/** What the function gives for each text, or each batch of them; nothing where the results are let go. */
+/** Returns the results for each text or batch of texts; nothing if the loop drops them. */
 function callInLoop(
   embedding: UserFunction,
   texts: readonly string[],

@@ -1,4 +1,7 @@
-/** Making and deleting a branch of a table of many fragments: its first version names the files of all of them. */
+/**
+ * Making and deleting a branch of a table of many fragments: its first version names the files of all of
+ * them.
+ */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +13,7 @@ const id = ["t"];
 const NAME = "bench/branch";
 const FRAGMENTS = 100;
 
-/** What each side does to its own table. */
+/** Work of each side on its own table. */
 interface Branches {
   create(): Promise<unknown>;
   delete(): Promise<unknown>;

@@ -1,6 +1,6 @@
 /**
- * Namespaces of many tables: making one more, describing one, listing all. The catalog is laid down at once, as
- * making 10,000 tables one by one would take longer than all there is to measure.
+ * Namespaces of many tables: making one more, describing one, listing all. The catalog is laid down at once,
+ * as making 10,000 tables one by one would take longer than all there is to measure.
  */
 
 import { cp, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
@@ -198,8 +198,9 @@ function create(tables: number): BenchCase {
 }
 
 /**
- * What many changes leave behind: a pair of changes after none or many others, and what the catalog takes up on the
- * disk then. The reference can't declare a table from JavaScript; a namespace made and dropped changes its catalog alike.
+ * Measures the effect of many earlier changes: the time of a pair of changes, and the bytes of the catalog on
+ * disk. The reference cannot declare a table from JavaScript, so it creates and drops a namespace, which
+ * changes its catalog equally.
  */
 function changeAgain(pairs: number): BenchCase {
   return {
@@ -252,7 +253,7 @@ function changeAgain(pairs: number): BenchCase {
   };
 }
 
-/** What a directory and all below it take up; a file of several names once. */
+/** Returns the bytes of a directory and everything below it. Counts a file with several names once. */
 async function bytesOnDisk(directory: string): Promise<number> {
   const bytes = new Map<number, number>();
   const paths = (await readdir(directory, { recursive: true })).map((name) => join(directory, name));

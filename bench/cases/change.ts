@@ -1,4 +1,6 @@
-/** Deletes and updates of some rows of a table that is known; before each run it is restored to how it began. */
+/**
+ * Deletes and updates of some rows of a table that is known; before each run it is restored to how it began.
+ */
 
 import type { BenchCase } from "../case.js";
 import { type ColumnName, makeRows } from "../data.js";

@@ -1,7 +1,7 @@
 /**
- * How long a program waits for its event loop while a scan with a filter and an order runs, and while an index is built.
- * Every call of a run is one wait for a timer of a millisecond: what it took beyond that. The 99th percentile is to stay
- * under 50 ms, and under 20 ms where an index is built with threads.
+ * Measures how long a program waits for its event loop while a filtered and ordered scan runs, and while an
+ * index is built. Every call of a run waits for a timer of one millisecond and reports the delay beyond it.
+ * The 99th percentile must stay under 50 ms, and under 20 ms for an index build with threads.
  */
 
 import { join } from "node:path";
@@ -112,10 +112,10 @@ export const eventLoopCases: readonly BenchCase[] = [
         name,
         run: () =>
           delaysDuring(async () => {
-            let found = 0;
-            for await (const { numRows } of await batches()) found += numRows;
-            if (expected >= 0 && found !== expected) throw new Error(`${found} rows, not ${expected}`);
-            expected = found;
+            let result = 0;
+            for await (const { numRows } of await batches()) result += numRows;
+            if (expected >= 0 && result !== expected) throw new Error(`${result} rows, not ${expected}`);
+            expected = result;
           }),
       });
       return {

@@ -1,4 +1,6 @@
-/** Questions to a table of a million rows, and changes of it, each by a process that begins with the import. */
+/**
+ * Questions to a table of a million rows, and changes of it, each by a process that begins with the import.
+ */
 
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";

@@ -1,6 +1,6 @@
 /**
- * Merges of rows into a table that is known; half of them replace rows, spread over the table, and half are new. Before
- * each run the table is restored to how it began.
+ * Merges of rows into a table that is known; half of them replace rows, spread over the table, and half are
+ * new. Before each run the table is restored to how it began.
  */
 
 import type { BenchCase } from "../case.js";
@@ -19,8 +19,8 @@ function sourceOf(target: BenchRows, columns: readonly ColumnName[]): BenchRows 
     if (id.kind !== "int64") throw new Error("the first column is the id");
     return id.values;
   };
-  const [known, ids] = [idsOf(target), idsOf(source)];
-  for (let row = 0; row < ids.length; row += 2) ids[row] = known[row * SHARE];
+  const [targetIds, ids] = [idsOf(target), idsOf(source)];
+  for (let row = 0; row < ids.length; row += 2) ids[row] = targetIds[row * SHARE];
   return source;
 }
 

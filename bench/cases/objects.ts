@@ -1,6 +1,6 @@
 /**
- * Rows as plain objects, in and out, and the same rows as Arrow tables. What comes out is looked at, value by value: objects
- * that make their values only when they are asked for have to make them too.
+ * Rows as plain objects, in and out, and the same rows as Arrow tables. What comes out is looked at, value by
+ * value: objects that make their values only when they are asked for have to make them too.
  */
 
 import { rm } from "node:fs/promises";
@@ -125,10 +125,10 @@ function readValues(rows: readonly Row[], columns: readonly string[], expected: 
 }
 
 function toObjects(columns: readonly BenchColumn[], rowCount: number): Row[] {
-  const values = columns.map((column) => ({ name: column.name, at: valuesOf(column) }));
+  const values = columns.map((column) => ({ name: column.name, valueAt: valuesOf(column) }));
   return Array.from({ length: rowCount }, (_, row) => {
     const object: Row = {};
-    for (const { name, at } of values) object[name] = at(row);
+    for (const { name, valueAt } of values) object[name] = valueAt(row);
     return object;
   });
 }

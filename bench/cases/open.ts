@@ -72,8 +72,8 @@ const describe: BenchCase = {
 };
 
 /**
- * The version number of a table with many versions, by an engine (a connection) that never saw the table, and by
- * one that did. All versions have the same content, so that their number is all that grows.
+ * The version number of a table with many versions, by an engine (a connection) that never saw the table, and
+ * by one that did. All versions have the same content, so that their number is all that grows.
  */
 function latestVersion(versionCount: number): BenchCase {
   return {

@@ -1,4 +1,7 @@
-/** Whole processes that begin with the import: what a command-line tool, a test or a function in the cloud pays each time. */
+/**
+ * Whole processes that begin with the import: what a command-line tool, a test or a function in the cloud
+ * pays each time.
+ */
 
 import { join } from "node:path";
 import { Int32, makeData, makeVector, Table } from "apache-arrow";

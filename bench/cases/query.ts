@@ -87,11 +87,11 @@ function ask(name: string, question: Question): BenchCase {
           .numRows;
       };
       const expected = await theirs();
-      const side = (own: Side["name"], answer: () => Promise<number>): Side => ({
-        name: own,
+      const side = (sideName: Side["name"], answer: () => Promise<number>): Side => ({
+        name: sideName,
         async run() {
-          const found = await answer();
-          if (found !== expected) throw new Error(`${found} rows, not ${expected}`);
+          const result = await answer();
+          if (result !== expected) throw new Error(`${result} rows, not ${expected}`);
         },
       });
       return {

@@ -65,8 +65,9 @@ function scan(label: string, columns: readonly ColumnName[], writer: Writer): Be
 }
 
 /**
- * Of a table that is opened anew each time: nothing is known of any fragment. Garbage is not collected first: with the
- * engine that was closed the shapes of its objects would go, and with them compiled code, which then takes half the time.
+ * Scans a table that is opened anew each time, so nothing about its fragments is cached. Garbage is not
+ * collected first: it would discard the shapes of the closed engine's objects and with them compiled code,
+ * which then takes half the time.
  */
 function scanOfFragments(fragmentRows: number, label: string, columns: readonly ColumnName[]): BenchCase {
   return {

@@ -1,6 +1,6 @@
 /**
- * Requests per second of the REST handler, over 64 connections from another process. There is no reference beside it:
- * its package has no server. Each case checks that memory stays where it was.
+ * Requests per second of the REST handler, over 64 connections from another process. There is no reference
+ * beside it: its package has no server. Each case checks that memory stays where it was.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -25,7 +25,7 @@ const MEMORY_SLACK = 2 ** 25;
 interface Load {
   readonly name: string;
   readonly tail: string;
-  /** Whether rows are sent, into a table that is made anew for every run. */
+  /** True if rows are sent, into a table that is made anew for every run. */
   readonly inserts?: true;
   readonly requests: { readonly small: number; readonly large: number };
 }
@@ -103,7 +103,7 @@ function expectRows(actual: number, expected: number): void {
   if (actual !== expected) throw new Error(`${actual} rows after the load instead of ${expected}`);
 }
 
-/** What the loader has measured; what failed in it fails here. */
+/** Returns the loader's measurements. @throws the loader's failure */
 async function messageFrom(child: ChildProcess): Promise<unknown> {
   const settled = new AbortController();
   const { signal } = settled;

@@ -1,4 +1,7 @@
-/** Scalar indexes of a million rows: building them, and questions that they answer. Both sides ask the same index. */
+/**
+ * Scalar indexes of a million rows: building them, and questions that they answer. Both sides ask the same
+ * index.
+ */
 
 import { join } from "node:path";
 import { Field, List, Table, tableFromArrays, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
@@ -64,7 +67,8 @@ function build(column: Column, kind: Kind): BenchCase {
   return {
     area: "write",
     name: `build ${kind}, 1,000,000 rows`,
-    // Nothing is collected first: a run takes 0.1 to 0.4 s, and a collection drops compiled code that each would make again.
+    // Nothing is collected first: a run takes 0.1 to 0.4 s, and a collection drops compiled code that each
+    // would make again.
     rounds: { small: 1, large: 9 },
     async prepare(directory, size) {
       const root = join(directory, "tables");
@@ -153,15 +157,15 @@ function warm({ name, filter, rounds = 40 }: Question): BenchCase {
         return (await result.toArrow()).numRows;
       };
       const expected = await theirs(filter(0));
-      const side = (own: Side["name"], answer: (asked: string) => Promise<number>): Side => {
+      const side = (sideName: Side["name"], answer: (asked: string) => Promise<number>): Side => {
         let asked = 0;
         return {
-          name: own,
+          name: sideName,
           async run() {
             const text = filter(asked++);
-            const found = await answer(text);
-            if (text === filter(0) && found !== expected) {
-              throw new Error(`${text}: ${found} rows, not ${expected}`);
+            const result = await answer(text);
+            if (text === filter(0) && result !== expected) {
+              throw new Error(`${text}: ${result} rows, not ${expected}`);
             }
           },
         };

@@ -1,4 +1,6 @@
-/** Indexes of words on half a million texts: building them, and searches. Both sides search the same index. */
+/**
+ * Indexes of words on half a million texts: building them, and searches. Both sides search the same index.
+ */
 
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
@@ -89,7 +91,7 @@ interface Question {
 }
 
 const column = "text";
-/** Of a frequent word, of one that every few hundredth text has, and of a rare one. */
+/** Returns words by rank: a frequent one, one in every few hundred texts, and a rare one. */
 const wordsOf = (...ranks: number[]): string =>
   ranks.map((rank) => wordOf(FIRST_CONTENT_RANK + rank)).join(" ");
 const MIXED = wordsOf(8, 300, 9000);
@@ -150,11 +152,11 @@ function search({ name, limit, here, there, filter }: Question): BenchCase {
         return (await (filter === undefined ? asked : asked.where(filter)).toArrow()).numRows;
       };
       const expected = await theirs();
-      const side = (own: Side["name"], answer: () => Promise<number>): Side => ({
-        name: own,
+      const side = (sideName: Side["name"], answer: () => Promise<number>): Side => ({
+        name: sideName,
         async run() {
-          const found = await answer();
-          if (found !== expected) throw new Error(`${name}: ${found} rows, not ${expected}`);
+          const result = await answer();
+          if (result !== expected) throw new Error(`${name}: ${result} rows, not ${expected}`);
         },
       });
       return {
@@ -169,7 +171,10 @@ function search({ name, limit, here, there, filter }: Question): BenchCase {
   };
 }
 
-/** Vectors are few and searched exactly: what is compared is two searches, and putting their rows in one order. */
+/**
+ * Vectors are few and searched exactly: what is compared is two searches, and putting their rows in one
+ * order.
+ */
 const HYBRID_ROWS: Readonly<Record<Size, number>> = { small: 500, large: 20_000 };
 
 const hybrid: BenchCase = {
@@ -188,8 +193,8 @@ const hybrid: BenchCase = {
     const table = await reference.openTable("t");
     const reranker = await rerankers.RRFReranker.create();
     const next = { ours: queryVectors(), theirs: queryVectors() };
-    const expectAll = (found: number): void => {
-      if (found !== NEAREST) throw new Error(`hybrid: ${found} rows, not ${NEAREST}`);
+    const expectAll = (result: number): void => {
+      if (result !== NEAREST) throw new Error(`hybrid: ${result} rows, not ${NEAREST}`);
     };
     return {
       work: { amount: 1, unit: "calls" },

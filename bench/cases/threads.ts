@@ -1,4 +1,4 @@
-/** What threads win where texts are written and read: "tiltyard" has two, "tiltyard, plain" none. */
+/** Shows the gain of threads for writing and reading texts: "tiltyard" has two, "tiltyard, plain" none. */
 
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
@@ -20,7 +20,8 @@ function texts(
     name,
     rounds: ROUNDS,
     isApart: true,
-    // A run hands out or takes some 40 MB. Whether V8 collects them in the next run or between two would decide the figures.
+    // A run hands out or takes some 40 MB. Whether V8 collects them in the next run or between two would
+    // decide the figures.
     collectFirst: true,
     async prepare(directory, size) {
       const rows = tiltyardTable(makeRows(size === "large" ? 1_000_000 : 1000, 1, ["label"]));
@@ -48,7 +49,7 @@ export const threadCases: readonly BenchCase[] = [
     await ns.createTable({ id: ["written"], mode: "Overwrite" }, rows);
   }),
   texts("read", "scan of 1,000,000 texts with two threads", async (ns, rows) => {
-    const found = (await (await ns.queryTable(TABLE)).toArrow()).numRows;
-    if (found !== rows.numRows) throw new Error(`${found} rows instead of ${rows.numRows}`);
+    const result = (await (await ns.queryTable(TABLE)).toArrow()).numRows;
+    if (result !== rows.numRows) throw new Error(`${result} rows instead of ${rows.numRows}`);
   }),
 ];

@@ -1,4 +1,6 @@
-/** Compaction of many small fragments, and the removal of old versions that the reference's goes along with. */
+/**
+ * Compaction of many small fragments, and the removal of old versions that the reference's goes along with.
+ */
 
 import { cp, link, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +13,8 @@ function compaction(fragmentRows: number, label: string, columns: readonly Colum
   return {
     area: "write",
     name: `compaction of 500 fragments of ${fragmentRows} rows: ${label}`,
-    // Nothing is collected first: a run takes 0.2 s, and a collection drops compiled code that each run would then make again.
+    // Nothing is collected first: a run takes 0.2 s, and a collection drops compiled code that each run would
+    // then make again.
     rounds: { small: 1, large: 9 },
     async prepare(directory, size) {
       const [fragments, rowCount] = size === "large" ? [500, fragmentRows] : [5, 10];
@@ -81,8 +84,9 @@ function expectCompacted(fragmentsAdded: number, actual: number, expected: numbe
 const COMPACTION_STRIDE = 100;
 
 /**
- * Removal of many versions that each append made, behind a compaction, so that the reference has none to do. Each side is
- * handed names of the same files: none of them is written to, and that takes less than to make them again.
+ * Removal of many versions that each append made, behind a compaction, so that the reference has none to do.
+ * Each side is handed names of the same files: none of them is written to, and that takes less than to make
+ * them again.
  */
 const cleanup: BenchCase = {
   area: "write",

@@ -1,4 +1,7 @@
-/** Indexes on vectors: building them, and the nearest rows by them. Each side asks the index that it built itself. */
+/**
+ * Indexes on vectors: building them, and the nearest rows by them. Each side asks the index that it built
+ * itself.
+ */
 
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
@@ -11,10 +14,10 @@ const SMALL_ROWS = 600;
 const NEAREST = 10;
 const VECTORS = 64;
 
-/** What an index is made with, and searched with. */
+/** Settings of an index and of its searches. */
 interface Kind {
   readonly indexType: "IVF_FLAT" | "IVF_PQ" | "IVF_HNSW_SQ";
-  /** Of the large size: a graph of half a million rows takes the reference twenty minutes. */
+  /** Row counts of the large size. The reference needs twenty minutes for a graph of half a million rows. */
   readonly rows: readonly number[];
   partitions(size: Size): number;
   config(numPartitions: number): Index;
@@ -112,9 +115,9 @@ const ask = (kind: Kind, rows: number, vectors = 1): BenchCase => ({
     await buildTheirs();
     const next = queryVectors();
     const { nprobes, ef } = kind.search;
-    const check = (found: number): void => {
+    const check = (result: number): void => {
       const wanted = NEAREST * vectors;
-      if (found !== wanted) throw new Error(`${found} rows, not ${wanted}`);
+      if (result !== wanted) throw new Error(`${result} rows, not ${wanted}`);
     };
     return {
       work: { amount: 1, unit: "calls" },

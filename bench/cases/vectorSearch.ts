@@ -1,4 +1,6 @@
-/** Searches by vector that compare all rows: 500,000 vectors of 128 dimensions, in clusters as embeddings are. */
+/**
+ * Searches by vector that compare all rows: 500,000 vectors of 128 dimensions, in clusters as embeddings are.
+ */
 
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
@@ -60,12 +62,12 @@ function ask(name: string, { distanceType, filter, vectors = 1 }: Question): Ben
         if (text !== undefined) query = query.where(text);
         return (await query.toArrow()).numRows;
       };
-      const side = (own: Side["name"], answer: () => Promise<number>): Side => ({
-        name: own,
+      const side = (sideName: Side["name"], answer: () => Promise<number>): Side => ({
+        name: sideName,
         async run() {
-          const found = await answer();
+          const result = await answer();
           const wanted = NEAREST * vectors;
-          if (found !== wanted) throw new Error(`${found} rows, not ${wanted}`);
+          if (result !== wanted) throw new Error(`${result} rows, not ${wanted}`);
         },
       });
       return {

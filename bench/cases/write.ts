@@ -66,7 +66,8 @@ function tiltyardSide(
   return {
     name,
     async reset() {
-      // As for the reference: the catalog, which its plain connection has none of, stays with the table's row.
+      // As for the reference: the catalog, which its plain connection has none of, stays with the table's
+      // row.
       await rm(join(root, "t.lance"), { recursive: true, force: true });
     },
     async run() {

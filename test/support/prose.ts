@@ -29,14 +29,18 @@ const BAD_NAMES = new Set(
 
 /** The prose of a comment, without markers, links, code and indented layouts. */
 function proseOf(comment: string): string {
-  return comment
-    .replace(/^\/\*\*?|\*\/$/g, "")
-    .replace(/^[ \t]*(\*|\/\/+) ?/gm, "")
-    .replace(/```[\s\S]*?```/g, "")
-    .replace(/^ {4,}\S.*$/gm, "")
-    .replace(/`[^`\n]*`/g, "code")
-    .replace(/\{@link ([^}|]*)[^}]*\}/g, "$1")
-    .replace(/https?:\/\/\S+/g, "link");
+  return (
+    comment
+      .replace(/^\/\*\*?|\*\/$/g, "")
+      .replace(/^[ \t]*(\*|\/\/+) ?/gm, "")
+      .replace(/```[\s\S]*?```/g, "")
+      // Tables and pictures: lines with gaps between columns.
+      .replace(/^.*\S {3,}\S.*$/gm, "")
+      .replace(/^ {4,}\S.*$/gm, "")
+      .replace(/`[^`\n]*`/g, "code")
+      .replace(/\{@link ([^}|]*)[^}]*\}/g, "$1")
+      .replace(/https?:\/\/\S+/g, "link")
+  );
 }
 
 /** Splits prose into sentences: paragraphs, list items and tags end one too. */

@@ -152,7 +152,7 @@ class PositionReader {
   }
 
   /**
-   * @param listIndex index of the document in the list
+   * @param position index of the document in the list
    */
   go(position: number): void {
     const { blockSize } = this.#list;
