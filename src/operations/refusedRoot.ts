@@ -49,7 +49,7 @@ export async function namingRefusedRoot(disk: Disk, root: string, error: unknown
 async function namingMissingRoot(disk: Disk, root: string, error: NamespaceError): Promise<NamespaceError> {
   const stat = await disk.stat(root).catch(() => undefined);
   if (stat === undefined || stat?.kind === "directory") return error;
-  const reason = stat === null ? "does not exist" : "is no directory";
+  const reason = stat === null ? "does not exist" : "is not a directory";
   const message = `${error.message}: the namespace's directory ${root} ${reason}`;
   const { cause } = error;
   return error instanceof TableNotFoundError

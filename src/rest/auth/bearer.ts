@@ -110,9 +110,9 @@ function principalOf(
   tokenType: string | undefined,
 ): Principal {
   if (!isAccessToken(protectedHeader.typ, payload, tokenType))
-    throw new InvalidToken("it is no access token");
+    throw new InvalidToken("it is not an access token");
   if (Object.hasOwn(payload, "cnf")) {
-    throw new InvalidToken("it is bound to a key of its sender, the proof of which is not looked at");
+    throw new InvalidToken("it is bound to a key of its sender, which this server does not verify");
   }
   return { subject: subjectOf(payload), method: "bearer", claims: payload };
 }

@@ -57,7 +57,7 @@ function ofLog(tail: string, member: string): Route {
   return added(
     "describeTableIndexStats",
     tail,
-    { summary: "Read of a table's log", answer },
+    { summary: "Read the log of a table", answer },
     async (call) => {
       const indexed = { ...call, request: { ...call.request, indexName: LOG_INDEX } };
       try {

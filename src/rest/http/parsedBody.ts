@@ -45,8 +45,8 @@ export const bodyIsGone = (): Refusal =>
   new Refusal(
     500,
     "Internal",
-    "the body was read before this server's handler got the request: whoever runs it puts the handler in front of what " +
-      "parses bodies, or has the parser leave the bytes, for example by express.raw({ type: () => true })",
+    "the body was read before this server's handler got the request: its operator puts the handler before body parsers, " +
+      "or uses a parser that keeps the bytes, such as express.raw({ type: () => true })",
   );
 
 function bodyBytesOf(incoming: IncomingMessage): Uint8Array | null {

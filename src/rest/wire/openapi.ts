@@ -54,7 +54,7 @@ export function openApiDocument(routes: readonly Route[], basePath: string): Des
       schemas: { Problem: describedSchema(problem, "output", records), ...records },
       responses: {
         Problem: {
-          description: "What went wrong",
+          description: "Problem",
           content: { [JSON_MEDIA_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
         },
       },
@@ -98,7 +98,7 @@ function pathParameters({ path, object }: Route): Described[] {
     schema: { type: "string" },
   }));
   if (object === "namespace" || object === "table") {
-    const description = "Joins the parts of the id; as the id by itself it is the root namespace";
+    const description = "Delimiter between the parts of the id. The delimiter alone is the root namespace";
     parameters.push({
       name: "delimiter",
       in: "query",

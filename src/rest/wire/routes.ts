@@ -30,7 +30,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.changeAnswer({ properties: shape.stringMap }),
   }),
   route("listNamespaces", GET, namespacePath("list"), {
-    summary: "List the namespaces in a namespace",
+    summary: "List the child namespaces of a namespace",
     answer: z.object({ namespaces: z.array(shape.text), page_token: shape.pageToken }),
   }),
   route("describeNamespace", POST, namespacePath("describe"), {
@@ -49,7 +49,7 @@ export const ROUTES: readonly Route[] = [
     answer: "nothing",
   }),
   route("listTables", GET, namespacePath("table/list"), {
-    summary: "List the tables in a namespace",
+    summary: "List the tables of a namespace",
     answer: z.object({ tables: z.array(shape.text), page_token: shape.pageToken }),
   }),
   route("listAllTables", GET, "/v1/table", {
@@ -62,7 +62,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.declaredTable,
   }),
   route("createTable", POST, tablePath("create"), {
-    summary: "Make a table of rows",
+    summary: "Create a table from rows",
     members: { properties: jsonMap },
     answer: shape.changeAnswer({
       location: shape.text,
@@ -73,8 +73,8 @@ export const ROUTES: readonly Route[] = [
     }),
   }),
   route("registerTable", POST, tablePath("register"), {
-    summary: "Put a table that is already there under an id",
-    members: { location: shape.text.min(1).describe("Directory below the namespace's") },
+    summary: "Give an id to an existing table directory",
+    members: { location: shape.text.min(1).describe("Directory relative to the root of the namespace") },
     answer: shape.changeAnswer({ location: shape.text, properties: shape.stringMap }),
   }),
   route("deregisterTable", POST, tablePath("deregister"), {
@@ -103,7 +103,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.tableStats,
   }),
   route("restoreTable", POST, tablePath("restore"), {
-    summary: "Make the content of an older version the latest",
+    summary: "Restore the content of an older version",
     members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.version.optional() }),
   }),
@@ -113,7 +113,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.changeAnswer({ version: shape.version, num_inserted_rows: shape.count }),
   }),
   route("mergeInsertIntoTable", POST, tablePath("merge_insert"), {
-    summary: "Update and add rows by key",
+    summary: "Update, insert and delete rows by key",
     without: ["params"],
     answer: shape.changeAnswer({
       num_updated_rows: shape.count,
@@ -144,16 +144,16 @@ export const ROUTES: readonly Route[] = [
     answer: { bare: shape.count },
   }),
   route("explainTableQueryPlan", POST, tablePath("explain_plan"), {
-    summary: "Show how a query would run",
+    summary: "Show the plan of a query",
     answer: { bare: shape.text },
   }),
   route("analyzeTableQueryPlan", POST, tablePath("analyze_plan"), {
-    summary: "Run a query and show how",
+    summary: "Run a query and show its measured plan",
     answer: { bare: shape.text },
   }),
   // -------------------------------------------------------------------------------- versions
   route("createTableVersion", POST, tablePath("version/create"), {
-    summary: "Publish a staged manifest under a version number that is free",
+    summary: "Publish a staged manifest under a free version number",
     members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.tableVersion }),
   }),
@@ -212,7 +212,7 @@ export const ROUTES: readonly Route[] = [
     answer: z.object({ version: shape.version, branch: shape.text.optional() }),
   }),
   route("updateTableTag", POST, tablePath("tags/update"), {
-    summary: "Give the name of a version to another",
+    summary: "Move a tag to another version",
     members: { tag: shape.text.min(1), version: shape.version },
     answer: shape.transactionAnswer,
   }),
@@ -245,7 +245,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.versionAnswer,
   }),
   route("alterTableAlterColumns", POST, tablePath("alter_columns"), {
-    summary: "Rename columns, change their types or whether they may be null",
+    summary: "Rename columns, or change their type or nullability",
     answer: shape.versionAnswer,
   }),
   route("alterTableDropColumns", POST, tablePath("drop_columns"), {
@@ -259,7 +259,7 @@ export const ROUTES: readonly Route[] = [
     status: 202,
   }),
   route("describeComputedColumns", POST, tablePath("computed_columns/describe"), {
-    summary: "List the computed columns, and which fragments have rows without a value of them",
+    summary: "List the computed columns, and the fragments with rows without a value",
     answer: z.object({ columns: z.array(shape.computedColumn) }),
   }),
   // -------------------------------------------------------------------------------- indexes
@@ -298,7 +298,7 @@ export const ROUTES: readonly Route[] = [
   }),
   // -------------------------------------------------------------------------------- upkeep, jobs
   route("cleanupTable", POST, tablePath("cleanup"), {
-    summary: "Remove old versions and files that none needs",
+    summary: "Remove old versions and unneeded files",
     answer: z.object({
       job_id: shape.startedJob,
       bytes_removed: shape.count.optional(),
@@ -329,7 +329,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.job,
   }),
   route("waitForJob", POST, "/v1/job/{job_id}/wait", {
-    summary: "Wait until a job has ended, or the time is over",
+    summary: "Wait for the end of a job, or for the timeout",
     answer: shape.job,
   }),
   route("cancelJob", POST, "/v1/job/{job_id}/cancel", {

@@ -14,8 +14,8 @@ export const version = count.describe("Number of a version of the table");
 export const stringMap = z.record(z.string(), z.string());
 export const branch = z.string().nullish().describe("Absent, empty or `main`: the main branch");
 export const tag = z.string().nullish().describe("Excludes version and branch");
-export const id = z.array(z.string()).describe("Path of the object: namespaces, then the name");
-const transactionId = z.string().optional().describe("Of the change, for describeTransaction");
+export const id = z.array(z.string()).describe("Path of the object: its namespaces, then its name");
+const transactionId = z.string().optional().describe("Id of the change for describeTransaction");
 export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");
 
 export const identity = z.object({ api_key: z.string().nullish(), auth_token: z.string().nullish() });
@@ -38,7 +38,7 @@ export const tableVersion = z.object({
   manifest_path: text.describe("Absolute path of the manifest"),
   manifest_size: count.describe("Bytes"),
   e_tag: text.optional(),
-  timestamp_millis: z.int().describe("Milliseconds since the epoch, by the manifest"),
+  timestamp_millis: z.int().describe("Milliseconds since 1970, according to the manifest"),
   metadata: stringMap.optional(),
 });
 
@@ -85,7 +85,9 @@ export const indexRecord = z.object({
   index_details: text.optional(),
 });
 
-export const startedJob = text.optional().describe("Of work in the background; then nothing else is told");
+export const startedJob = text
+  .optional()
+  .describe("Id of the background job; all other members are then absent");
 const amount = z.number().min(0);
 const time = text.describe("RFC 3339");
 export const job = z.object({
@@ -102,7 +104,7 @@ export const job = z.object({
   created_at: time,
   started_at: time.optional(),
   finished_at: time.optional(),
-  is_interrupted: z.boolean().optional().describe("Asking for the same work again goes on with it"),
+  is_interrupted: z.boolean().optional().describe("True: a request for the same work resumes the job"),
   error: z.object({ code: count, type: text, message: text }).optional(),
   result: z.unknown().optional(),
 });
@@ -111,7 +113,7 @@ export const job = z.object({
 export const branchContents = z.object({
   parentBranch: text.optional().describe("Absent: the main branch"),
   parentVersion: version,
-  createAt: z.int().describe("Seconds since the epoch"),
+  createAt: z.int().describe("Seconds since 1970"),
   manifestSize: count.describe("Bytes"),
   metadata: stringMap.optional(),
 });
@@ -181,12 +183,14 @@ export const removedTable = changeAnswer({
 export const computedColumn = z.object({
   column: text.describe("Path"),
   kind: text.describe("function, sql or foreign"),
-  declared_kind: text.optional().describe("Of a foreign column: computed_column.kind of its metadata"),
+  declared_kind: text
+    .optional()
+    .describe("Value of computed_column.kind in the metadata of a foreign column"),
   udf_name: text.optional(),
   udf_version: text.optional(),
   expression: text.optional(),
   inputs: z.array(text).describe("Paths"),
-  is_registered: z.boolean().optional().describe("Whether the server's program has the function"),
-  stale_rows: count.describe("Rows without a value"),
-  stale_fragments: z.array(count).describe("Ids of the fragments that have such rows, ascending"),
+  is_registered: z.boolean().optional().describe("True if the server has registered the function"),
+  stale_rows: count.describe("Number of rows without a current value"),
+  stale_fragments: z.array(count).describe("Ascending ids of the fragments with such rows"),
 });
