@@ -1,4 +1,4 @@
-/** Files of columns outside of any table, as the builder of an index writes and reads them. */
+/** Files of columns outside any table, as builders of indexes write and read them. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -101,12 +101,12 @@ async function openFile(path: string, names?: readonly (readonly string[])[]) {
   const file = await open(path);
   const { fields, file: places } = columnsOfFile(file);
   const chain = (segments: readonly string[]): FieldChain => {
-    const found: FieldChain[number][] = [];
+    const chain: FieldChain[number][] = [];
     for (const name of segments) {
-      const siblings = found.at(-1)?.children ?? fields;
-      found.push(siblings.find((field) => field.name === name)!);
+      const siblings = chain.at(-1)?.children ?? fields;
+      chain.push(siblings.find((field) => field.name === name)!);
     }
-    return found;
+    return chain;
   };
   const plan = planLeaves(names === undefined ? fields.map((field) => [field]) : names.map(chain));
   const stored = await openColumns([places], plan.leaves);
@@ -150,22 +150,22 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
 
   it("is read back in batches, with the positions of the rows", async () => {
     const { plan, span } = await openFile(path);
-    const found = await read(plan, span, [new Utf8(), new Uint64()]);
-    expect(valuesOf(found.table, 0)).toEqual(valuesOf(table, 0));
-    expect(valuesOf(found.table, 1)).toEqual(valuesOf(table, 1));
-    expect(found.positions).toEqual(Array.from({ length: ROWS }, (_, row) => row));
-    expect(Math.max(...found.batches)).toBe(4096);
+    const reading = await read(plan, span, [new Utf8(), new Uint64()]);
+    expect(valuesOf(reading.table, 0)).toEqual(valuesOf(table, 0));
+    expect(valuesOf(reading.table, 1)).toEqual(valuesOf(table, 1));
+    expect(reading.positions).toEqual(Array.from({ length: ROWS }, (_, row) => row));
+    expect(Math.max(...reading.batches)).toBe(4096);
   });
 
   it("is read column by column, and in part", async () => {
     const { plan, span } = await openFile(path, [["_rowid"]]);
     const skipped = Uint32Array.of(0, 20_001, 20_002, 29_999, 40_000);
-    const found = await read(plan, { ...span, start: 20_000, end: 30_000, skipped }, [new Uint64()]);
+    const reading = await read(plan, { ...span, start: 20_000, end: 30_000, skipped }, [new Uint64()]);
     const expected = Array.from({ length: 10_000 }, (_, row) => 20_000 + row).filter(
       (row) => !skipped.includes(row),
     );
-    expect(found.positions).toEqual(expected);
-    expect(valuesOf(found.table)).toEqual(expected.map((row) => BigInt(row) * 3n));
+    expect(reading.positions).toEqual(expected);
+    expect(valuesOf(reading.table)).toEqual(expected.map((row) => BigInt(row) * 3n));
   });
 
   it("gives single rows", async () => {
@@ -179,7 +179,7 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
     await expect(takeColumns(source, plan, stored, Uint32Array.of(3, ROWS))).rejects.toThrow("row 50000");
   });
 
-  it("ends reading with the reason of an abort", async () => {
+  it("stops a reading with the reason of an abort", async () => {
     const { plan, span, stored } = await openFile(path);
     const controller = new AbortController();
     const seen: number[] = [];
@@ -197,7 +197,7 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
   });
 });
 
-describe("batches that are looked at once", () => {
+describe("transient batches", () => {
   const ROWS = 140_000;
   const random = new Random(11);
   const numbers = Array.from({ length: ROWS }, () => Math.floor(random.next() * 1000));
@@ -222,7 +222,7 @@ describe("batches that are looked at once", () => {
 
   it.each([
     1000, 32_768, 50_000, 65_536, 200_000,
-  ])("have the same values, %d at a time", async (batchRows) => {
+  ])("have the values of kept batches, %d rows at a time", async (batchRows) => {
     const path = join(directory, "many.lance");
     await write(path, table, "2.2");
     const { plan, span } = await openFile(path);
@@ -236,13 +236,17 @@ describe("batches that are looked at once", () => {
         expect(rowCount).toBeLessThanOrEqual(batchRows);
         const batch = toTable(expected.schema, [makeBatch(expected.schema, columns, rowCount)]);
         for (const [index] of types.entries()) {
-          const own = expected
+          const batchValues = expected
             .getChildAt(index)!
             .slice(first, first + rowCount)
             .toArray();
           // `toEqual` takes seconds for so many.
           const got = [...batch.getChildAt(index)!.toArray()];
-          expect([batchRows, index, isDeepStrictEqual(got, [...own])]).toEqual([batchRows, index, true]);
+          expect([batchRows, index, isDeepStrictEqual(got, [...batchValues])]).toEqual([
+            batchRows,
+            index,
+            true,
+          ]);
         }
         first += rowCount;
       }
@@ -251,7 +255,7 @@ describe("batches that are looked at once", () => {
   });
 });
 
-describe("writing a file of columns", () => {
+describe("the writer of a file of columns", () => {
   it("keeps global buffers and metadata that name them", async () => {
     const path = join(directory, "index.idx");
     const model = Uint8Array.from({ length: 1000 }, (_, index) => index);
@@ -274,7 +278,7 @@ describe("writing a file of columns", () => {
     expect((await read(plan, span, [new Utf8(), new Uint64()])).table.numRows).toBe(100);
   });
 
-  it("tells damage to a global buffer by its checksum", async () => {
+  it("lets readers find damage to a global buffer by its checksum", async () => {
     const path = join(directory, "index.idx");
     await write(path, entries(100), "2.2", {
       beforeEnd: async (file) => void (await file.addGlobalBuffer(new Uint8Array(1000))),
@@ -289,7 +293,7 @@ describe("writing a file of columns", () => {
     await expect(reading).rejects.toThrow("checksum");
   });
 
-  it("makes a file of no rows", async () => {
+  it("makes a file without rows", async () => {
     const path = join(directory, "empty.lance");
     const { schema } = entries(1);
     await writeColumns(disk, path, planNewColumns(schema), (async function* () {})(), { version: "2.2" });
@@ -313,15 +317,15 @@ describe("writing a file of columns", () => {
       ["top", "number"],
       ["top", "words"],
     ]);
-    const found = await read(plan, span, [new Int32(), type.children[0]!.type]);
-    expect(valuesOf(found.table)).toEqual(values.map(({ number }) => number));
-    const lists = valuesOf(found.table, 1) as Iterable<string>[];
+    const reading = await read(plan, span, [new Int32(), type.children[0]!.type]);
+    expect(valuesOf(reading.table)).toEqual(values.map(({ number }) => number));
+    const lists = valuesOf(reading.table, 1) as Iterable<string>[];
     expect(lists.map((list) => [...list])).toEqual(values.map(({ words }) => words));
     const taken = await takeColumns(source, plan, stored, Uint32Array.of(8, 2999));
     expect(taken.columns.map(({ length }) => length)).toEqual([2, 2]);
   });
 
-  it("leaves no file behind where rows don't fit, the input fails, or it is aborted", async () => {
+  it("leaves no file after rows that do not fit, a failing input, or an abort", async () => {
     const { schema, batches } = entries(30_000);
     const plan = planNewColumns(schema);
     const failing = async function* (): AsyncGenerator<InputBatch, void, undefined> {
@@ -342,7 +346,7 @@ describe("writing a file of columns", () => {
 });
 
 describe("columns of data files of tables", () => {
-  it("are what a scan finds", async () => {
+  it("have the rows that a scan returns", async () => {
     const namespace = new DirectoryNamespace({ root: directory, durability: "none" });
     const table = tableFromArrays({ number: Int32Array.from({ length: 20_000 }, (_, row) => row * 2) });
     await namespace.createTable({ id: ["t"] }, tableToIPC(table));
@@ -350,11 +354,11 @@ describe("columns of data files of tables", () => {
     const data = join(directory, "t.lance", "data");
     const [name] = await readdir(data);
     const { plan, span } = await openFile(join(data, name!), [["number"]]);
-    const found = await read(plan, span, [new Int32()]);
-    expect(valuesOf(found.table)).toEqual(valuesOf(table));
+    const reading = await read(plan, span, [new Int32()]);
+    expect(valuesOf(reading.table)).toEqual(valuesOf(table));
   });
 
-  it("are read by the reference, global buffers and all", async () => {
+  it("are read by the reference, with their global buffers", async () => {
     const rowsTimes = (factor: number) =>
       tableFromArrays({
         number: Int32Array.from({ length: 5000 }, (_, row) => row * factor),

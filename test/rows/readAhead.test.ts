@@ -1,4 +1,4 @@
-/** What scans hold whose consumers have stopped half-way: counted in bytes asked of the disk. */
+/** Counts the bytes that scans hold whose consumers have stopped half-way, as bytes read from the disk. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -16,9 +16,9 @@ const MIB = 2 ** 20;
 const FRAGMENTS = 24;
 const FRAGMENT_ROWS = 3 * 2 ** 17;
 const ROWS = FRAGMENTS * FRAGMENT_ROWS;
-/** What all scans may hold together. */
+/** Maximum bytes that all scans hold together. */
 const SHARED = 192 * MIB;
-/** What each holds even then, and has read besides: a page, and the ends of the files that it has opened. */
+/** Maximum bytes per scan beyond that: a page, and the ends of the files that it has opened. */
 const EACH = 5 * MIB;
 const READERS = 40;
 
@@ -74,7 +74,7 @@ describe("scans whose consumers have stopped", () => {
     for (const scan of stopped) await scan.return?.();
   });
 
-  it("read no more over HTTP, where clients stop reading answers", async () => {
+  it("read no more over HTTP if clients stop reading answers", async () => {
     const handler = createRestHandler(ns, { auth: { anonymous: true } });
     const bodies: ReadableStreamDefaultReader<Uint8Array>[] = [];
     for (let reader = 0; reader < READERS; reader++) {
@@ -94,8 +94,8 @@ describe("scans whose consumers have stopped", () => {
   });
 });
 
-describe("what scans share", () => {
-  it("is a window for one, and never less than a little", () => {
+describe("the read-ahead that scans share", () => {
+  it("gives one scan a whole window, and every scan a little", () => {
     const shared = new SharedReadAhead();
     const first = shared.open();
     expect(first).toMatchObject(STREAMED);
@@ -108,7 +108,7 @@ describe("what scans share", () => {
     expect(first).toMatchObject(STREAMED);
   });
 
-  it("comes back from those that nobody remembers", async () => {
+  it("gets bytes back from abandoned scans", async () => {
     const shared = new SharedReadAhead();
     const forget = () => {
       for (let scan = 0; scan < 10; scan++) shared.open().hold?.(MIB);

@@ -1,4 +1,4 @@
-/** Long texts whose pages threads decode: whenever a thread is done, the rows are the same. */
+/** Threads decode pages of long texts. The rows are the same, whenever a thread is done. */
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -69,7 +69,7 @@ async function readTexts(pool: WorkerPool, [start, end] = [0, ROWS]) {
   const span = { stored: await openColumns([columns], plan.leaves), start, end, skipped: null };
   const options = { batchRows: BATCH_ROWS, readAhead: STREAMED };
   const decoder = new TextDecoder();
-  const found: (string | null)[] = [];
+  const texts: (string | null)[] = [];
   for await (const batch of readColumns(source, plan, [span], options)) {
     const column = batch.columns[0] as VariableColumn;
     const { offsets, bytes, validity } = column;
@@ -77,14 +77,14 @@ async function readTexts(pool: WorkerPool, [start, end] = [0, ROWS]) {
       const bit = (validity?.bitOffset ?? 0) + row;
       const isNull = validity !== null && ((validity.bytes[bit >>> 3]! >>> (bit & 7)) & 1) === 0;
       const text = bytes.slice(Number(offsets[row]), Number(offsets[row + 1]));
-      found.push(isNull ? null : decoder.decode(text));
+      texts.push(isNull ? null : decoder.decode(text));
     }
   }
   await handles.close();
-  return found;
+  return texts;
 }
 
-it("are not read where a thread fails", async () => {
+it("a reading throws the error of a thread", async () => {
   const pool = slowPool(async (task) => {
     if (task === 0) throw new Error("the page is damaged");
   });
@@ -97,7 +97,7 @@ it.each([
   [700, 3100],
   [20_000, 40_000],
   [ROWS - 100, ROWS],
-])("are the same from row %d to %d", async (start, end) => {
+])("texts that threads decode are the same from row %d to %d", async (start, end) => {
   const pool = slowPool(() => sleep(5));
   expect(await readTexts(pool, [start, end])).toEqual(texts.slice(start, end));
 });

@@ -11,14 +11,14 @@ const lists = (items: FixedColumn, dimension = 2): FixedSizeListColumn => {
   return { kind: "fixedSizeList", length: items.length / dimension, dimension, validity: null, items };
 };
 
-it("are one column, over the same memory", () => {
+it("adjacent columns become one column in the same memory", () => {
   expect(adjoined(fixed(0, 4), fixed(16, 2))).toEqual(fixed(0, 6));
   const whole = adjoined(lists(fixed(0, 4)), lists(fixed(16, 8))) as FixedSizeListColumn;
   expect(whole).toEqual(lists(fixed(0, 12)));
   expect((whole.items as FixedColumn).values.buffer).toBe(memory.buffer);
 });
 
-it("are none where something is between, or differs, or rows may be null", () => {
+it("columns with a gap, different layouts or nulls stay apart", () => {
   expect(adjoined(fixed(0, 4), fixed(20, 2))).toBeNull();
   expect(adjoined(fixed(16, 2), fixed(0, 4))).toBeNull();
   expect(adjoined(fixed(0, 4), { ...fixed(0, 1), values: memory.slice(16, 20) })).toBeNull();

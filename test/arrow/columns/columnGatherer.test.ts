@@ -45,18 +45,18 @@ const allRows = (column: Column): Column =>
 function gather(columns: readonly Column[], rowCount: number, memory: GatherMemory): Column {
   const gatherer = new ColumnGatherer(columns[0], rowCount, memory);
   for (const column of columns) {
-    let own = new Uint8Array(new SharedArrayBuffer(0));
+    let lentBytes = new Uint8Array(new SharedArrayBuffer(0));
     const passing = sharedCopy(column, (byteLength) => {
-      own = new Uint8Array(new SharedArrayBuffer(byteLength));
-      return own;
+      lentBytes = new Uint8Array(new SharedArrayBuffer(byteLength));
+      return lentBytes;
     });
     gatherer.append(passing);
-    own.fill(0xff);
+    lentBytes.fill(0xff);
   }
   return gatherer.finish();
 }
 
-it("gathers columns of any nesting, in whatever pieces they come", () => {
+it("a gatherer copies columns of any nesting, in any pieces", () => {
   const specs = nestedTableSpecs({ emptyStructs: "anywhere", types: [...TYPE_NAMES, "null"], maxRows: 60 });
   fc.assert(
     fc.property(
@@ -85,7 +85,7 @@ it("gathers columns of any nesting, in whatever pieces they come", () => {
   );
 });
 
-it("gives memory back that it has grown out of, and counts what it holds", () => {
+it("a gatherer gives back outgrown memory, and counts the bytes that it holds", () => {
   const texts = (length: number, text: string): VariableColumn => ({
     kind: "variable",
     length,
@@ -106,7 +106,7 @@ it("gives memory back that it has grown out of, and counts what it holds", () =>
   expect(lent.size).toBe(2);
 });
 
-it("refuses more bytes than 32-bit offsets express, and dictionaries", () => {
+it("a gatherer refuses more bytes than 32-bit offsets express, and dictionaries", () => {
   const large: VariableColumn = {
     kind: "variable",
     length: 1,

@@ -33,7 +33,7 @@ function columnOf(kind: "fixed" | "narrow" | "wide" | "bits", rows: readonly (nu
   return cut({ kind: "variable", length, validity, offsets, bytes: joined });
 }
 
-it("in steps gives the same columns as at once", () => {
+it("concatInSteps returns the columns of concatColumns", () => {
   const rows = fc.array(fc.option(fc.nat(20), { freq: 4 }), { maxLength: 20 });
   fc.assert(
     fc.property(

@@ -11,7 +11,7 @@ import { columnArbitrary, columnOf, columnValues, slicedData } from "../columns.
 
 const plain = columnArbitrary.map((spec) => ({ data: slicedData(spec), spec }));
 
-it("values come back from a dictionary of the distinct ones", () => {
+it("a dictionary of the distinct values decodes to the values", () => {
   let encoded = 0;
   fc.assert(
     fc.property(plain, fc.constantFrom(1, 2, 4, 8), ({ data }, keyBytes) => {
@@ -31,7 +31,7 @@ it("values come back from a dictionary of the distinct ones", () => {
   expect(encoded).toBeGreaterThan(50);
 });
 
-it("there are 128 values to a signed byte, and no more", () => {
+it("a dictionary with signed bytes as indices has at most 128 values", () => {
   const fixed = (length: number) => ({
     kind: "fixed" as const,
     length,
@@ -44,7 +44,7 @@ it("there are 128 values to a signed byte, and no more", () => {
   expect(encodeDictionary(fixed(129), 2)?.dictionary.length).toBe(129);
 });
 
-it("nulls and lengths are told without building the values", () => {
+it("nulls and bytes of a dictionary column are counted without building the values", () => {
   // 2^30 bytes for each row: no array would hold them all.
   const entry = 2 ** 30;
   const column = {

@@ -49,7 +49,7 @@ function begin(file: Uint8Array, checks: PageChecks, ranges: RangeList): () => U
 }
 
 describe("parts of a page that are read with their checksums", () => {
-  it("are the bytes of the ranges, whatever order and gaps they have", () => {
+  it("are the bytes of the ranges, in any order and with any gaps", () => {
     const { file, checks } = makeFile();
     for (let round = 0; round < 100; round++) {
       const ranges = rangesOf(
@@ -62,7 +62,7 @@ describe("parts of a page that are read with their checksums", () => {
     }
   });
 
-  it("read the table once, and every block once", () => {
+  it("take one read of the table, and one read of every block", () => {
     const { file, checks } = makeFile();
     const first = planChecks(
       checks,
@@ -75,7 +75,7 @@ describe("parts of a page that are read with their checksums", () => {
     expect(planChecks(checks, rangesOf([0, BLOCK_BYTES + 1]))?.lacking).toEqual([]);
   });
 
-  it("fail in each of two reads that are under way at a time", () => {
+  it("fail in each of two concurrent reads", () => {
     const { file, checks } = makeFile();
     begin(file, checks, rangesOf([0, 1]))();
     file[START + 3 * BLOCK_BYTES + 7] ^= 1;

@@ -85,7 +85,7 @@ describe("mini-block pages", () => {
     expect(int64s(decode(INT64, page, 10, [bytes("d000"), chunk]))).toEqual(TEN_WITH_NULL);
   });
 
-  it("have no validity where all levels are 0", () => {
+  it("have no validity if all levels are 0", () => {
     const page = miniBlock({
       valueCompression: flat(64),
       defCompression: flat(16),
@@ -98,7 +98,7 @@ describe("mini-block pages", () => {
     expect(int64s(column)).toEqual([7n]);
   });
 
-  it("of structs show a leaf as null where a struct around it is", () => {
+  it("of structs show a leaf as null if a struct around it is null", () => {
     const page = miniBlock({
       valueCompression: flat(32),
       defCompression: flat(16),
@@ -114,7 +114,7 @@ describe("mini-block pages", () => {
     );
   });
 
-  it("hold strings behind offsets from the buffer's start", () => {
+  it("hold strings after offsets from the buffer's start", () => {
     const page = miniBlock({ valueCompression: variable(32), itemCount: 3 });
     // Offsets 16, 18, 18, 21; the buffer is padded to 24 bytes.
     const chunk = bytes("0000 1800 fefefefe 10000000 12000000 12000000 15000000 6869 627965 484848");
@@ -156,7 +156,7 @@ describe("mini-block pages", () => {
     expect(() => decode(UTF8, page, 4, [words, beyond, dictionary])).toThrow(CorruptFileError);
   });
 
-  it("are refused where chunks, values or rows do not add up", () => {
+  it("are refused if chunks, values or rows do not add up", () => {
     const page = miniBlock({ valueCompression: flat(64), itemCount: 10, hasLargeChunk: true });
     const chunk = bytes(`0000 50000000 fefe ${TEN_INT64}`);
     const words = bytes("a0000000");
@@ -190,7 +190,7 @@ describe("full-zip pages", () => {
     fixedSizeList: { itemsPerValue: 4, hasValidity, values: flat(8) },
   });
 
-  it("without levels are a view over the file's bytes", () => {
+  it("without levels decode to a view of the file's bytes", () => {
     const page = fullZip({
       bitsPerValue: 32,
       itemCount: 2,
@@ -205,7 +205,7 @@ describe("full-zip pages", () => {
     expect([...column.items.values]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it("keep the bytes of null values, behind their control word", () => {
+  it("keep the bytes of null values, after their control word", () => {
     const page = fullZip({
       defBits: 1,
       bitsPerValue: 32,
@@ -219,7 +219,7 @@ describe("full-zip pages", () => {
     expect([0, 1, 2].map((row) => isValid(column, row))).toEqual([true, false, true]);
   });
 
-  it("put the validity of items in front of them", () => {
+  it("put the validity of items before them", () => {
     const page = fullZip({
       bitsPerValue: 40,
       itemCount: 2,
@@ -234,7 +234,7 @@ describe("full-zip pages", () => {
     expect(isValid(column.items, 1)).toBe(false);
   });
 
-  it("hold strings behind their lengths, and nulls as a control word alone", () => {
+  it("hold strings after their lengths, and nulls as a control word alone", () => {
     const page = fullZip({
       defBits: 1,
       bitsPerOffset: 32,
@@ -291,8 +291,8 @@ describe("constant pages", () => {
   });
 });
 
-describe("pages that are not read yet", () => {
-  it("say what is missing", () => {
+describe("pages of unsupported encodings", () => {
+  it("are refused with the name of the encoding", () => {
     const lists = miniBlock({
       valueCompression: flat(32),
       layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.NULL_AND_EMPTY_LIST],

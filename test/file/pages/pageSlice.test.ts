@@ -131,7 +131,10 @@ const CASES = [
 ] as const;
 
 describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
-  it.each(CASES)("our pages: $shape, $nulls nulls", async ({ shape, nulls }) => {
+  it.each(CASES)("slices of our pages hold the page's rows: $shape, $nulls nulls", async ({
+    shape,
+    nulls,
+  }) => {
     const table = makeTable(allTypesSpec(1_500, nulls, { shape, seed: 7 }));
     const bytes = await tableToFile(table, version);
     const file = await openDataFile(memoryHandle("t.lance", bytes), "t.lance");
@@ -140,7 +143,10 @@ describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
     expect(shape === "constant" && version === "2.2" ? kinds.constant : kinds.picked).toBeGreaterThan(0);
   });
 
-  it.each(CASES)("the reference's pages: $shape, $nulls nulls", async ({ shape, nulls }) => {
+  it.each(CASES)("slices of the reference's pages hold the page's rows: $shape, $nulls nulls", async ({
+    shape,
+    nulls,
+  }) => {
     const directory = await makeTempDir();
     try {
       const table = makeTable(allTypesSpec(1_500, nulls, { shape, seed: 9 }));
@@ -191,7 +197,7 @@ function giantListTable(): Table {
 }
 
 describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
-  it("our pages", async () => {
+  it("slices of our pages hold the page's lists", async () => {
     for (const table of [listTable(), giantListTable()]) {
       const bytes = await tableToFile(table, version);
       const file = await openDataFile(memoryHandle("t.lance", bytes), "t.lance");
@@ -202,7 +208,7 @@ describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
     }
   });
 
-  it("the reference's pages", async () => {
+  it("slices of the reference's pages hold the page's lists", async () => {
     for (const table of [listTable(), giantListTable()]) {
       const directory = await makeTempDir();
       try {
@@ -221,7 +227,7 @@ describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
   });
 });
 
-it("merges neighbouring rows to runs and finds them again", () => {
+it("runsOf merges neighbouring rows, and positionsIn finds them again", () => {
   const rows = Uint32Array.of(3, 3, 4, 7, 8, 8, 9, 20);
   const runs = runsOf(rows);
   expect([...runs.starts]).toEqual([3, 7, 20]);
@@ -229,11 +235,11 @@ it("merges neighbouring rows to runs and finds them again", () => {
   expect([...positionsIn(runs, rows)]).toEqual([0, 0, 1, 2, 3, 3, 4, 5]);
 });
 
-describe("damaged", () => {
+describe("damaged pages", () => {
   const origin = { path: "t.lance", byteOffset: 0 };
   const page = { rowCount: 10, bufferRanges: [0, 1].map(() => ({ byteOffset: 0, length: 64 })), layout: {} };
 
-  it("chunk words that leave the page are refused", () => {
+  it("with chunk words that leave the page are refused", () => {
     const layout = { hasLargeChunk: false } as Parameters<typeof mapChunks>[1];
     const words = (...values: number[]) => new Uint8Array(Uint16Array.from(values).buffer);
     expect(mapChunks(page, layout, [words(3 << 4)], origin).valueStarts).toEqual(Uint32Array.of(0, 10));
@@ -242,7 +248,7 @@ describe("damaged", () => {
     }
   });
 
-  it("repetition indexes of mini-block pages that count other rows are refused", () => {
+  it("with a repetition index that counts other rows are refused", () => {
     const layout = { hasLargeChunk: false, repCompression: {}, itemCount: 30 } as Parameters<
       typeof mapChunks
     >[1];
@@ -263,7 +269,7 @@ describe("damaged", () => {
     }
   });
 
-  it("repetition indexes that leave the page are refused", () => {
+  it("with a repetition index that leaves the page are refused", () => {
     const layout = {} as Parameters<typeof sliceVariableRows>[1];
     const rows = runsOf(Uint32Array.of(2));
     for (const entries of [

@@ -59,7 +59,7 @@ async function write(
   return Buffer.from(disk.files.get("/f") ?? []);
 }
 
-it("the file is the same, and all memory was given back once", async () => {
+it("threads write the same file, and all memory goes back once", async () => {
   const batches = [rows(300_000), rows(150_000), rows(400_000), rows(50)];
   const { pool, tasks, lent, givenBack } = lendingPool();
   const inThreads = await write(batches, { pool });
@@ -69,7 +69,7 @@ it("the file is the same, and all memory was given back once", async () => {
   expect(inThreads.equals(await write(batches))).toBe(true);
 });
 
-it("no memory is given back that a disk may still look at", async () => {
+it("no memory goes back that a disk may still read", async () => {
   const batches = [rows(300_000), rows(150_000)];
   const { pool, tasks, givenBack } = lendingPool();
   const queued = await write(batches, { pool }, new QueueingDisk());

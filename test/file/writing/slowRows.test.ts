@@ -60,7 +60,7 @@ async function pagesOf(disk: MemoryDisk) {
   return file.columns[0]!.pages.map(({ rowCount }) => rowCount * ROW_BYTES);
 }
 
-it("pages get smaller towards the end where that is wanted", async () => {
+it("pages get smaller towards the end on request", async () => {
   const options = { expectedRows: BATCHES * BATCH_ROWS };
   const write = async (more: WriterOptions) => {
     const disk = new CountingDisk();
@@ -82,7 +82,7 @@ it("pages get smaller towards the end where that is wanted", async () => {
   expect(tail).toEqual([...tail].sort((a, b) => b - a));
 });
 
-it("a file that gets more or fewer rows than expected is whole", async () => {
+it("a file with more or fewer rows than expected is whole", async () => {
   for (const expectedRows of [1, BATCH_ROWS * 10, BATCH_ROWS * BATCHES * 2]) {
     const disk = new CountingDisk();
     const writer = await create(disk, { expectedRows, lastPageBytes: MIB / 2 });
@@ -92,7 +92,7 @@ it("a file that gets more or fewer rows than expected is whole", async () => {
   }
 });
 
-it("pages that a thread has encoded are written while others wait for rows", async () => {
+it("encoded pages are written while columns wait for rows", async () => {
   const disk = new CountingDisk();
   const { pool, tasks } = lendingPool();
   const writer = await create(disk, { pool });
@@ -110,7 +110,7 @@ it("pages that a thread has encoded are written while others wait for rows", asy
   expect(await pagesOf(disk)).toHaveLength(7);
 });
 
-it("a disk that fails meanwhile is found out", async () => {
+it("the writer throws the error of a disk that fails meanwhile", async () => {
   const disk = new CountingDisk();
   const { pool } = lendingPool();
   const writer = await create(disk, { pool });

@@ -118,7 +118,7 @@ const SIZES = [
 const ROW_COUNT = SIZES.reduce((sum, rowCount) => sum + rowCount, 0);
 const expected = rows(0, ROW_COUNT).map(outline);
 
-it("the file holds the same rows as that of batches that stay", async () => {
+it("transient batches make the same file as kept ones", async () => {
   const passing = SIZES.map((rowCount) => [rowCount, true] as const);
   const mixed = SIZES.map((rowCount, batch) => [rowCount, batch % 7 < 4] as const);
   expect(await write(passing)).toEqual(expected);
@@ -126,7 +126,7 @@ it("the file holds the same rows as that of batches that stay", async () => {
   expect(await write(passing, { expectedRows: 10_000_000 })).toEqual(expected);
 });
 
-it("copies lie in memory of threads, which is given back once", async () => {
+it("copies lie in memory of threads, which goes back once", async () => {
   const { pool, lent, tasks, givenBack } = lendingPool();
   const passing = SIZES.map((rowCount) => [rowCount, true] as const);
   expect(await write(passing, { pool, expectedRows: 400_000 })).toEqual(expected);
@@ -135,14 +135,14 @@ it("copies lie in memory of threads, which is given back once", async () => {
   expect(lent.size).toBe(0);
 });
 
-it("copies lie in memory that is used again where there are no threads", async () => {
+it("copies lie in reused memory if there are no threads", async () => {
   const scratch = new ScratchMemory(1 << 26);
   const passing = SIZES.map((rowCount) => [rowCount, true] as const);
   expect(await write(passing, { scratch, expectedRows: 400_000 })).toEqual(expected);
   expect(scratch.weight).toBeGreaterThan(0);
 });
 
-it("takes no memory of threads where there are none", async () => {
+it("the writer takes no shared memory without threads", async () => {
   const pool = {
     size: 0,
     isWorth: () => false,
@@ -154,7 +154,7 @@ it("takes no memory of threads where there are none", async () => {
   expect(await write(passing, { pool })).toEqual(expected);
 });
 
-it("little memory waits in a file of many columns", async () => {
+it("a file of many columns takes little memory for waiting rows", async () => {
   const columns = Array.from({ length: 2000 }, (_, index) => ({ ...COLUMNS[1], path: `c${index}` }));
   const disk = new MemoryDisk();
   let most = 0;
@@ -182,7 +182,7 @@ it("little memory waits in a file of many columns", async () => {
   expect(handle && (await openDataFile(handle, "/f")).rowCount).toBe(10_000);
 });
 
-it("refuses dictionaries that are good for a while only", async () => {
+it("the writer refuses transient dictionaries", async () => {
   const writer = await create(new MemoryDisk());
   const [text, number, constant, vector] = rows(0, 1);
   const indices = { ...constant, byteWidth: 1, values: new Uint8Array(1) } as never;

@@ -76,14 +76,14 @@ describe("DataFileWriter", () => {
     expect(Buffer.compare((columns[0] as FixedColumn).values, all.values)).toBe(0);
   });
 
-  it("gives a value wider than a page a page of its own", async () => {
+  it("puts a value wider than a page in a page of its own", async () => {
     const texts = ["a", "b".repeat(9 << 20), "c", "d".repeat(5 << 20), "e".repeat(4 << 20), null];
     const { file, columns } = await writeColumns([UTF8], [[strings(texts)]]);
     expect(file.columns[0].pages.length).toBeGreaterThan(1);
     expect(textsOf(columns[0] as VariableColumn)).toEqual(texts);
   });
 
-  it("holds no more than it should of many wide columns", async () => {
+  it("holds a bounded number of bytes of many wide columns", async () => {
     const layouts = Array.from({ length: 60 }, () => ({ kind: "fixed", byteWidth: 1000 }) as const);
     const batch = layouts.map(() => randomFixed(200, 1000));
     const disk = new MemoryDisk();
@@ -101,11 +101,11 @@ describe("DataFileWriter", () => {
       };
     };
     const writer = await DataFileWriter.create(sink, "/f", layouts.map(fileColumn), Schema.create({}), "2.2");
-    let given = 0;
+    let handedBytes = 0;
     for (let round = 0; round < 10; round++) {
       await writer.write(batch, 200);
-      given += 60 * 200 * 1000;
-      expect(given - accepted).toBeLessThan(48 * 1024 * 1024);
+      handedBytes += 60 * 200 * 1000;
+      expect(handedBytes - accepted).toBeLessThan(48 * 1024 * 1024);
     }
     await writer.abort();
   });
@@ -146,7 +146,7 @@ describe("DataFileWriter", () => {
     await writer.abort();
   });
 
-  it("raises what the disk raises, and abort removes the file", async () => {
+  it("throws the errors of the disk, and abort removes the file", async () => {
     for (const capacity of [0, 100, 3 << 20, 9 << 20]) {
       const disk = new MemoryDisk();
       disk.capacity = capacity;
@@ -170,7 +170,7 @@ describe("DataFileWriter", () => {
     }
   });
 
-  it("writes equal rows as equal bytes, whatever lies in the slots of nulls", async () => {
+  it("writes equal rows as equal bytes, whatever the slots of nulls hold", async () => {
     const validity = { bytes: new Uint8Array(125).fill(0x5d), bitOffset: 0, nullCount: 375 };
     const make = (seed: number): Column[] => {
       const fixed = randomFixed(1000, 8);
@@ -229,7 +229,7 @@ describe.each(["2.1", "2.2"] as const)("dictionary-typed columns in version %s",
     });
   }
 
-  it("share a page while the dictionary stays the same, and start one where it changes", async () => {
+  it("share a page until the dictionary changes", async () => {
     const batches = [
       [make([0, 1, 0], strings(["a", "b"]), 4)],
       [make([1, 1, 0], strings(["a", "b"]), 4)],
@@ -263,7 +263,7 @@ describe.each(["2.1", "2.2"] as const)("nested fixed-size lists in version %s", 
     [50, 5],
   ]) {
     for (const nulls of ["none", "rows", "lists", "items", "all kinds"]) {
-      it(`of ${outer} × ${inner} floats, nulls: ${nulls}`, async () => {
+      it(`of ${outer} × ${inner} floats are read back, nulls: ${nulls}`, async () => {
         const rows = 700;
         const has = (kind: string) => nulls === kind || nulls === "all kinds";
         const items = randomFixed(rows * outer * inner, 4);
@@ -291,7 +291,7 @@ describe.each(["2.1", "2.2"] as const)("nested fixed-size lists in version %s", 
     }
   }
 
-  it("of bits", async () => {
+  it("of bits are read back", async () => {
     const rows = 1500;
     const bits = randomFixed(rows * 9, 1).values;
     const column: Column = {

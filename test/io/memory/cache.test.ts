@@ -4,7 +4,7 @@ import { LruCache } from "../../../src/io/memory/cache.js";
 
 const weighed = (value: string, weight: number) => async () => ({ value, weight });
 
-test("drops what was used longest ago, by weight", async () => {
+test("a cache drops the entries that nobody used for longest, by weight", async () => {
   const cache = new LruCache<string>(10);
   await cache.get("a", weighed("A", 4));
   await cache.get("b", weighed("B", 4));
@@ -14,14 +14,14 @@ test("drops what was used longest ago, by weight", async () => {
   expect(cache.weight).toBe(8);
 });
 
-test("a value heavier than the bound is handed out but not kept", async () => {
+test("a cache does not keep a value heavier than its bound", async () => {
   const cache = new LruCache<string>(10);
   await cache.get("a", weighed("A", 4));
   expect(await cache.get("big", weighed("BIG", 11))).toBe("BIG");
   expect([cache.size, cache.peek("a"), cache.peek("big")]).toEqual([1, "A", undefined]);
 });
 
-test("the last so many values are kept, however heavy", async () => {
+test("a cache keeps its minimum of entries, whatever their weight", async () => {
   const cache = new LruCache<string>(10, 1);
   await cache.get("a", weighed("A", 4));
   await cache.get("big", weighed("BIG", 11));
@@ -30,7 +30,7 @@ test("the last so many values are kept, however heavy", async () => {
   expect([cache.size, cache.peek("bigger"), cache.weight]).toEqual([1, "BIGGER", 20]);
 });
 
-test("of very many that were used only so many get a second chance at once", () => {
+test("only a bounded number of used entries stays on in one call", () => {
   const cache = new LruCache<number>(10_000);
   for (let key = 0; key < 10_000; key++) cache.set(`${key}`, key, 1);
   for (let key = 0; key < 10_000; key++) cache.peek(`${key}`);
@@ -83,7 +83,7 @@ test.each(["delete", "clear"] as const)("a load under way at %s is not kept", as
   expect(cache.peek("k1")).toBe("fresh");
 });
 
-test("the weight is that of the entries and never above the bound", () => {
+test("the weight of a cache is that of its entries, and within its bound", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(9), fc.nat(12), fc.boolean())), (steps) => {
       const cache = new LruCache<number>(20);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ScratchMemory } from "../../../src/io/memory/scratch.js";
 
-test("what was given back is lent again, to one borrower at a time", () => {
+test("a pool lends memory again, to one borrower at a time", () => {
   const scratch = new ScratchMemory(1 << 20);
   const first = scratch.lend(100_000);
   expect([first.length, first.byteOffset]).toEqual([100_000, 0]);
@@ -14,7 +14,7 @@ test("what was given back is lent again, to one borrower at a time", () => {
   expect(scratch.lend(70_000).buffer).not.toBe(third.buffer);
 });
 
-test("no more than the bound is kept, the larger rather than the smaller", () => {
+test("a pool keeps no more than its bound, and prefers large memory", () => {
   const scratch = new ScratchMemory(256 * 1024);
   const [small, large, huge] = [64, 192, 320].map((kib) => scratch.lend(kib * 1024));
   for (const lent of [small, large, huge, scratch.lend(128 * 1024)]) {
@@ -26,7 +26,7 @@ test("no more than the bound is kept, the larger rather than the smaller", () =>
   expect(scratch.weight).toBe(0);
 });
 
-test("memory that threads share is lent by itself", () => {
+test("a pool lends shared memory apart from other memory", () => {
   const scratch = new ScratchMemory(1 << 20);
   const shared = scratch.shared.lend(70_000);
   expect(shared.buffer).toBeInstanceOf(SharedArrayBuffer);

@@ -26,8 +26,8 @@ class Watched extends MemoryPool<ArrayBuffer> {
   }
 }
 
-describe("memory cut from blocks", () => {
-  it("belongs to its borrowers until the last of them gives it back", () => {
+describe("a lender of pieces of blocks", () => {
+  it("lends each piece to its owners until the last of them releases it", () => {
     const random = new Random(5);
     for (let round = 0; round < 5; round++) {
       const memory = new Watched();
@@ -58,7 +58,7 @@ describe("memory cut from blocks", () => {
     }
   });
 
-  it("takes few blocks for many pieces, and one for a large piece", () => {
+  it("borrows few blocks for many pieces, and one for a large piece", () => {
     const memory = new Watched();
     const slabs = new Slabs(memory, memory);
     const pieces = new Arena(slabs);
@@ -72,7 +72,7 @@ describe("memory cut from blocks", () => {
     expect(memory.out.size).toBe(0);
   });
 
-  it("is cut again from a block of which all pieces came back", () => {
+  it("cuts a block again after all its pieces came back", () => {
     const memory = new Watched();
     const slabs = new Slabs(memory, memory);
     for (let count = 0; count < 100; count++) {

@@ -21,7 +21,7 @@ afterEach(() => {
 
 const use = (scratch: ScratchMemory): void => scratch.giveBack(scratch.lend(100_000));
 
-it("is taken by one, and dropped where nobody takes it for a while", () => {
+it("spare memory goes to one namespace, and is dropped after a while", () => {
   const first = takeScratch();
   use(first.scratch);
   first.leave(true);
@@ -36,7 +36,7 @@ it("is taken by one, and dropped where nobody takes it for a while", () => {
   expect(takeScratch().scratch).not.toBe(second.scratch);
 });
 
-it("is that of one namespace", () => {
+it("only the memory of the last namespace stays", () => {
   const [first, second] = [takeScratch(), takeScratch()];
   for (const { scratch } of [first, second]) use(scratch);
   first.leave(true);
@@ -49,7 +49,7 @@ it("is that of one namespace", () => {
   expect(second.scratch.weight).toBeGreaterThan(0);
 });
 
-it("is left once, also where another has it by then", () => {
+it("a namespace leaves its memory once, even if another has it already", () => {
   const first = takeScratch();
   first.leave(true);
   const second = takeScratch();
@@ -61,7 +61,7 @@ it("is left once, also where another has it by then", () => {
   expect(second.scratch.weight).toBeGreaterThan(0);
 });
 
-it("is left to nobody where a thread may still write into it", () => {
+it("nobody gets memory that a thread may still write into", () => {
   const first = takeScratch();
   use(first.scratch);
   first.leave(false);

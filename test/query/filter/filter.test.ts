@@ -95,7 +95,7 @@ it.each([
   expect(await namespace.table("t").countRows(filter)).toBe(expected.length);
 });
 
-it("limits and offsets count the rows that are selected", async () => {
+it("limits and offsets count selected rows", async () => {
   const even = all.filter((id) => id % 2 === 0);
   expect(await ids({ filter: "even", limit: 7 })).toEqual(even.slice(0, 7));
   expect(await ids({ filter: "even", limit: 700, offset: 490 })).toEqual(even.slice(490, 1190));
@@ -122,17 +122,17 @@ it("deleted rows are not selected, and row ids are those of a scan", async () =>
   }
 });
 
-it("a column and its member are told apart where the filter has read one of them", async () => {
+it("a filter that has read a column does not take it for its member", async () => {
   const filter = "nested is not null and nested.n = 1 and id < 10";
-  const columns = { columnAliases: { whole: "nested", part: "nested.n", other: "nested.s" } };
+  const columns = { columnAliases: { whole: "nested", part: "nested.n", text: "nested.s" } };
   const rows = await namespace.table("t").scan({ filter, columns }).toArrow();
-  expect(rows.toArray().map(({ whole, part, other }) => [whole.n, whole.s, part, other])).toEqual([
+  expect(rows.toArray().map(({ whole, part, text }) => [whole.n, whole.s, part, text])).toEqual([
     [1, "1", 1, "1"],
     [1, "6", 1, "6"],
   ]);
 });
 
-it("versions, branches and columns that a fragment lacks are filtered", async () => {
+it("filters work on versions, branches and columns that a fragment lacks", async () => {
   await namespace.createTableBranch({ id: ["t"], name: "b" });
   const branch = namespace.table("t", { branch: "b" });
   await branch.insert(tableFromArrays({ id: Int32Array.of(5000) }));
@@ -143,7 +143,7 @@ it("versions, branches and columns that a fragment lacks are filtered", async ()
   expect(await namespace.table("t").countRows("added = 2")).toBe(3 * ROWS);
 });
 
-it("batches have at most as many rows as asked for", async () => {
+it("batches have at most the requested number of rows", async () => {
   for (const filter of ["even", "id % 100 = 0", "id < 1500"]) {
     const sizes: number[] = [];
     let next = -1;
@@ -159,7 +159,7 @@ it("batches have at most as many rows as asked for", async () => {
   }
 });
 
-it("a filter of many parts looks at few rows at once, and lets the loop turn between", async () => {
+it("a filter of many parts runs on few rows at once, and yields to the event loop", async () => {
   const parts = Array.from({ length: 4000 }, (_, part) => `(id * 2 = ${4 * part} and nested.n < ${part})`);
   const filter = parts.join(" or ");
   const expected = all.filter((id) => id % 2 === 0 && id % 5 < id / 2);
@@ -174,7 +174,7 @@ it("a filter of many parts looks at few rows at once, and lets the loop turn bet
   expect(turns).toBeGreaterThan((FRAGMENTS * ROWS) / 256);
 });
 
-it("parameters and expressions of programs are values, whatever they hold", async () => {
+it("parameters and built expressions are values, whatever they hold", async () => {
   const filter = "id > $min and text = $text";
   expect(await ids({ filter, params: { min: 2950, text: "text 3" } })).toEqual(
     all.filter((id) => id > 2950 && id % 10 === 3 && id % 7 !== 0),
@@ -202,7 +202,7 @@ it("parameters and expressions of programs are values, whatever they hold", asyn
   await expect(ids({ filter: "id = $constructor", params: {} })).rejects.toThrow(InvalidInputError);
 });
 
-it("what is no filter is refused before anything is read", async () => {
+it("an invalid filter is refused before anything is read", async () => {
   await expect(ids({ filter: "" })).rejects.toThrow(InvalidInputError);
   await expect(ids({ filter: "id" })).rejects.toThrow(/expected a condition, not int32/);
   await expect(ids({ filter: "idd = 1" })).rejects.toThrow(TableColumnNotFoundError);

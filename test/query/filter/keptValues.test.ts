@@ -1,6 +1,6 @@
 /**
- * Columns that a filter has read and that are wanted too: whatever way their pages hold them, the selected
- * rows have the values that a scan of all rows gives them.
+ * Filters keep the values of their columns that the query wants, too. The selected rows have the values of a
+ * scan of all rows, whatever the pages of the columns.
  */
 
 import {
@@ -105,7 +105,7 @@ it.each([
   "r < 30000 or r % 100 = 0",
   "r between 60000 and 60010 or r > 139990",
   "i < 1000 and f < 0.9 and s > 'name 0005' and w <> 'word 1' and st.a > 3",
-])("%s", async (filter) => {
+])("the filter %s selects rows with the values of a scan", async (filter) => {
   const selected = new Set(
     (
       await namespace

@@ -19,7 +19,7 @@ interface Report {
   readonly peakRss: number;
 }
 
-it(`of ${MEBIBYTES} MiB is in order, whole, within a GiB, and leaves nothing behind`, async () => {
+it(`a sort of ${MEBIBYTES} MiB is in order and whole, takes less than a GiB, and leaves no file`, async () => {
   const root = await makeTempDir();
   const child = startProcess("largeSort.mjs", [root, String(MEBIBYTES)]);
   const report = (await nextMessage(child)) as Report;

@@ -50,16 +50,16 @@ const order = fc.record({
 
 const utf8 = new TextEncoder();
 
-/** How plain values compare: text by bytes, floats in total order. */
-function compare(one: unknown, other: unknown): number {
-  if (typeof one === "string" && typeof other === "string") {
-    return Buffer.compare(utf8.encode(one), utf8.encode(other));
+/** Compares plain values: text by bytes, floats in total order. */
+function compare(one: unknown, next: unknown): number {
+  if (typeof one === "string" && typeof next === "string") {
+    return Buffer.compare(utf8.encode(one), utf8.encode(next));
   }
-  if (typeof one === "number" && typeof other === "number") {
+  if (typeof one === "number" && typeof next === "number") {
     const rank = (value: number) => (Number.isNaN(value) ? 2 : Object.is(value, -0) ? -1 : 0);
-    if (Number.isNaN(one) || Number.isNaN(other) || one === other) return rank(one) - rank(other);
+    if (Number.isNaN(one) || Number.isNaN(next) || one === next) return rank(one) - rank(next);
   }
-  const [left, right] = [one as number, other as number];
+  const [left, right] = [one as number, next as number];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
@@ -71,7 +71,7 @@ function valueAt(table: Table, path: string, row: number): unknown {
   return member === undefined ? value : (value as Record<string, unknown>)[member];
 }
 
-it("has the order of brute force, for all types, nulls, NaN and ties", async () => {
+it("an order equals that of brute force, for all types, nulls, NaN and ties", async () => {
   const parts = [filterTable(70, 1), filterTable(90, 2)];
   for (const [index, rows] of parts.entries()) {
     if (index === 0) await namespace.createTable({ id: ["t"] }, rows);
@@ -85,9 +85,9 @@ it("has the order of brute force, for all types, nulls, NaN and ties", async () 
       fc.option(fc.nat(200), { nil: undefined }),
       fc.nat(100),
       async (orderBy, limit, offset) => {
-        const sorted = offsets.toSorted((one, other) => {
+        const sorted = offsets.toSorted((one, next) => {
           for (const { columnName, ascending, nullsFirst } of orderBy) {
-            const [left, right] = [valueAt(all, columnName, one), valueAt(all, columnName, other)];
+            const [left, right] = [valueAt(all, columnName, one), valueAt(all, columnName, next)];
             if (left === null || right === null) {
               if (left === right) continue;
               return (left === null) === nullsFirst ? -1 : 1;
@@ -95,20 +95,20 @@ it("has the order of brute force, for all types, nulls, NaN and ties", async () 
             const by = compare(left, right);
             if (by !== 0) return ascending ? by : -by;
           }
-          return one - other;
+          return one - next;
         });
         const wanted = sorted.slice(offset, limit === undefined ? undefined : offset + limit + 1);
         const more = limit === undefined ? {} : { limit: limit + 1 };
         const scan = namespace.table("t").scan({ columns: ["_rowoffset"], orderBy, offset, ...more });
-        const found = (await scan.toArrow()).getChild("_rowoffset")?.toJSON() ?? [];
-        expect(found.map(Number)).toEqual(wanted);
+        const rowOffsets = (await scan.toArrow()).getChild("_rowoffset")?.toJSON() ?? [];
+        expect(rowOffsets.map(Number)).toEqual(wanted);
       },
     ),
     { numRuns: 150 },
   );
 }, 120_000);
 
-it("sorts what a filter selects, and gives every column of it", async () => {
+it("a query sorts the rows that its filter selects, with all columns", async () => {
   await namespace.createTable({ id: ["t"] }, filterTable(200, 3));
   const everything = await namespace.table("t").scan({ filter: "i8 > 0" }).toArrow();
   for (const limit of [undefined, 5, 1000]) {
@@ -122,7 +122,7 @@ it("sorts what a filter selects, and gives every column of it", async () => {
   }
 });
 
-describe("beyond the memory that it may take", () => {
+describe("a sort beyond its memory", () => {
   const orders: KeyOrder[] = [
     { type: { kind: "int", bits: 32, signed: true }, ascending: true, nullsFirst: false },
   ];
@@ -158,7 +158,7 @@ describe("beyond the memory that it may take", () => {
       return file;
     };
     const rows = sortRows(batches(count, 500), { orders, keyPlaces: [0], limit, sortBytes: 1000, makeFile });
-    const found: number[] = [];
+    const numbersRead: number[] = [];
     let last = -1;
     for await (const { columns, rowCount } of rows) {
       const keys = numbersOf(columns[0]);
@@ -167,17 +167,17 @@ describe("beyond the memory that it may take", () => {
         const combined = keys[row] * 2 ** 20 + numbers[row];
         expect(combined).toBeGreaterThan(last);
         last = combined;
-        found.push(numbers[row]);
+        numbersRead.push(numbers[row]);
       }
     }
-    expect(found.length).toBe(Math.min(limit, count * 500));
-    expect(new Set(found).size).toBe(found.length);
+    expect(numbersRead.length).toBe(Math.min(limit, count * 500));
+    expect(new Set(numbersRead).size).toBe(numbersRead.length);
     expect(modes.length).toBeGreaterThan(0);
     if (process.platform !== "win32") expect(new Set(modes)).toEqual(new Set([0o600]));
     expect(await readdir(root)).toEqual([]);
   });
 
-  it("leaves no file where the consumer stops, and where the rows end in an error", async () => {
+  it("leaves no file if the consumer stops or the rows end in an error", async () => {
     const disk = new NodeDisk({ durability: "none" });
     const makeFile = () => TemporaryFile.create(disk, root);
     const request = { orders, keyPlaces: [0], limit: Number.POSITIVE_INFINITY, sortBytes: 1000, makeFile };
@@ -192,7 +192,7 @@ describe("beyond the memory that it may take", () => {
   });
 });
 
-describe("refuses", () => {
+describe("a query refuses", () => {
   beforeEach(() => namespace.createTable({ id: ["t"] }, filterTable(5, 1)));
   const run = (orderBy: unknown): Promise<Table> =>
     namespace
@@ -210,7 +210,7 @@ describe("refuses", () => {
     [["i8"], InvalidInputError],
     [[{ columnName: "i8", ascending: "yes" }], InvalidInputError],
     [{ columnName: "i8" }, InvalidInputError],
-  ])("%j", async (orderBy, error) => {
+  ])("the order %j", async (orderBy, error) => {
     await expect(run(orderBy)).rejects.toThrow(error);
   });
 
@@ -224,7 +224,7 @@ describe("refuses", () => {
   });
 });
 
-it("keeps the schema of the query", async () => {
+it("an ordered query keeps its schema", async () => {
   await namespace.createTable({ id: ["t"] }, filterTable(5, 1));
   const plain: Schema = (await namespace.table("t").scan().toArrow()).schema;
   const sorted = await namespace

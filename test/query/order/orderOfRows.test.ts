@@ -75,7 +75,7 @@ const key: fc.Arbitrary<Key> = fc.constantFrom(...COLUMNS).chain(([type, columns
   }),
 );
 
-/** The same column where every so manieth row is null. */
+/** Returns the column with a null in every `every`-th row. */
 function withNulls(column: Column, every: number): Column {
   const bits = new Uint8Array((column.length + 7) >>> 3).fill(0xff);
   for (let row = 0; row < column.length; row += every) bits[row >>> 3] &= ~(1 << (row & 7));
@@ -84,7 +84,7 @@ function withNulls(column: Column, every: number): Column {
 }
 
 describe("the order of rows", () => {
-  it("is that of a stable sort by comparison", () => {
+  it("equals that of a stable sort by comparison", () => {
     fc.assert(
       fc.property(
         fc.array(key, { minLength: 1, maxLength: 3 }),
@@ -105,7 +105,7 @@ describe("the order of rows", () => {
     );
   });
 
-  it("leaves no long stretch without a pause", () => {
+  it("is computed with frequent pauses", () => {
     const values = Int32Array.from({ length: 400_000 }, (_, row) => Math.imul(row, 2_654_435_761));
     const order = { type: INT32, ascending: false, nullsFirst: false };
     let steps = 0;
@@ -121,7 +121,7 @@ const longTexts = (count: number): string[] =>
 const ASCENDING: KeyOrder = { type: STRING, ascending: true, nullsFirst: false };
 
 describe("long texts", () => {
-  it.each([40, 600])("a sort of %i yields after a bounded number of compared bytes", (rowCount) => {
+  it.each([40, 600])("yield in a sort of %i after a bounded number of compared bytes", (rowCount) => {
     const values = longTexts(40);
     const column = text(Array.from({ length: rowCount }, (_, row) => values[row % 40]));
     const steps = orderOfRows(sortKeys([ASCENDING], [column], rowCount));
@@ -134,15 +134,15 @@ describe("long texts", () => {
     expect(order.every((value, index) => index === 0 || order[index - 1] <= value)).toBe(true);
   });
 
-  it.each([1, 30])("the first %i rows are kept without all the others", async (count) => {
+  it.each([1, 30])("are not all kept for the first %i rows", async (count) => {
     const values = longTexts(60);
     const numbers = Int32Array.from(values.keys());
     const top = new TopRows([ASCENDING], count);
     for (let time = 0; time < 8; time++) await top.add([text(values), fixed(4, numbers)], 60);
-    const found = (await top.finish()).flatMap(({ columns }) => {
+    const kept = (await top.finish()).flatMap(({ columns }) => {
       const { values: bytes } = columns[1] as Column & { readonly values: Uint8Array };
       return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)];
     });
-    expect(found).toEqual(Array.from({ length: count }, (_, index) => 59 - Math.floor(index / 8)));
+    expect(kept).toEqual(Array.from({ length: count }, (_, index) => 59 - Math.floor(index / 8)));
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { selectSpan } from "../../../src/query/scan/fragmentRows.js";
 import { unskipped } from "../../../src/rows/rowPositions.js";
 
-describe("row selection in a fragment", () => {
+describe("selectSpan", () => {
   it("selects what a walk over the live rows selects", () => {
     fc.assert(
       fc.property(
@@ -34,7 +34,7 @@ describe("row selection in a fragment", () => {
     );
   });
 
-  it("needs no deletions", () => {
+  it("works without deletions", () => {
     expect(selectSpan(10, null, 3, 100)).toEqual({ start: 3, end: 10, liveRows: 7 });
     expect(selectSpan(10, null, 10, 1)).toBeNull();
   });

@@ -1,6 +1,6 @@
 /**
- * Questions to pages of so many rows that these are decoded some at a time, and texts only where they have to
- * be: answers are those of looking at every row.
+ * Queries on pages of so many rows that they are decoded window by window, and texts only as needed. Their
+ * answers equal those of a look at every row.
  */
 
 import { Field, Int32, Int64, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
@@ -21,7 +21,7 @@ interface Row {
   readonly w: string | null;
   /** One of a few numbers that take many bits. */
   readonly b: bigint;
-  /** The same everywhere, but where it is null. */
+  /** One text in all rows that are not null. */
   readonly c: string | null;
   readonly k: number;
 }
@@ -46,43 +46,43 @@ const rows = Array.from({ length: ROWS + MORE_ROWS }, (_, row) => rowOf(row)).fi
 );
 
 function tableOf(first: number, count: number): Table {
-  const own = Array.from({ length: count }, (_, row) => rowOf(first + row));
+  const batchRows = Array.from({ length: count }, (_, row) => rowOf(first + row));
   return new Table({
     n: vectorFromArray(
-      own.map(({ n }) => n),
+      batchRows.map(({ n }) => n),
       new Int32(),
     ),
     s: vectorFromArray(
-      own.map(({ s }) => s),
+      batchRows.map(({ s }) => s),
       new Utf8(),
     ),
     l: vectorFromArray(
-      own.map(({ l }) => l),
+      batchRows.map(({ l }) => l),
       new LargeUtf8(),
     ),
     w: vectorFromArray(
-      own.map(({ w }) => w),
+      batchRows.map(({ w }) => w),
       new Utf8(),
     ),
     b: vectorFromArray(
-      own.map(({ b }) => b),
+      batchRows.map(({ b }) => b),
       new Int64(),
     ),
     c: vectorFromArray(
-      own.map(({ c }) => c),
+      batchRows.map(({ c }) => c),
       new Utf8(),
     ),
     k: vectorFromArray(
-      own.map(({ k }) => k),
+      batchRows.map(({ k }) => k),
       new Int32(),
     ),
-    st: vectorFromArray(own.map(structOf), MEMBERS),
-    li: vectorFromArray(own.map(listOf), NUMBERS),
-    ln: vectorFromArray(own.map(sparseListOf), NUMBERS),
+    st: vectorFromArray(batchRows.map(structOf), MEMBERS),
+    li: vectorFromArray(batchRows.map(listOf), NUMBERS),
+    ln: vectorFromArray(batchRows.map(sparseListOf), NUMBERS),
   });
 }
 
-/** Of what only conditions ask. */
+/** Types of columns that only conditions use. */
 const MEMBERS = new Struct([new Field("a", new Int32(), true), new Field("w", new Utf8(), true)]);
 const NUMBERS = new List(new Field("item", new Int32(), true));
 const structOf = ({ n, w }: Row) => (n % 19 === 6 ? null : { a: n, w });
@@ -146,14 +146,14 @@ const CONDITIONS: Readonly<Record<string, (row: Row) => boolean>> = {
   "array_length(ln) = 0 and n < 5000": ({ n }) => n % 5 === 1 && n < 5000,
 };
 
-describe.each(Object.entries(CONDITIONS))("%s", (filter, fits) => {
+describe.each(Object.entries(CONDITIONS))("the filter %s", (filter, fits) => {
   const wanted = rows.filter(fits);
 
-  it("counts", async () => {
+  it("counts the rows that fit", async () => {
     expect(await ns.countTableRows({ id, predicate: filter })).toBe(wanted.length);
   });
 
-  it("selects", async () => {
+  it("selects the rows that fit", async () => {
     expect(await ask({ filter, limit: 2000 })).toEqual(wanted.slice(0, 2000));
     const offset = Math.max(0, wanted.length - 20);
     expect(await ask({ filter, offset })).toEqual(wanted.slice(offset));
@@ -163,8 +163,8 @@ describe.each(Object.entries(CONDITIONS))("%s", (filter, fits) => {
 
 /** Orders values as a sort does; text by bytes, which for these texts is the order of code points. */
 function compareBy(key: keyof Row, ascending: boolean, nullsFirst: boolean) {
-  return (one: Row, other: Row): number => {
-    const [a, b] = [one[key], other[key]];
+  return (one: Row, next: Row): number => {
+    const [a, b] = [one[key], next[key]];
     if (a === b) return 0;
     if (a === null) return nullsFirst ? -1 : 1;
     if (b === null) return nullsFirst ? 1 : -1;
@@ -195,21 +195,21 @@ describe.each(ORDERS)("the first rows by %s (ascending: %s, nulls first: %s)", (
     [10, undefined],
     [6000, undefined],
     [20, filter],
-  ])("%i of them, where %s", async (limit, condition) => {
-    const found = await ask({ orderBy: [key], limit, offset, filter: condition });
+  ])("are answer: %i of those where %s", async (limit, condition) => {
+    const answer = await ask({ orderBy: [key], limit, offset, filter: condition });
     const all = condition === undefined ? rows : rows.filter(({ n, s }) => n % 3 === 1 && s !== null);
     // Rows with the same key may come in any order.
     const wanted = all.toSorted(compare).slice(offset, offset + limit);
-    expect(found.map((row) => row[columnName])).toEqual(wanted.map((row) => row[columnName]));
+    expect(answer.map((row) => row[columnName])).toEqual(wanted.map((row) => row[columnName]));
   });
 
-  it("by a second key where the first is the same", async () => {
+  it("are found by a second key if the first is equal", async () => {
     const second = columnName === "n" ? "s" : "n";
     const orderBy = [key, { columnName: second, ascending: false, nullsFirst: false }];
     const then = compareBy(second, false, false);
-    const wanted = rows.toSorted((one, other) => compare(one, other) || then(one, other)).slice(0, 700);
-    const found = await ask({ orderBy, limit: 700 });
+    const wanted = rows.toSorted((one, next) => compare(one, next) || then(one, next)).slice(0, 700);
+    const answer = await ask({ orderBy, limit: 700 });
     const keys = (all: readonly Row[]) => all.map((row) => [row[columnName], row[second]]);
-    expect(keys(found)).toEqual(keys(wanted));
+    expect(keys(answer)).toEqual(keys(wanted));
   });
 });

@@ -1,4 +1,4 @@
-/** What scans and takes read from the disk, counted. */
+/** Counts the bytes and reads of scans and takes. */
 
 import { rm } from "node:fs/promises";
 import {
@@ -100,7 +100,7 @@ async function cost(use: (namespace: DirectoryNamespace) => Promise<void>): Prom
   }
 }
 
-describe("of a million rows", () => {
+describe("in a table of a million rows", () => {
   it.each([
     ["packed", 160 * KIB],
     ["plain", 80 * KIB],
@@ -119,7 +119,7 @@ describe("of a million rows", () => {
       expect(disk.bytesRead).toBeLessThan(16 * KIB);
     }));
 
-  it("a few rows in a row cost what they take", () =>
+  it("a few adjacent rows cost their bytes", () =>
     cost(async (cold) => {
       const [batch] = (await cold.table(["large"]).scan({ offset: 700_000, limit: 10 }).toArrow()).batches;
       expect([...batch.getChild("packed")!]).toEqual(Array.from({ length: 10 }, (_, row) => 700_000 + row));
@@ -175,7 +175,7 @@ describe("of a million rows", () => {
     }));
 });
 
-it("two columns of ten cost only theirs", () =>
+it("two columns of ten cost only their bytes", () =>
   cost(async (cold) => {
     const { numRows } = await cold
       .table(["ten"])
@@ -187,7 +187,7 @@ it("two columns of ten cost only theirs", () =>
     expect(disk.bytesRead).toBeLessThan(wanted + 150 * KIB);
   }));
 
-it("a small data file costs one read, and none the next time", () =>
+it("a small data file costs one read, and later none", () =>
   cost(async (cold) => {
     const one = () => table({ x: makeData({ type: new Int32(), data: Int32Array.of(7) }) });
     await cold.createTable({ id: ["small"] }, one());

@@ -26,7 +26,7 @@ async function* batchesOf(rows: readonly number[], batchRows: number, hasGaps: b
 
 const ROWS = 24;
 
-it("gives the rows that are wanted, whichever of those that are there", async () => {
+it("pickScanned returns the wanted rows of any batches", async () => {
   const bits = fc.array(fc.boolean(), { minLength: ROWS, maxLength: ROWS });
   const rowsIn = (set: readonly boolean[]) => Array.from(set.keys()).filter((row) => set[row]);
   const all = fc.constant(new Array<boolean>(ROWS).fill(true));
@@ -39,15 +39,15 @@ it("gives the rows that are wanted, whichever of those that are there", async ()
     fc.asyncProperty(plan, async ({ there, wanted, batchRows }) => {
       const rows = rowsIn(there);
       const chosen = rows.filter((row) => wanted[row]);
-      const found: number[] = [];
+      const picked: number[] = [];
       const batches = batchesOf(rows, batchRows, rows.length < ROWS);
       for await (const { columns, rowCount } of pickScanned(batches, Uint32Array.from(chosen))) {
         const { values, length } = columns[0] as FixedColumn;
         expect(length).toBe(rowCount);
         expect(rowCount).toBeGreaterThan(0);
-        found.push(...new Uint32Array(values.slice().buffer, 0, rowCount));
+        picked.push(...new Uint32Array(values.slice().buffer, 0, rowCount));
       }
-      expect(found).toEqual(chosen);
+      expect(picked).toEqual(chosen);
     }),
   );
 });

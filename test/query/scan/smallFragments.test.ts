@@ -65,7 +65,7 @@ const readsOf = (disk: CountingDisk, files: readonly string[]) =>
 const wholeFiles = (files: readonly string[], sizes: readonly number[]) =>
   files.map((file, index) => `${basename(file)} ${sizes[index]}`).sort();
 
-describe("files read along with their opening", () => {
+describe("files that are read when they are opened", () => {
   it.each([
     [4 * KIB, "small ones"],
     [100 * KIB, "ones too large for the cache"],
@@ -87,7 +87,10 @@ describe("files read along with their opening", () => {
     await rm(root, { recursive: true });
   });
 
-  it.each([4 * KIB, 100 * KIB])("of %d bytes cost a compaction the same", async (fileBytes) => {
+  it.each([
+    4 * KIB,
+    100 * KIB,
+  ])("of %d bytes cost a compaction one opening each and no other call", async (fileBytes) => {
     const { root, files, sizes } = await makeFragments(fileBytes);
     const { disk, ns } = openCounted(root);
     const before = await ns.countTableRows({ id });
@@ -102,7 +105,7 @@ describe("files read along with their opening", () => {
     await rm(root, { recursive: true });
   });
 
-  it("stay in memory where they are small, each held against the file by one stat", async () => {
+  it("stay in memory if they are small; one stat compares each with the file", async () => {
     const { root, files } = await makeFragments(4 * KIB);
     const { disk, ns } = openCounted(root);
     const first = await rowsIn(ns);
@@ -118,7 +121,7 @@ describe("files read along with their opening", () => {
     await rm(root, { recursive: true });
   });
 
-  it("are no burden for those that read a row or two", async () => {
+  it("cost a query of a row or two no more", async () => {
     const { root, files } = await makeFragments(100 * KIB, 3);
     const { disk, ns } = openCounted(root);
     expect((await ns.takeRows({ id, rowOffsets: [25], columns: ["n"] })).numRows).toBe(1);
@@ -128,7 +131,7 @@ describe("files read along with their opening", () => {
     await rm(root, { recursive: true });
   });
 
-  it("are read anew where another file is in their place", async () => {
+  it("are read again if another file has replaced them", async () => {
     const { root, files } = await makeFragments(4 * KIB, 2);
     const { ns } = openCounted(root);
     const [first, second] = [await readFile(files[0]), await readFile(files[1])];
@@ -160,7 +163,7 @@ describe("a damaged small file", () => {
     "that is not there": (file) => rm(file),
   };
 
-  it.each(Object.keys(damages))("%s is told of, with the place, and nothing changes", async (how) => {
+  it.each(Object.keys(damages))("with %s is reported with its offset, and nothing changes", async (how) => {
     const { root, data, files, sizes } = await makeFragments(4 * KIB, 12);
     await damages[how](files[7], sizes[7]);
     const { ns } = openCounted(root);

@@ -144,7 +144,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       await agrees(10);
     });
 
-    it("refuses offsets that are no rows", async () => {
+    it("refuses offsets beyond the rows", async () => {
       const table = namespace.table([name]);
       const count = await table.countRows();
       expect((await table.take([count - 1])).numRows).toBe(1);
@@ -182,7 +182,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
   });
 });
 
-it("takes rows of lists and structs", async () => {
+it("a take returns rows of lists and structs", async () => {
   const item = new Field("item", new Int32(), true);
   const list = new List(item);
   const struct = new Struct([new Field("a", new Int32(), true), new Field("l", list, true)]);
@@ -210,10 +210,10 @@ it("takes rows of lists and structs", async () => {
   );
 });
 
-it("gives each caller a dictionary of its own", async () => {
-  const own = await makeTempDir();
+it("a take gives each caller a dictionary of its own", async () => {
+  const root = await makeTempDir();
   await using namespace = new DirectoryNamespace({
-    root: own,
+    root,
     durability: "none",
     dataStorageVersion: "2.1",
   });
