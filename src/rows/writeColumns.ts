@@ -73,7 +73,7 @@ export async function writeColumns(
       signal?.throwIfAborted();
       await yieldToEventLoop();
       const columns = await convertColumns(stored, batch.columns, options);
-      await file.write(columns, batch.rowCount, batch.lent);
+      await file.write(columns, batch.rowCount, batch.isTransient);
     }
     await beforeEnd?.(file);
     return { columns, ...(await file.finish()) };
@@ -130,7 +130,7 @@ export async function writeFiles(
         await writer.write(
           whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
           count,
-          batch.lent,
+          batch.isTransient,
         );
         start += count;
         rowsInFile += count;

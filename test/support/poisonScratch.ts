@@ -1,11 +1,10 @@
 /**
  * Gives each lending of memory a generation, in every test: memory that goes back to a pool moves to another buffer
  * before anybody borrows it again. A view of the old generation is then detached: it has no bytes, and its methods throw.
- * Memory that threads share cannot move, nor can a piece of a block: they are overwritten.
+ * Memory that threads share cannot move: it is overwritten.
  */
 
 import { MemoryPool } from "../../src/io/memory/scratch.js";
-import { Slabs } from "../../src/io/memory/slabs.js";
 
 const PATCHED = Symbol.for("tiltyard.test.poisonScratch");
 const POISON = 0xa5;
@@ -20,11 +19,5 @@ if (pool[PATCHED] !== true) {
     new Uint8Array(buffer).fill(POISON);
     const moved = buffer instanceof ArrayBuffer ? structuredClone(buffer, { transfer: [buffer] }) : buffer;
     giveBack.call(this, new Uint8Array(moved));
-  };
-  const blocks = Slabs.prototype;
-  const giveBackPiece = blocks.giveBack;
-  blocks.giveBack = function (piece) {
-    piece.fill(POISON);
-    giveBackPiece.call(this, piece);
   };
 }

@@ -35,17 +35,11 @@ export interface InputBatch {
   /** > 0. */
   readonly rowCount: number;
   /**
-   * Where the columns lie in memory that is lent; then only writers of data files (rows/writeColumns) may be
-   * handed them.
+   * True if the columns end when the next batch is asked for. Only writers of data files (rows/writeColumns) take
+   * such batches. Default false.
    */
-  readonly lent?: LentUntil | undefined;
+  readonly isTransient?: boolean;
 }
-
-/**
- * Until when columns are good: until the next batch is asked for, or until the file is written that they are
- * for.
- */
-export type LentUntil = "nextBatch" | "written";
 
 /** Size that a list item without bytes counts for in the bound on a batch. */
 const BARE_ITEM_BYTES = 16;

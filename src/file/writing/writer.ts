@@ -5,13 +5,11 @@
  * Pages bound the memory, not the file (waitingRows.ts).
  */
 
-import { adjoined } from "../../arrow/columns/adjoiningColumns.js";
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { ColumnGatherer, isGatherable } from "../../arrow/columns/columnGatherer.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
-import type { LentUntil } from "../../arrow/exchange/input.js";
 import { runAsync, runSync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
@@ -181,13 +179,11 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless it is lent for
-   * a shorter time.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are transient.
    * @param columns one per column of the file, each `rowCount` long
-   * @param lent lifetime of columns in lent memory. Columns of "nextBatch" end when this call ends; they have
-   *   no blobs and no dictionaries
+   * @param isTransient true if the columns end when this call ends; they have no blobs and no dictionaries
    */
-  async write(columns: readonly Column[], rowCount: number, lent?: LentUntil): Promise<void> {
+  async write(columns: readonly Column[], rowCount: number, isTransient = false): Promise<void> {
     if (rowCount === 0) return;
     if (columns.length !== this.#columns.length) {
       throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
@@ -203,7 +199,7 @@ export class DataFileWriter {
         );
       }
       const { blobs, path } = this.#columns[index];
-      if (lent === "nextBatch") {
+      if (isTransient) {
         if (blobs !== undefined || !isGatherable(incoming)) {
           throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
         }
@@ -217,18 +213,11 @@ export class DataFileWriter {
       const waiting = this.#waiting[index];
       endCopies(waiting);
       const next = dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column;
-      // A part costs as much as many values do, in this thread and in others.
-      const before = lent === "written" ? waiting.parts.at(-1) : undefined;
-      const grown = before === undefined ? null : adjoined(before, next);
-      if (grown !== null) waiting.parts.pop();
-      waiting.parts.push(grown ?? next);
+      waiting.parts.push(next);
       waiting.rowCount += rowCount;
       waiting.byteCount += columnBytes(column);
       if (this.#arePage(waiting)) {
         await this.#writePages(index);
-      } else if (lent === "written") {
-        // A copy would free nothing.
-        waiting.heldBytes += columnBytes(column);
       } else {
         const last = waiting.parts.length - 1;
         const held = holdColumn(waiting.parts[last]);

@@ -29,7 +29,7 @@ import { writeColumns } from "../../rows/writeColumns.js";
 import { checkpointsDirectory } from "../../table/versions/paths.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
 import { haveSameType } from "../userFunctions.js";
-import { type ComputedPart, type ComputedRows, releaseAll } from "./computedRows.js";
+import type { ComputedPart, ComputedRows } from "./computedRows.js";
 
 /**
  * A cleanup took a file for one of an abandoned backfill and removed it. Its rows must be computed again.
@@ -83,7 +83,7 @@ export class CheckpointFiles {
   }
 
   /**
-   * Saves rows and releases them; the part survives a power cut when this resolves.
+   * Saves rows; the part survives a power cut when this resolves.
    * @throws CheckpointGoneError if cleanups keep removing the file
    */
   async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
@@ -92,7 +92,6 @@ export class CheckpointFiles {
       await this.#hold();
       try {
         const name = await this.#write(source, rows, offsets);
-        releaseAll(rows);
         return this.#part(name, offsets);
       } catch (error) {
         if (!isMissing(error)) throw error;
@@ -242,10 +241,10 @@ export class CheckpointFiles {
 }
 
 async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch, void, undefined> {
-  for (const { offsets, column, arena } of rows) {
+  for (const { offsets, column } of rows) {
     const values = bytesOf(offsets);
     const length = offsets.length;
     const offset: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
-    yield { columns: [offset, column], rowCount: length, lent: arena && "written" };
+    yield { columns: [offset, column], rowCount: length };
   }
 }

@@ -1,15 +1,12 @@
 /** Computed values of a backfill, in memory or in files, and the parts of a fragment that have them. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import type { Arena } from "../../io/memory/arena.js";
 
 /** Values of some rows of a fragment. */
 export interface ComputedRows {
   /** Physical offsets, ascending. */
   readonly offsets: Uint32Array;
   readonly column: Column;
-  /** Holds the values; each owner releases it after its last use. */
-  readonly arena?: Pick<Arena, "share" | "release">;
 }
 
 /** Computed rows between two offsets; no other part of the fragment has rows in between. */
@@ -29,8 +26,3 @@ export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
     yield* rows;
   },
 });
-
-/** Releases rows after the last use by one owner. */
-export function releaseAll(rows: readonly ComputedRows[]): void {
-  for (const { arena } of rows) arena?.release();
-}

@@ -7,7 +7,7 @@
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { clearTimeout, letProcessEnd, MAX_TIMER_MS, performance, setTimeout } from "../../async/timers.js";
 import { type CheckpointFiles, CheckpointGoneError, type SavedPart } from "./checkpointFiles.js";
-import { type ComputedPart, type ComputedRows, partInMemory, releaseAll } from "./computedRows.js";
+import { type ComputedPart, type ComputedRows, partInMemory } from "./computedRows.js";
 
 export interface ComputedValuesOptions {
   readonly checkpoints: CheckpointFiles;
@@ -107,7 +107,7 @@ export class ComputedValues {
   /** Releases the memory of the values. */
   release(): void {
     this.#endWait();
-    releaseAll(this.#rows.splice(0));
+    this.#rows.length = 0;
   }
 
   /**

@@ -59,8 +59,6 @@ export class EarlyFile {
   readonly #options: EarlyFileOptions;
   readonly #waiting: ComputedRows[] = [];
   #waitingBytes = 0;
-  /** Values that the file refers to until it is complete. */
-  readonly #held: ComputedRows[] = [];
   /** Bytes of all values so far. */
   #bytes = 0;
   /** True once further values are copied, because all of them would take too much memory. */
@@ -81,14 +79,10 @@ export class EarlyFile {
 
   /**
    * Adds the values of the next rows of the fragment at once, and waits for room for more.
-   * @param rows whose memory is shared with this file
    */
   async add(rows: ComputedRows): Promise<void> {
-    const { column, offsets, arena } = rows;
-    if (this.#state !== "open") {
-      arena?.release();
-      return;
-    }
+    const { column, offsets } = rows;
+    if (this.#state !== "open") return;
     const byteCount = columnBytes(column);
     this.#bytes += byteCount;
     // Later values may be larger than the first ones suggest.
@@ -100,7 +94,6 @@ export class EarlyFile {
     if (this.#areCopied && !isGatherable(column)) {
       this.#state = "givenUp";
       this.#wake();
-      arena?.release();
       return;
     }
     this.#waiting.push(rows);
@@ -171,7 +164,7 @@ export class EarlyFile {
       throw error;
     } finally {
       this.#waitingBytes = 0;
-      for (const { arena } of [...this.#held.splice(0), ...this.#waiting.splice(0)]) arena?.release();
+      this.#waiting.length = 0;
       this.#makeRoom();
     }
   }
@@ -181,16 +174,10 @@ export class EarlyFile {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
       const [next] = this.#waiting;
       if (next !== undefined) {
-        const { offsets, column, arena } = next;
-        if (this.#areCopied) {
-          yield* copied(column);
-          this.#waiting.shift();
-          arena?.release();
-        } else {
-          this.#waiting.shift();
-          this.#held.push(next);
-          yield { columns: [column], rowCount: offsets.length, lent: arena && "written" };
-        }
+        const { offsets, column } = next;
+        if (this.#areCopied) yield* copied(column);
+        else yield { columns: [column], rowCount: offsets.length };
+        this.#waiting.shift();
         this.#waitingBytes -= columnBytes(column);
         this.#makeRoom();
       } else if (this.#state === "complete") {
@@ -207,7 +194,7 @@ function* copied(column: Column): Generator<InputBatch, void, undefined> {
   const { length } = column;
   for (let start = 0; start < length; ) {
     const rowCount = Math.max(1, rowsWithin(column, start, MAX_COPIED_BYTES));
-    yield { columns: [sliceColumn(column, start, rowCount)], rowCount, lent: "nextBatch" };
+    yield { columns: [sliceColumn(column, start, rowCount)], rowCount, isTransient: true };
     start += rowCount;
   }
 }

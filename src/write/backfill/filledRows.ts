@@ -64,14 +64,14 @@ export async function* filledRows(
 /** Yields the rows of parts that cover a whole fragment. */
 async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch, void, undefined> {
   let next = 0;
-  for await (const { offsets, column, arena } of rowsOf(parts)) {
+  for await (const { offsets, column } of rowsOf(parts)) {
     const { length } = offsets;
     // The file was replaced since its part was listed.
     if (length === 0 || offsets[0] !== next || offsets[length - 1] !== next + length - 1) {
       throw new CheckpointGoneError(`values for row ${next} are gone from the checkpoints`);
     }
     next += length;
-    yield { columns: [column], rowCount: length, lent: arena && "written" };
+    yield { columns: [column], rowCount: length };
     await yieldToEventLoop();
   }
 }

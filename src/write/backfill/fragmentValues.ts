@@ -13,8 +13,6 @@ import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { Arena } from "../../io/memory/arena.js";
-import { Slabs } from "../../io/memory/slabs.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
@@ -173,14 +171,9 @@ async function computeTask(
   options: ValuesOptions,
 ): Promise<void> {
   const { callsAtOnce, signal, onRows, requireWanted } = options;
-  const { workers, scratch } = source;
-  // Threads encode pages of shared memory without a copy.
-  const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
-      const computed = await computeTimed(memory, resolved, rows, options);
-      // Share first: saving releases the memory, unless the file owns it too.
-      if (task.early !== null) computed.arena?.share();
+      const computed = await computeTimed(resolved, rows, options);
       // Not awaited in order: earlier calls may still run.
       await values.add(computed);
       return computed;
@@ -190,17 +183,13 @@ async function computeTask(
     maxWeight: resolved.isByRow ? 1 : callsAtOnce,
     signal,
   });
-  try {
-    for await (const computed of batches) {
-      await telling(options, async () => {
-        await task.early?.add(computed);
-        onRows(computed.offsets.length);
-        await requireWanted();
-      });
-      await yieldToEventLoop();
-    }
-  } finally {
-    memory.end();
+  for await (const computed of batches) {
+    await telling(options, async () => {
+      await task.early?.add(computed);
+      onRows(computed.offsets.length);
+      await requireWanted();
+    });
+    await yieldToEventLoop();
   }
 }
 
@@ -245,16 +234,13 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
-  memory: Slabs,
   resolved: ResolvedBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
-  const arena = new Arena(memory);
-  const lend = (byteLength: number): Uint8Array => arena.lend(byteLength);
-  const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
+  const calls = { rowsAtOnce: callsAtOnce, signal, onFailure };
   const column = await resolved.compute(rows, calls);
   batchSize.note(rows.offsets.length, performance.now() - startMs);
-  return { offsets: rows.offsets, column, arena };
+  return { offsets: rows.offsets, column };
 }

@@ -15,7 +15,7 @@ import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, columnOfRows } from "./functionResult.js";
-import { type Lend, RowResults } from "./rowResults.js";
+import { RowResults } from "./rowResults.js";
 import { SingleTexts } from "./singleTexts.js";
 
 /** Milliseconds before a call is first repeated, growth of the wait, and longest wait. */
@@ -39,8 +39,6 @@ export interface InputRows {
 }
 
 export interface CallOptions {
-  /** Makes the memory of values. */
-  readonly lend: Lend;
   /** Rows that run at a time, for a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
@@ -66,12 +64,11 @@ export async function callFunction(
   const { offsets, fragmentId } = rows;
   const rowCount = offsets.length;
   const { call } = owner;
-  const { lend } = options;
   const rowOf = (index: number): number => offsets[index];
   const maker = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
     const results = await callForRows(owner, call.row, schema, rows, options);
-    return columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, lend });
+    return columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf });
   }
   const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
@@ -79,7 +76,7 @@ export async function callFunction(
   }
   const label = `${maker}, ${rowsInWords(offsets)}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
-  const origin = { rowCount, maker, label, rowOf, lend };
+  const origin = { rowCount, maker, label, rowOf };
   const columnOf = (result: unknown): Column => columnOfResult(owner, result, origin);
   let made = null as (() => Column) | null;
   const result = await repeated(owner, label, options, () => {
@@ -125,9 +122,9 @@ async function callForRows(
   { offsets, columns, fragmentId }: InputRows,
   options: CallOptions,
 ): Promise<RowResults> {
-  const { rowsAtOnce, signal, lend } = options;
+  const { rowsAtOnce, signal } = options;
   const rowCount = offsets.length;
-  const results = new RowResults(owner.outputType, owner.layout, rowCount, lend);
+  const results = new RowResults(owner.outputType, owner.layout, rowCount);
   // The function gets single values, never these vectors.
   const inputs = columns.map((column, index) => {
     const type = fields[index].type as DataType;

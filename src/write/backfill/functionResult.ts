@@ -17,7 +17,7 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { fixedLists, isFloat, isNumber, type Lend, numberColumn, RowResults } from "./rowResults.js";
+import { fixedLists, isFloat, isNumber, numberColumn, RowResults } from "./rowResults.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {
@@ -33,7 +33,6 @@ export interface ResultPlace {
   readonly label: string;
   /** Returns the number of a row, for messages. */
   readonly rowOf: (index: number) => number;
-  readonly lend: Lend;
 }
 
 /**
@@ -120,7 +119,7 @@ function numbersColumn(
   type: DataType,
   layout: Layout,
   result: unknown,
-  { rowCount, lend }: ResultPlace,
+  { rowCount }: ResultPlace,
 ): Column | null {
   if (!ArrayBuffer.isView(result)) return null;
   const isList = layout.kind === "fixedSizeList";
@@ -134,7 +133,7 @@ function numbersColumn(
   // Single values of another type are converted one by one.
   if (!isOwn && !(isList && isFloat(item) && NUMBER_ARRAYS.has(tag))) return null;
   // Copy: the function may reuse its memory.
-  const bytes = lend(length * item.ArrayType.BYTES_PER_ELEMENT);
+  const bytes = new Uint8Array(length * item.ArrayType.BYTES_PER_ELEMENT);
   if (isOwn) bytes.set(bytesOf(result));
   else new item.ArrayType(bytes.buffer, bytes.byteOffset, length).set(result as unknown as Float64Array);
   const numbers = numberColumn(bytes, length, item.ArrayType);
@@ -146,10 +145,10 @@ function numberRowsColumn(
   type: DataType,
   layout: Layout,
   result: unknown,
-  { rowCount, lend }: ResultPlace,
+  { rowCount }: ResultPlace,
 ): Column | null {
   if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
-  const rows = new RowResults(type, layout, rowCount, lend);
+  const rows = new RowResults(type, layout, rowCount);
   // `forEach` would skip missing elements.
   for (let row = 0; row < rowCount; row++) rows.add(row, result[row]);
   const finished = rows.finish();

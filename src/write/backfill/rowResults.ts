@@ -7,9 +7,6 @@
 import { type DataType, Type } from "apache-arrow";
 import type { FixedColumn, FixedSizeListColumn, Layout } from "../../arrow/columns/column.js";
 
-/** Makes memory that lasts until the values are written. */
-export type Lend = (byteLength: number) => Uint8Array;
-
 export const isNumber = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
@@ -35,7 +32,6 @@ const COPIED = Symbol("copied");
 
 export class RowResults {
   readonly #rowCount: number;
-  readonly #lend: Lend;
   /** Typed array of the items; null if arrays are not copied. */
   readonly #itemType: Float64ArrayConstructor | null;
   readonly #dimension: number;
@@ -45,9 +41,8 @@ export class RowResults {
   #values: unknown[] | null = null;
 
   /** @param type of the values */
-  constructor(type: DataType, layout: Layout, rowCount: number, lend: Lend) {
+  constructor(type: DataType, layout: Layout, rowCount: number) {
     this.#rowCount = rowCount;
-    this.#lend = lend;
     const item: DataType | null = layout.kind === "fixedSizeList" ? type.children[0].type : null;
     this.#dimension = layout.kind === "fixedSizeList" ? layout.dimension : 0;
     // Arrays of halves hold bits or numbers.
@@ -62,7 +57,7 @@ export class RowResults {
       value.constructor === this.#itemType &&
       (value as Float64Array).length === this.#dimension
     ) {
-      this.#items ??= this.#lendItems();
+      this.#items ??= this.#newItems();
       this.#items.set(value as Float64Array, row * this.#dimension);
     } else {
       this.#values ??= new Array<unknown>(this.#rowCount).fill(COPIED);
@@ -87,10 +82,8 @@ export class RowResults {
     return fixedLists(numberColumn(values, items.length, items), this.#rowCount, dimension);
   }
 
-  #lendItems(): Float64Array {
+  #newItems(): Float64Array {
     const ItemArray = this.#itemType as Float64ArrayConstructor;
-    const count = this.#rowCount * this.#dimension;
-    const { buffer, byteOffset } = this.#lend(count * ItemArray.BYTES_PER_ELEMENT);
-    return new ItemArray(buffer, byteOffset, count);
+    return new ItemArray(this.#rowCount * this.#dimension);
   }
 }

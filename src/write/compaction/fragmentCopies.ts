@@ -113,7 +113,7 @@ export class FragmentCopies {
         const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
         const scanned = scanColumns(source, { ...wanted, ...how });
         for await (const { columns, rowCount } of scanned) {
-          yield { columns, rowCount, lent: isTransient ? "nextBatch" : undefined };
+          yield { columns, rowCount, isTransient };
         }
       }
     }
@@ -280,7 +280,7 @@ const part = (batch: InputBatch, start: number, rowCount: number): InputBatch =>
       ? [...batch.columns]
       : batch.columns.map((column) => sliceColumn(column, start, rowCount)),
   rowCount,
-  lent: batch.lent,
+  isTransient: batch.isTransient,
 });
 
 /** Row ids and row versions of each new fragment. */

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import type { FixedColumn, FixedSizeListColumn, Layout } from "../../../src/arrow/columns/column.js";
+import type { FixedColumn, Layout } from "../../../src/arrow/columns/column.js";
 import type { FileColumn } from "../../../src/file/container/page.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { DataFileWriter, type WriterOptions } from "../../../src/file/writing/writer.js";
@@ -11,14 +11,9 @@ import { readColumns } from "../dataFiles.js";
 import { asDisk, type MemoryDisk, WatchedDisk } from "../memoryDisk.js";
 import { lendingPool } from "./lendingPool.js";
 
-const DIMENSION = 64;
-const LAYOUT: Layout = {
-  kind: "fixedSizeList",
-  dimension: DIMENSION,
-  item: { kind: "fixed", byteWidth: 4 },
-};
+const ROW_BYTES = 256;
+const LAYOUT: Layout = { kind: "fixed", byteWidth: ROW_BYTES };
 const COLUMN: FileColumn = { fieldId: 0, path: "v", layout: LAYOUT, nullable: true, metadata: new Map() };
-const ROW_BYTES = 4 * DIMENSION;
 const BATCH_ROWS = 1024;
 const MIB = 1024 * 1024;
 
@@ -37,15 +32,15 @@ class CountingDisk extends WatchedDisk {
 }
 
 const BATCHES = 111;
-const memory = new Uint32Array(new SharedArrayBuffer(BATCHES * BATCH_ROWS * ROW_BYTES));
+const memory = new Uint32Array((BATCHES * BATCH_ROWS * ROW_BYTES) / 4);
 for (let index = 0; index < memory.length; index++) memory[index] = Math.imul(index + 1, 2654435761);
 
-/** Rows that lie one batch behind the other in memory of threads. */
-function rowsOf(batch: number): FixedSizeListColumn {
-  const length = BATCH_ROWS * DIMENSION;
-  const values = new Uint8Array(memory.buffer, batch * BATCH_ROWS * ROW_BYTES, BATCH_ROWS * ROW_BYTES);
-  const items: FixedColumn = { kind: "fixed", byteWidth: 4, length, validity: null, values };
-  return { kind: "fixedSizeList", length: BATCH_ROWS, dimension: DIMENSION, validity: null, items };
+function rowsOf(batch: number): FixedColumn {
+  const values = new Uint8Array(memory.buffer).slice(
+    batch * BATCH_ROWS * ROW_BYTES,
+    (batch + 1) * BATCH_ROWS * ROW_BYTES,
+  );
+  return { kind: "fixed", byteWidth: ROW_BYTES, length: BATCH_ROWS, validity: null, values };
 }
 
 const create = (disk: MemoryDisk, options: WriterOptions) =>
@@ -55,7 +50,7 @@ async function pagesOf(disk: MemoryDisk) {
   const handle = disk.handle("/f", disk.files.get("/f")!);
   const file = await openDataFile(handle, "/f");
   const [column] = await readColumns(handle, file, [LAYOUT]);
-  const { values } = (column as FixedSizeListColumn).items as FixedColumn;
+  const { values } = column as FixedColumn;
   expect(Buffer.compare(values, new Uint8Array(memory.buffer))).toBe(0);
   return file.columns[0]!.pages.map(({ rowCount }) => rowCount * ROW_BYTES);
 }
@@ -65,7 +60,7 @@ it("pages get smaller towards the end on request", async () => {
   const write = async (more: WriterOptions) => {
     const disk = new CountingDisk();
     const writer = await create(disk, { ...options, ...more });
-    for (let batch = 0; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+    for (let batch = 0; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS);
     const before = disk.written;
     await writer.finish();
     return { left: disk.written - before, pages: await pagesOf(disk) };
@@ -86,7 +81,7 @@ it("a file with more or fewer rows than expected is whole", async () => {
   for (const expectedRows of [1, BATCH_ROWS * 10, BATCH_ROWS * BATCHES * 2]) {
     const disk = new CountingDisk();
     const writer = await create(disk, { expectedRows, lastPageBytes: MIB / 2 });
-    for (let batch = 0; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+    for (let batch = 0; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS);
     await writer.finish();
     expect((await pagesOf(disk)).length).toBeLessThan(14);
   }
@@ -96,16 +91,16 @@ it("encoded pages are written while columns wait for rows", async () => {
   const disk = new CountingDisk();
   const { pool, tasks } = lendingPool();
   const writer = await create(disk, { pool });
-  for (let batch = 0; batch < 40; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+  for (let batch = 0; batch < 40; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS);
   // Two pages, which are fewer than threads work at.
   expect(tasks).toHaveLength(2);
   for (let batch = 40; batch < 46; batch++) {
     await sleep(20);
-    await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+    await writer.write([rowsOf(batch)], BATCH_ROWS);
   }
   expect(tasks).toHaveLength(2);
   expect(disk.written).toBeGreaterThanOrEqual(8 * MIB);
-  for (let batch = 46; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+  for (let batch = 46; batch < BATCHES; batch++) await writer.write([rowsOf(batch)], BATCH_ROWS);
   await writer.finish();
   expect(await pagesOf(disk)).toHaveLength(7);
 });
@@ -117,7 +112,7 @@ it("the writer throws the error of a disk that fails meanwhile", async () => {
   disk.isBroken = true;
   const write = async () => {
     for (let batch = 0; batch < BATCHES; batch++) {
-      await writer.write([rowsOf(batch)], BATCH_ROWS, "written");
+      await writer.write([rowsOf(batch)], BATCH_ROWS);
       await sleep(1);
     }
     await writer.finish();

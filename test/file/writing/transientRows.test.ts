@@ -98,7 +98,7 @@ async function write(
   let from = 0;
   for (const [rowCount, isTransient] of batches) {
     const columns = rows(from, rowCount);
-    await writer.write(columns, rowCount, isTransient ? "nextBatch" : undefined);
+    await writer.write(columns, rowCount, isTransient);
     if (isTransient) for (const column of columns) spoil(column);
     from += rowCount;
   }
@@ -172,7 +172,7 @@ it("a file of many columns takes little memory for waiting rows", async () => {
     await writer.write(
       columns.map(() => column),
       500,
-      "nextBatch",
+      true,
     );
   }
   await writer.finish();
@@ -193,8 +193,6 @@ it("the writer refuses transient dictionaries", async () => {
     indices,
     dictionary: text,
   } as unknown as Column;
-  await expect(writer.write([dictionary, number, constant, vector], 1, "nextBatch")).rejects.toThrow(
-    InternalError,
-  );
+  await expect(writer.write([dictionary, number, constant, vector], 1, true)).rejects.toThrow(InternalError);
   await writer.abort();
 });
