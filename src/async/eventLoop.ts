@@ -114,6 +114,6 @@ export function runSync<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    if (value !== undefined) throw new TypeError("work that waits can't be done at once");
+    if (value !== undefined) throw new TypeError("work that waits cannot run without interruption");
   }
 }

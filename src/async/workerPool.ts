@@ -223,7 +223,7 @@ export class WorkerPool {
     if (!member.isReady) {
       member.isReady = message === GREETING;
       if (member.isReady) this.#failedStarts = 0;
-      else this.#lose(member, new Error("the threads run another script than the engine's"));
+      else this.#lose(member, new Error("the thread runs the script of another release"));
       return;
     }
     const { job } = member;

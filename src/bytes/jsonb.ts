@@ -346,7 +346,7 @@ class JsonbReader {
       const next = position + (entry & LENGTH_MASK);
       if (next > end) throw this.fail("a JSONB value that ends outside its container");
       if (kind === OBJECT && index < count && (entry & ENTRY_MASK) >>> 28 !== ENTRY.STRING) {
-        throw this.fail("a JSONB key that is no string");
+        throw this.fail("a JSONB key that is not a string");
       }
       texts.push(this.#value(entry, position, next, depth + 1));
       position = next;

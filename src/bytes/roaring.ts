@@ -48,7 +48,7 @@ export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: Bitma
   const decoder = new Decoder(bytes, origin);
   const header = decoder.header();
   if (header.total > maxCount) {
-    decoder.fail(header.headerStart, `${header.total} values where at most ${maxCount} make sense`);
+    decoder.fail(header.headerStart, `${header.total} values, more than the maximum of ${maxCount}`);
   }
   const { keys, containers } = decoder.containers(header);
   decoder.checkEnd();

@@ -112,6 +112,11 @@ export class FieldRanges {
 }
 
 const damaged = (origin: Origin, position: number, cause?: unknown): CorruptFileError =>
-  new CorruptFileError(origin.path, origin.byteOffset + position, "no field of a message begins here", {
-    cause,
-  });
+  new CorruptFileError(
+    origin.path,
+    origin.byteOffset + position,
+    "a byte that does not begin a field of the message",
+    {
+      cause,
+    },
+  );

@@ -90,7 +90,12 @@ class MessageFields {
       return reader.pos;
     } catch (cause) {
       const { path, byteOffset } = this.#origin;
-      throw new CorruptFileError(path, byteOffset + position, "no field of a message begins here", { cause });
+      throw new CorruptFileError(
+        path,
+        byteOffset + position,
+        "a byte that does not begin a field of the message",
+        { cause },
+      );
     }
   }
 }

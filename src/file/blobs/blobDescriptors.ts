@@ -109,7 +109,7 @@ function packedDescriptorAt(
       if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
       // The directory of side files is named like the data file without its suffix.
       if (!path.endsWith(DATA_FILE_SUFFIX))
-        throw corruptPage(origin, "a blob in a side file of no data file");
+        throw corruptPage(origin, "a blob in a side file without a data file");
       return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
     }
     case KIND.EXTERNAL:

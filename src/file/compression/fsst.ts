@@ -213,7 +213,7 @@ function estimateSize({ lengths }: CodeSymbols, pieces: readonly Uint8Array[], c
   return Math.ceil(size * (codeCount / Math.max(1, sampled)) * 1.1) + 64;
 }
 
-/** Copies the used bytes into more memory, which stays unfilled: output is large, and all of it is written. */
+/** Copies the used bytes into larger memory without zeros: output is large, and all of it is written. */
 function withRoom(
   output: Uint8Array,
   used: number,

@@ -162,7 +162,8 @@ function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Valu
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - 4;
   const isIntact = end >= HEADER_BYTES && crc32(bytes.subarray(0, end)) === view.getUint32(end, true);
-  if (!isIntact) throw new CorruptFileError(path, byteOffset, "the checksums of blobs fail their own");
+  if (!isIntact)
+    throw new CorruptFileError(path, byteOffset, "the checksums of blobs fail their own checksum");
   const format = view.getUint32(8, true);
   if (MAGIC.some((byte, index) => bytes[index] !== byte)) return null;
   if (format !== FORMAT && format !== FORMAT_WITH_SIDE_FILES) return null;

@@ -181,7 +181,7 @@ export function decodeChecksums(
   );
   if (blockCounts.length === 0) return new FileChecksums(starts, values, null);
   if (blockCounts.length !== starts[columnCount])
-    throw fail("the number of block counts is not that of page buffers");
+    throw fail("another number of block counts than of page buffers");
   const blocks = new BlockPlaces(blocksOffset, blockCounts);
   if (blocks.end > range.byteOffset) throw fail("the checksums of blocks overlap the descriptor");
   return new FileChecksums(starts, values, blocks);

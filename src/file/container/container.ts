@@ -74,7 +74,7 @@ export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number):
   const start = fileSize - DATA_FILE_FOOTER_BYTES;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(36, true) !== MAGIC)
-    throw new CorruptFileError(path, start + 36, "no data file: bad magic");
+    throw new CorruptFileError(path, start + 36, "not a data file: bad magic");
   const version = fileVersion(view.getUint16(32, true), view.getUint16(34, true), path);
   const globalBufferCount = view.getUint32(24, true);
   const columnCount = view.getUint32(28, true);

@@ -170,7 +170,7 @@ function checkLevels(
     if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].maximumLevel;
   }
   if (repetition !== null && eventCount > 0 && repetition[0] !== listDepth) {
-    throw corruptPage(origin, "the first event goes on with a list that is not open");
+    throw corruptPage(origin, "the first event continues a list that is not open");
   }
   if (repetition === null) {
     if (definition !== null) checkMaximum(definition, maximumDefinition, origin);
@@ -193,7 +193,7 @@ function checkLevels(
   if (fault >= 0) return;
   checkMaximum(repetition, listDepth, origin);
   if (definition !== null) checkMaximum(definition, maximumDefinition, origin);
-  throw corruptPage(origin, "an event goes on with a list that is not open");
+  throw corruptPage(origin, "an event continues a list that is not open");
 }
 
 function validityOf(node: PageNode, levels: Levels, length: number): Validity | null {

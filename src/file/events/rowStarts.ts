@@ -51,8 +51,8 @@ export class RowStarts {
    * @throws CorruptFileError if the levels are of another number of rows
    */
   finish(origin: PageOrigin): Int32Array {
-    if (this.#seen > 1) throw corruptPage(origin, "a level where 1 is the largest is more");
-    if (!this.#isOpen) throw corruptPage(origin, "the first event goes on with a list that is not open");
+    if (this.#seen > 1) throw corruptPage(origin, "a repetition level above 1");
+    if (!this.#isOpen) throw corruptPage(origin, "the first event continues a list that is not open");
     if (this.#rows !== this.#rowCount) {
       throw corruptPage(origin, `${this.#rows} lists where there are ${this.#rowCount}`);
     }

@@ -243,7 +243,7 @@ function fillWith(target: Uint8Array, pattern: Uint8Array): void {
 function repeatBit(value: Uint8Array | null, count: number, origin: PageOrigin): BitsColumn {
   const bits = allocate(Math.ceil(count / 8), origin);
   if (value !== null) {
-    if (value.length !== 1 || value[0] > 1) throw corruptPage(origin, "constant that is no boolean");
+    if (value.length !== 1 || value[0] > 1) throw corruptPage(origin, "a constant that is not a boolean");
     if (value[0] === 1) bits.fill(0xff);
   }
   return { kind: "bits", length: count, validity: null, bits, bitOffset: 0 };

@@ -67,7 +67,8 @@ export function decodeFixedWidth(
 /** Returns the array inside a nullable one that has no nulls, or the array itself. */
 export function nonNullArray(encoding: ArrayEncoding | undefined, page: PageBuffers): ArrayEncoding {
   const inner = encoding?.nullable === undefined ? encoding : encoding.nullable.noNulls?.values;
-  if (inner === undefined) throw corruptPage(page.origin, "missing array, or nulls where none can be");
+  if (inner === undefined)
+    throw corruptPage(page.origin, "a missing array, or nulls in values that cannot be null");
   if (inner.nullable !== undefined) throw unsupportedPage(page.origin, "a nullable array in another");
   return inner;
 }
