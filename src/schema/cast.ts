@@ -1,5 +1,5 @@
 /**
- * Casts values of one type to another that keeps them:
+ * Casts values to another type and keeps what they mean:
  *
  *     integers            other widths and signs; floats that have the value exactly
  *     floats              other widths: rounded, but never to infinity
@@ -9,12 +9,11 @@
  *     times, durations    other units
  *     text, binary        large or not
  *     dictionaries        their values, and values as dictionaries
- *     lists               large or not, with items cast; a fixed-size list as a list, and one of lists that all
- *                         have its size
+ *     lists               large or not, with items cast; a fixed-size list as a list, and a list as a
+ *                         fixed-size list if every list has its size
  *     structs, maps       with members cast, which keep names and order
  *
- * Whether there is a cast between two types is known before a value is read. A value that the new type does
- * not have is an error.
+ * The two types alone decide if there is a cast. A value that the new type cannot hold is an error.
  */
 
 import type { Column, FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";
@@ -34,14 +33,14 @@ import {
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { numberCast } from "./castNumbers.js";
 
-/** @throws TableSchemaValidationError for a value that the new type does not have */
+/** @throws TableSchemaValidationError for a value that the new type cannot hold */
 export type Cast = (column: Column) => Column;
 
 const MAX_OFFSET_32 = 0x7fff_ffff;
 
 /**
  * @param path of the column, for messages
- * @throws InvalidInputError where there is no cast from the one type to the other
+ * @throws InvalidInputError if values of one type cannot be cast to the other
  */
 export function castBetween(from: LogicalField, to: LogicalField, path: string): Cast {
   const cast = fieldCast(from, to, path);
@@ -51,7 +50,7 @@ export function castBetween(from: LogicalField, to: LogicalField, path: string):
   );
 }
 
-/** Null where there is no cast. */
+/** Null if there is no cast. */
 function fieldCast(from: LogicalField, to: LogicalField, path: string): Cast | null {
   const cast = valueCast(from, to, path);
   if (cast === null || to.nullable || !from.nullable) return cast;
@@ -83,10 +82,10 @@ function valueCast(from: LogicalField, to: LogicalField, path: string): Cast | n
   return (column) => withItems(column as ListColumn, entries, 32, path);
 }
 
-/** Bits of the offsets of text, bytes and lists. */
+/** Bits of one offset of text, bytes or lists. */
 const offsetBits = ({ large }: { readonly large: boolean }): 32 | 64 => (large ? 64 : 32);
 
-/** The items of a fixed-size list, where they have no field of their own. */
+/** Returns the field of a fixed-size list's items. One is made if the items have no field of their own. */
 const itemOf = ({ of }: FixedSizeListType): LogicalField => ({
   name: "item",
   type: of,
@@ -141,7 +140,7 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
     const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
     const places = new Uint32Array(length * dimension);
     for (let row = 0; row < length; row++) {
-      // A null list may have items or none. What stands in for its items means nothing.
+      // A null list may have any number of items, and their values mean nothing.
       if (!isValid(validity, row)) continue;
       const start = Number(list.offsets[row]);
       const size = Number(list.offsets[row + 1]) - start;
@@ -157,7 +156,7 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
   };
 }
 
-/** Items of the same kind, all of them zero. */
+/** Returns items of the same kind, all of them zero. */
 function zeros(like: FixedSizeListColumn["items"], length: number): FixedSizeListColumn["items"] {
   switch (like.kind) {
     case "fixed":
@@ -183,7 +182,7 @@ function structToStruct(from: LogicalField, to: LogicalField, path: string): Cas
   };
 }
 
-/** The cast between types without children; null where there is none. */
+/** The cast between types without children; null if there is none. */
 function typeCast(from: LogicalType, to: LogicalType, path: string): Cast | null {
   if (isSameType(from, to)) return (column) => column;
   if ((to.kind === "string" || to.kind === "binary") && from.kind === to.kind) {
@@ -212,7 +211,7 @@ function typeCast(from: LogicalType, to: LogicalType, path: string): Cast | null
   return numberCast(from, to, path);
 }
 
-/** Casts values to those of a dictionary, with one dictionary for each batch. */
+/** Casts values to a dictionary's, with one dictionary for each batch. */
 function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Cast | null {
   const values = typeCast(from, to.values, path);
   if (values === null) return null;
@@ -229,7 +228,7 @@ function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Ca
   };
 }
 
-/** The same offsets, counted from 0, in another width. */
+/** Returns the offsets in another width, counted from 0. */
 function offsetsOf(
   offsets: Int32Array | BigInt64Array,
   bits: 32 | 64,

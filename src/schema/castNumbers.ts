@@ -7,7 +7,7 @@ import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, TableSchemaValidationError } from "../errors.js";
 
-/** What a value of fixed width stands for. */
+/** The meaning of a value of fixed width. */
 type NumberType =
   | { readonly kind: "integer"; readonly bytes: number; readonly signed: boolean }
   | { readonly kind: "float"; readonly bytes: number }
@@ -15,10 +15,10 @@ type NumberType =
   | {
       readonly kind: "ticks";
       readonly bytes: number;
-      /** Only ticks of one meaning are cast to each other. */
+      /** Ticks are cast only to ticks of the same meaning. */
       readonly meaning: "instant" | "time" | "duration";
       readonly nanosPerTick: bigint;
-      /** Of instants, null for none. */
+      /** Time zone of instants; null for none. */
       readonly zone: string | null;
     };
 
@@ -30,7 +30,7 @@ const NANOS_PER_UNIT: Readonly<Record<TimeUnit | "day", bigint>> = {
   ns: 1n,
 };
 
-/** Null for types of other values. */
+/** Null for types whose values are not numbers. */
 function numberTypeOf(type: LogicalType): NumberType | null {
   const ticks = (
     meaning: "instant" | "time" | "duration",
@@ -71,7 +71,7 @@ function numberTypeOf(type: LogicalType): NumberType | null {
 }
 
 /**
- * The cast between types of fixed width; null where there is none.
+ * The cast between types of fixed width; null if there is none.
  * @param path of the column, for messages
  */
 export function numberCast(
@@ -95,7 +95,7 @@ export function numberCast(
     const values = read(column);
     const { bytes, set } = write(length);
     for (let row = 0; row < length; row++) {
-      // Slots of nulls may hold anything; in the result they are 0.
+      // The slot of a null may hold any bytes. The result has 0 there.
       if (isValid(validity, row)) set(row, convert(values(row)));
     }
     return { kind: "fixed", length, validity, byteWidth: to.bytes, values: bytes };
@@ -106,7 +106,7 @@ type Ticks = Extract<NumberType, { kind: "ticks" }>;
 type Refuse = (value: number | bigint) => never;
 type Convert = (value: number | bigint) => number | bigint;
 
-/** Converts a value that was read to the one to write, before its range is checked. */
+/** Returns the function that converts a value before the range of its result is checked. */
 function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert | null {
   if (from.kind === "integer" && to.kind === "float") {
     return (value) => {
@@ -132,7 +132,8 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
 }
 
 /**
- * Instants are the same in every zone they are shown in. Local time has no instant, so only UTC goes with it.
+ * True if a cast keeps the instant. An instant is the same in every zone. Local time has no instant, so it
+ * casts only to and from UTC.
  */
 function zonesAgree(from: Ticks, to: Ticks): boolean {
   if (from.zone !== null && to.zone !== null) return true;
@@ -177,7 +178,7 @@ function reader(type: NumberType): (column: FixedColumn) => Values {
 
 type Writer = (length: number) => { bytes: Uint8Array; set: (row: number, value: number | bigint) => void };
 
-/** Writes values of a type; refuses those that the type does not have. */
+/** Returns the function that writes values of a type; it refuses values that the type cannot hold. */
 function writer(type: NumberType, refuse: Refuse): Writer {
   if (type.kind === "decimal") {
     return (length) => {
@@ -213,7 +214,7 @@ function writer(type: NumberType, refuse: Refuse): Writer {
     const lowest = signed ? -(1n << (bits - 1n)) : 0n;
     const highest = signed ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n;
     const set = (row: number, value: number | bigint) => {
-      // Numbers and bigints compare with each other by value.
+      // JavaScript compares numbers and bigints by value.
       if (value < lowest || value > highest) refuse(value);
       numbers[row] = type.bytes === 8 ? BigInt(value) : Number(value);
     };
@@ -221,7 +222,7 @@ function writer(type: NumberType, refuse: Refuse): Writer {
   };
 }
 
-/** An array of numbers in which values of a type are kept. */
+/** An array of numbers that holds values of a type. */
 interface NumberArray {
   readonly buffer: ArrayBufferLike;
   [row: number]: number | bigint;

@@ -1,9 +1,9 @@
 /**
- * Columns whose values are computed from others of their row: how the metadata of a field declares one. The
- * keys are those by which other engines recognise such columns. A value that is not computed yet, or not any
- * more, is null. So that nobody takes an outdated value for a current one, changes of rows make it null, and
- * changes of columns that would give it other inputs are refused. Other engines do neither;
- * `write/backfill/outdatedRows` finds what they leave outdated.
+ * Columns whose values are computed from other columns of their row: how a field's metadata declares one.
+ * Other engines recognise such columns by the same keys. A value that is not computed yet, or is outdated, is
+ * null. Changes of rows set outdated values to null. Changes of columns are refused if a computed column
+ * would get other inputs. Other engines do neither; `write/backfill/outdatedRows` finds the values that they
+ * leave outdated.
  *
  *   virtual_column              "true": computed by a function that programs register
  *   virtual_column.udf_name     its name
@@ -17,8 +17,8 @@
  *   computed_column.expression  its text
  *   computed_column.inputs      JSON array of the paths that it names
  *
- * A declaration of another kind, or a damaged one, is _foreign_: its column is read and written as any
- * computed column, its metadata stays as it is, and only another engine computes its values. All kinds name
+ * A declaration of another kind, or a damaged one, is _foreign_. Its column is read and written like any
+ * computed column, and its metadata stays unchanged. Only another engine computes its values. All kinds name
  * their inputs by the same key.
  */
 
@@ -28,14 +28,14 @@ import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { type FieldAtPath, type FindField, fieldFinder, findField } from "./fieldPaths.js";
 import type { TableField } from "./schema.js";
 
-/** What computes a column, as the metadata of its field declares it. */
+/** The function or SQL that computes a column, as the field's metadata declares it. */
 export type ColumnDeclaration =
   | {
       readonly kind: "function";
       readonly udfName: string;
-      /** Undefined where another engine declared the column. */
+      /** Undefined if another engine declared the column. */
       readonly udfVersion: string | undefined;
-      /** Paths. */
+      /** Paths of the columns that the value is computed from. */
       readonly inputs: readonly string[];
     }
   | { readonly kind: "sql"; readonly expression: string; readonly inputs: readonly string[] }
@@ -63,10 +63,10 @@ const SQL = "sql";
 const BACKEND = "tiltyard";
 /** Characters of another engine's text that an error shows. */
 const MAX_SHOWN = 40;
-/** Inputs of one column that are looked at. */
+/** Maximum inputs of one column that are read. */
 const MAX_INPUTS = 10_000;
 
-/** The metadata of a field that declares it. */
+/** Returns the metadata that declares a field as a computed one. */
 export function declarationMetadata(
   declaration: Exclude<ColumnDeclaration, ForeignDeclaration>,
 ): Map<string, string> {
@@ -94,7 +94,7 @@ export function declarationMetadata(
 export const isComputed = ({ metadata }: DeclaredField): boolean =>
   metadata.get(VIRTUAL) === "true" || metadata.get(COMPUTED) === "true";
 
-/** Returns what computes a field; null for a plain one. */
+/** Returns the declaration of a computed field; null for a plain one. */
 export function declarationOf({ metadata }: DeclaredField): ColumnDeclaration | null {
   if (metadata.get(VIRTUAL) === "true") return functionDeclaration(metadata);
   return metadata.get(COMPUTED) === "true" ? ruleDeclaration(metadata) : null;
@@ -137,7 +137,7 @@ function pathList(text: string | undefined): readonly string[] | null {
   try {
     list = parseBoundedJson(text);
   } catch {
-    // A text that is no JSON: parsing fails for no other reason.
+    // Parsing fails only for text that is not JSON.
     return null;
   }
   if (!Array.isArray(list) || list.length > MAX_INPUTS) return null;
@@ -154,9 +154,9 @@ function pathList(text: string | undefined): readonly string[] | null {
 }
 
 /**
- * The computed columns whose values no longer hold once some columns of a row are set, those that are
- * computed from computed ones included. Columns whose declaration does not name its inputs are left out.
- * @param set names of the columns that are set; they get the values that they are set to
+ * Returns the computed columns whose values are outdated after some columns of a row are set. A column that
+ * is computed from an outdated one is outdated too. Columns whose declaration names no inputs are left out.
+ * @param set names of the columns that are set; they are never outdated
  */
 export function outdatedFields<Field extends DeclaredField>(
   fields: readonly Field[],
@@ -186,25 +186,25 @@ export function outdatedFields<Field extends DeclaredField>(
 /** Names of the columns that a field is computed from. */
 const inputNames = (field: DeclaredField): string[] => inputPaths(field).map(([name]) => name);
 
-/** Each once. */
+/** Paths of a field's inputs, each once. */
 const inputPaths = (field: DeclaredField): string[][] =>
   [...new Set(declarationOf(field)?.inputs)].map((path) => parseFieldPath(path));
 
-/** A column from which another is computed, and what about it is not the same in a changed schema. */
+/** An input of a computed column that a change of the schema would alter. */
 export interface ChangedInput {
   /** Path of the input. */
   readonly input: string;
-  /** Path of what changed: of the input itself, of something around it or of something in it. */
+  /** Path of the changed field: the input itself, a field around it or a field inside it. */
   readonly changed: string;
   /** Name of the column that is computed from it. */
   readonly computed: string;
 }
 
 /**
- * An input, of a column that stays, whose path no longer leads to the same values: it, or something around it
- * or in it, has another name or type, or is gone. Nothing records which values were computed of the one that
- * was there. Inputs that were not there before are left out. Every path and every field is looked at once.
- * @param staying columns as they were before the change, with which they remain in the table
+ * Returns an input of a staying column whose path no longer leads to the same values. The input, or a field
+ * around it or inside it, has another name or type, or is gone. Nothing records which values were computed
+ * from the earlier input. Inputs that were missing before are left out. Each path and field is visited once.
+ * @param staying columns that remain in the table, as they were before the change
  */
 export function changedInput(
   staying: readonly TableField[],
@@ -224,7 +224,7 @@ export function changedInput(
   return null;
 }
 
-/** Path of the first field on the way to a field, or inside it, that is not there any more as it was. */
+/** Path of the first field, on the way to an input or inside it, that is gone or changed. */
 function changedPart(
   { chain, field }: FieldAtPath,
   after: readonly TableField[],
@@ -240,7 +240,7 @@ function changedPart(
   return inside && formatFieldPath([...chain.map(({ name }) => name), ...inside]);
 }
 
-/** @param same fields that have no changed one inside, for those that several paths lead to */
+/** @param same fields without a changed field inside, for paths that share them */
 function changedInside(before: TableField, after: TableField, same: Set<TableField>): string[] | null {
   if (same.has(before)) return null;
   for (const [index, child] of before.children.entries()) {
@@ -253,10 +253,10 @@ function changedInside(before: TableField, after: TableField, same: Set<TableFie
   return null;
 }
 
-/** A field keeps its id as long as its values are the same. */
+/** True if the field has the same values: a field keeps its id as long as its values do not change. */
 const isStill = (before: TableField, after: TableField | undefined): after is TableField =>
   after !== undefined && before.id === after.id && before.name === after.name;
 
-/** By the name of each column that others are computed from, the name of one of these. */
+/** Maps the name of each column that others are computed from to the name of one of these. */
 export const computedByInput = (fields: readonly DeclaredField[]): ReadonlyMap<string, string> =>
   new Map(fields.flatMap((field) => inputNames(field).map((input) => [input, field.name] as const)));

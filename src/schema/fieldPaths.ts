@@ -1,6 +1,6 @@
 /**
- * Field paths looked up in a table's schema. Members of structs, the item of a list and the `entries`, key
- * and value of a map are addressed by their names, which are case-sensitive. Pure.
+ * Looks field paths up in a table's schema. Names address the members of structs, the item of a list and the
+ * `entries`, key and value of a map. They are case-sensitive. Pure.
  */
 
 import { TableColumnNotFoundError } from "../errors.js";
@@ -10,18 +10,18 @@ import type { TableField } from "./schema.js";
 
 /** A field, and the path to it. */
 export interface FieldAtPath {
-  /** Canonical. */
+  /** Canonical form of the path. */
   readonly path: string;
   /** From the top-level column down to the field itself. */
   readonly chain: readonly TableField[];
-  /** The last of the chain. */
+  /** Last field of the chain. */
   readonly field: TableField;
 }
 
-/** Finds a field among its siblings by name; the first of several with the same name. */
+/** Finds a field among its siblings by name. If several have the name, the first one counts. */
 export type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
 
-/** For many lookups in one schema: remembers the names of every level that it was asked about. */
+/** Returns a finder for many lookups in one schema. It indexes the names of each level that it visits. */
 export function fieldFinder(): FindField {
   const known = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
   return (siblings, name) => {
@@ -36,8 +36,8 @@ export function fieldFinder(): FindField {
 
 /**
  * @param find a {@link fieldFinder}, the same for all paths of an operation
- * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that
- *   leads nowhere
+ * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for a path
+ *   that the schema does not have
  */
 export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
   const segments = parseFieldPath(text);
@@ -54,7 +54,7 @@ export function resolveField(fields: readonly TableField[], text: string, find =
   );
 }
 
-/** The field at a path that is there, or null. */
+/** The field at a path; null if the schema does not have it. */
 export function findField(
   fields: readonly TableField[],
   segments: readonly string[],
@@ -64,7 +64,7 @@ export function findField(
   return chain.length === segments.length ? at(chain) : null;
 }
 
-/** The fields of a path, as far as they are there. */
+/** The fields along a path, up to the first segment that the schema does not have. */
 function chainOf(fields: readonly TableField[], segments: readonly string[], find: FindField): TableField[] {
   const chain: TableField[] = [];
   let siblings = fields;
@@ -83,7 +83,7 @@ const at = (chain: readonly TableField[]): FieldAtPath => ({
   field: chain[chain.length - 1],
 });
 
-/** Every field of a schema with the path to it, parents before children. */
+/** Yields every field of a schema with the path to it, parents before children. */
 export function* allFields(
   fields: readonly TableField[],
   parents: readonly TableField[] = [],
@@ -95,5 +95,5 @@ export function* allFields(
   }
 }
 
-/** Ids of a field and all its parts. Files from 2.1 on name only the parts that have none themselves. */
+/** Ids of a field and all its parts. A file of version 2.1 or later lists only the parts without children. */
 export const fieldIdsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(fieldIdsOf)];

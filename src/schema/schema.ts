@@ -1,6 +1,7 @@
 /**
- * The schema of a table as a tree of fields, and its flat form in manifests: depth-first, parents before
- * children, linked by parent ids. The flat form has types as texts, which are parsed and formatted here.
+ * The schema of a table as a tree of fields, and its flat form in manifests. The flat form is depth-first,
+ * with parents before children, linked by parent ids. It stores types as texts, which this module parses and
+ * formats.
  */
 
 import { EXTENSION_NAME_KEY } from "../arrow/types/logicalTypes.js";
@@ -11,7 +12,7 @@ import type { DataFragment } from "../format/table.js";
 
 /** One node of a schema. */
 export interface TableField {
-  /** Unique in the schema and never changed by a rename. */
+  /** Unique in the schema. A rename does not change it. */
   readonly id: number;
   /** One path segment. */
   readonly name: string;
@@ -29,7 +30,7 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
 const NO_PARENT = -1;
 /** Key of the metadata that makes a field part of the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
-/** Key of the metadata that does the same, and says which part it is. */
+/** Key of the metadata that makes a field part of the primary key, and says which part it is. */
 export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 /** Shared, because making a decoder costs more than decoding most texts. */
 const TEXT = new TextDecoder();
@@ -37,10 +38,10 @@ const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
 const PACKED_KEY = "lance-encoding:packed";
 
-/** Values of `Field.encoding`, a orphan of 0.1 that is still written. */
+/** Values of `Field.encoding`, a remnant of format 0.1 that writers still set. */
 const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
 
-/** Assigns ids in depth-first order. A new or overwritten schema gets them from 0. */
+/** Assigns ids in depth-first order. The ids of a new or overwritten schema start at 0. */
 export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableField[] {
   let nextId = firstId;
   const assign = (field: NewField): TableField => {
@@ -50,7 +51,10 @@ export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableF
   return fields.map(assign);
 }
 
-/** The first id an added column may take: above all ids of the schema and of all live data files. */
+/**
+ * Returns the lowest id that an added column may take. It is above all ids of the schema and of all live data
+ * files.
+ */
 export function nextFieldId(fields: readonly Field[], fragments: readonly DataFragment[]): number {
   let highest = -1;
   for (const field of fields) highest = Math.max(highest, field.id);
@@ -88,7 +92,7 @@ export function encodeSchema(fields: readonly TableField[]): Field[] {
   return flat;
 }
 
-/** The field with other metadata, and with the members of the message that are derived from it. */
+/** Returns the field with other metadata, and with the members of the message that are derived from it. */
 export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array>): Field {
   const text = new Map(
     [EXTENSION_NAME_KEY, PRIMARY_KEY, PRIMARY_KEY_POSITION].flatMap((name) => {
@@ -107,8 +111,8 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
 }
 
 /**
- * The flat form of a schema as a data file states it. For blobs of version 2 it tells what the file holds,
- * which are descriptors. Their members are not the table's and have no ids.
+ * The flat form of a schema that a data file holds. A blob of version 2 appears as the descriptor that the
+ * file stores. The members of a descriptor are not fields of the table and have no ids.
  */
 export function encodeFileSchema(fields: readonly TableField[]): Field[] {
   return encodeSchema(fields.map(describedField));
@@ -143,12 +147,14 @@ const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
   ["blob_uri", STRING],
 ];
 
-/** Trees by their flat schemas, which never change: most calls ask for those of a version that is open. */
+/**
+ * Trees by their flat schemas, which never change. Most calls ask for the schema of a version that is open.
+ */
 const trees = new WeakMap<readonly Field[], readonly TableField[]>();
 
 /**
  * The tree of a flat schema.
- * @throws CorruptFileError where ids repeat or are negative, a parent or a type is missing, or a type can't
+ * @throws CorruptFileError if ids repeat or are negative, a parent or a type is missing, or a type cannot
  *   have the children
  */
 export function decodeSchema(flat: readonly Field[], path: string): readonly TableField[] {
@@ -202,7 +208,7 @@ function treeOf(flat: readonly Field[], path: string): TableField[] {
 
 const MAP_MEMBERS = 2;
 
-/** True if a type may have these children. Types that are not known here may have any. */
+/** True if a type may have these children. Unknown types may have any. */
 function mayHaveChildren(
   type: LogicalType,
   children: readonly { readonly children: readonly unknown[] }[],
@@ -237,9 +243,9 @@ function mayHaveChildren(
 }
 
 /**
- * The fields a data file of the given format version lists, in column order: each has one column, at its
- * place in the list. From 2.1 on only leaves have a column. A blob and a packed struct are one leaf although
- * they have children, a packed struct in all versions.
+ * Returns the fields that a data file of the format version lists, in column order. The index in the list is
+ * that of the column. From 2.1 on, only leaves have a column. A blob and a packed struct are one leaf each
+ * although they have children; a packed struct is so in all versions.
  */
 export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";
@@ -255,8 +261,8 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
 }
 
 /**
- * The fields along `branch`, from the given field down; `branch` holds the number of the child to follow at
- * each field.
+ * Returns the fields along `branch`, starting with `field`. `branch` holds the index of the child to follow
+ * at each field.
  */
 export function fieldsAlong(field: TableField, branch: readonly number[]): TableField[] {
   const fields = [field];
@@ -269,7 +275,7 @@ export function isPacked(field: TableField): boolean {
   return field.type.kind === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
 }
 
-/** True if a field asks for its members to be packed, which is heeded on structs only. */
+/** True if a field asks for packed members. Only structs heed this. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
   isFlagSet(metadata, PACKED_KEY) || isFlagSet(metadata, "packed");
 
@@ -277,12 +283,12 @@ const isFlagSet = (metadata: ReadonlyMap<string, string>, key: string): boolean 
   metadata.get(key)?.toLowerCase() === "true";
 
 /**
- * What is in a field's pages:
+ * The content of a field's pages:
  *
- *     values        what its type says
- *     json          JSONB, where the type is that of text
- *     blobs         where the values lie in the file: large binaries with the key `lance-encoding:blob`, set to
- *                   any value
+ *     values        the values of its type
+ *     json          JSONB, for a field whose type is text
+ *     blobs         where the values lie in the file: large binaries with the key
+ *                   `lance-encoding:blob`, set to any value
  *     blobStructs   the same, for structs of data and uri with the extension `lance.blob.v2`
  */
 export type FieldStorage = "values" | "json" | "blobs" | "blobStructs";
@@ -293,7 +299,7 @@ export function storageOf({ type, metadata }: Omit<NewField, "children">): Field
   return metadata.has(BLOB_KEY) && isSameType(type, LARGE_BINARY) ? "blobs" : "values";
 }
 
-/** The members that structs of blobs have, all nullable: the first two, or all. */
+/** Members of a blob struct, all nullable. A struct has the first two or all. */
 const BLOB_MEMBERS: readonly (readonly [string, LogicalType])[] = [
   ["data", LARGE_BINARY],
   ["uri", STRING],
@@ -301,10 +307,7 @@ const BLOB_MEMBERS: readonly (readonly [string, LogicalType])[] = [
   ["size", unsigned(64)],
 ];
 
-/**
- * The feature of a field because of which its values are stored in a way that is not read or written, in
- * words; null for any other field.
- */
+/** Names the feature of a field whose storage this engine cannot read or write; null for any other field. */
 export function specialStorage(field: TableField): string | null {
   const { type, metadata, children } = field;
   if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION) {
@@ -337,7 +340,7 @@ function legacyEncoding({ kind }: LogicalType): number {
   }
 }
 
-/** True if its metadata makes a field part of the table's primary key, which nothing enforces. */
+/** True if the metadata makes the field part of the table's primary key. Nothing enforces that key. */
 export const isPrimaryKey = (metadata: ReadonlyMap<string, string>): boolean => primaryKeyOf(metadata).isPart;
 
 function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {

@@ -1,7 +1,7 @@
 /**
- * How a table's fields are stored in its files: the layouts of their types, with structs packed where their
- * fields ask for it. Rows are passed in and out as structs that are not packed. Structs of blobs are packed
- * as well, in so far as they are a leaf.
+ * Storage layouts of a table's fields: the layouts of their types, with structs packed if their fields ask
+ * for it. Callers pass and get rows as structs that are not packed. Structs of blobs are packed if they are a
+ * leaf.
  */
 
 import type { Layout, PackedMember, StructLayout } from "../arrow/columns/column.js";
@@ -13,7 +13,7 @@ import { isPacked, storageOf, type TableField } from "./schema.js";
 
 /**
  * @param path the column, for messages
- * @throws UnsupportedError for a type that files don't hold
+ * @throws UnsupportedError for a type that files cannot hold
  */
 export function storedLayoutOf(field: TableField, path: string): Layout {
   return packed(layoutOf(arrowFieldFromLogical(field, path).type, path), field, path);
@@ -56,7 +56,7 @@ function packedMembers({ children }: StructLayout, field: TableField, path: stri
   });
 }
 
-/** Bits of a fixed-size list of booleans; 0 for lists of anything else. */
+/** Bits of one list of a fixed-size list of booleans; 0 for items of another type. */
 function listBits(layout: Extract<Layout, { kind: "fixedSizeList" }>): number {
   if (layout.item.kind === "bits") return layout.dimension;
   return layout.item.kind === "fixedSizeList" ? layout.dimension * listBits(layout.item) : 0;

@@ -1,4 +1,4 @@
-/** Makes record batches and tables of apache-arrow from columns of the engine. */
+/** Makes record batches and tables of apache-arrow from the engine's columns. */
 
 import {
   type Data,
@@ -14,13 +14,13 @@ import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
 
 /**
- * apache-arrow's vectors of dictionaries handed out earlier. Batches that share a dictionary keep sharing it.
+ * Earlier dictionary vectors of apache-arrow. Batches whose columns share a dictionary share its vector too.
  */
 const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
 
 /**
- * A record batch over the memory of `columns`, which are in the order of the schema's fields and have
- * `rowCount` values each.
+ * A record batch over the memory of `columns`. Columns follow the order of the schema's fields; each has
+ * `rowCount` values.
  */
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
   const children = columns.map((column, index) => dataOf(schema.fields[index], column, rowCount));
@@ -39,7 +39,7 @@ function dataOf({ name, type }: Field, column: Column, rowCount: number): Data {
   return dataFromColumn(type, column, dictionaryVectors);
 }
 
-/** A table of the batches, all of which have the schema. Without batches, the table has no rows. */
+/** A table of the batches, which all have the schema. Without batches, the table has no rows. */
 export function toTable(schema: Schema, batches: readonly RecordBatch[]): Table {
   return new Table(schema, [...batches]);
 }

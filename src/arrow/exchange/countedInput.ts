@@ -1,10 +1,10 @@
-/** Input that tells how many of its rows were taken. */
+/** Input that reports how many of its rows the consumer has taken. */
 
 import type { ArrowInput, InputBatch } from "./input.js";
 
 /**
- * @param onRows called with the number of rows when they were dealt with, those of all batches before
- *   included; undefined where nobody asks
+ * @param onRows called with the total number of rows after each batch is consumed; undefined if no caller
+ *   needs it
  */
 export function countedInput(
   input: ArrowInput,

@@ -1,9 +1,9 @@
 /**
- * Converts apache-arrow `Data` to columns and back: views, without a copy where alignment allows.
+ * Converts apache-arrow `Data` to columns and back, without a copy if the memory is aligned.
  *
- * In apache-arrow's `Data`, members begin at different places: `values` and `valueOffsets` begin at the
- * slice, bitmaps begin `offset` bits earlier, children of fixed-size lists are sliced too. Buffers may be
- * longer than needed, and shorter if all the values they lack are null. A `Data` of length 0 has any buffers
+ * The members of apache-arrow's `Data` start at different rows. `values` and `valueOffsets` start at the
+ * slice; bitmaps start `offset` bits earlier; children of fixed-size lists are sliced too. A buffer may be
+ * longer than needed, or shorter if all missing values are null. A `Data` of length 0 may have any buffers
  * and children, or none.
  */
 
@@ -50,23 +50,22 @@ export interface ForeignData {
   readonly type?: ForeignType;
   readonly length: number;
   readonly offset: number;
-  /** Reading it may count the nulls. */
+  /** May be a getter that counts the nulls. */
   readonly nullCount: number;
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
   /**
-   * Numbers of items of list views, whose items begin at `valueOffsets`. Both then have one integer for each
-   * list.
+   * Numbers of items of list views, whose items start at `valueOffsets`. Both have one integer for each list.
    */
   readonly sizes?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
-  /** Data buffers. A view of more than 12 bytes names one of them and an offset in it. */
+  /** Data buffers. A view of more than 12 bytes holds the index of one buffer and an offset in it. */
   readonly variadicBuffers?: readonly ArrayBufferView[];
   readonly children?: readonly ForeignData[];
   readonly dictionary?: { readonly data: readonly ForeignData[] } | null;
 }
 
-/** Copies a `Data` but for some members. It is an object of a class, whose members may be getters. */
+/** Copies a `Data` and replaces some members. Spreading would lose members that are getters of its class. */
 export function changedData(data: ForeignData, members: Partial<ForeignData>): ForeignData {
   const { type, length, offset, nullCount, values, valueOffsets, sizes, nullBitmap } = data;
   const { children, dictionary } = data;
@@ -85,13 +84,13 @@ export function changedData(data: ForeignData, members: Partial<ForeignData>): F
   };
 }
 
-/** Columns of dictionaries seen before, by apache-arrow's vector. */
+/** Columns of earlier dictionaries, by apache-arrow's vector. */
 export type DictionaryCache = WeakMap<object, VariableColumn | FixedColumn>;
 
 export interface DataOptions {
-  /** Keeps dictionaries that batches share from being converted anew for each batch. */
+  /** Cache of converted dictionaries, which batches share. */
   readonly dictionaries?: DictionaryCache | undefined;
-  /** Bounds on the copies of items of list views. Default: none. */
+  /** Bounds on the copied items of list views. Default: none. */
   readonly bounds?: ViewBounds | undefined;
 }
 
@@ -101,8 +100,9 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
 }
 
 /**
- * Makes the column that a `Data` holds: its memory, but for list views whose lists do not follow each other.
- * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`, and for
+ * Makes the column of a `Data`. The column shares the memory of the `Data`, except for list views whose lists
+ * are not consecutive.
+ * @throws InvalidInputError if the buffers are too short for the length and offset of the `Data`, and for
  *   list views outside their items
  */
 export function* columnFromDataInSteps(
@@ -182,7 +182,8 @@ export function* columnFromDataInSteps(
 }
 
 /**
- * A child's values; none if there is no child, as in nested columns without content that apache-arrow makes.
+ * Returns a child's column. It is empty if there is no child: apache-arrow omits children of empty nested
+ * columns.
  */
 function* childColumn(data: ForeignData, index: number, layout: Layout, options: DataOptions): Steps<Column> {
   const child = data.children?.[index];
@@ -214,8 +215,8 @@ function* listViewColumn(
 }
 
 /**
- * A struct's child, with the length of the struct: a longer child is cut, a shorter one filled up where the
- * struct is null.
+ * Returns a struct's child with the length of the struct. A longer child is cut. A shorter one is padded if
+ * the struct is null in the missing rows.
  */
 function structChild(
   column: Column,
@@ -249,8 +250,8 @@ export function validityOf(data: ForeignData): Validity | null {
 }
 
 /**
- * Returns the bytes of values of one width. A buffer may lack values that are null: zeros stand for them.
- * @throws InvalidInputError for a buffer that lacks others
+ * Returns the bytes of values of one width. Zeros replace nulls at the end that the buffer lacks.
+ * @throws InvalidInputError for a buffer that lacks values that are not null
  */
 export function fixedBytes(
   data: ForeignData,
@@ -312,7 +313,7 @@ function* listItems(
   return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
 }
 
-/** Approximate bytes of a null. */
+/** Approximate bytes of one null. */
 function itemBytes(layout: Layout): number {
   switch (layout.kind) {
     case "null":
@@ -356,7 +357,7 @@ function* dictionaryOf(
   return column;
 }
 
-/** Accepts a buffer that holds only `held` of `length` values if all the values after those are null. */
+/** Checks that all values after the first `held` are null, for a buffer that is shorter than `length`. */
 function requireNullTail(validity: Validity | null, held: number, length: number, what: string): void {
   if (held >= length) return;
   if (validity !== null && countOnes(validity.bytes, validity.bitOffset + held, length - held) === 0) return;
@@ -369,7 +370,7 @@ function allocate(byteLength: number, take = true): Uint8Array {
   return take ? new Uint8Array(byteLength) : NO_BYTES;
 }
 
-/** The argument of `makeData` for any type; its own signature wants the type known at compile time. */
+/** Arguments of `makeData` for any type. Its own signature needs the type at compile time. */
 interface DataProps {
   readonly type: DataType;
   readonly length: number;
@@ -386,7 +387,7 @@ const make = makeData as unknown as (props: DataProps) => Data;
 
 /**
  * The `Data` of an apache-arrow type over a column's memory.
- * @param dictionaries keeps apache-arrow's vector shared between columns that share a dictionary
+ * @param dictionaries cache of apache-arrow's vectors, for columns that share a dictionary
  */
 export function dataFromColumn(
   type: DataType,
@@ -454,7 +455,7 @@ export function dataFromColumn(
   }
 }
 
-/** `offset` shifts bitmaps only, so a validity that begins inside a byte needs no copy. */
+/** `offset` only shifts bitmaps, so a validity that starts inside a byte needs no copy. */
 function validityProps({ validity }: Column): { offset: number; nullCount: number; nullBitmap?: Uint8Array } {
   if (validity === null) return { offset: 0, nullCount: 0 };
   return {
@@ -464,7 +465,7 @@ function validityProps({ validity }: Column): { offset: number; nullCount: numbe
   };
 }
 
-/** A struct's offset would shift its children, so its bitmap begins at bit 0. */
+/** A struct's offset would also shift its children, so its bitmap starts at bit 0. */
 function structValidity({ validity, length }: Column): { nullCount: number; nullBitmap?: Uint8Array } {
   if (validity === null) return { nullCount: 0 };
   return {
@@ -473,7 +474,7 @@ function structValidity({ validity, length }: Column): { nullCount: number; null
   };
 }
 
-/** Alignment of the typed array that apache-arrow lays over the values. */
+/** Alignment of the typed array that apache-arrow makes over the values. */
 function elementBytes(type: DataType, byteWidth: number): number {
   switch (type.typeId as Type) {
     case Type.FixedSizeBinary:

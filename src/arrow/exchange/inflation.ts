@@ -1,9 +1,9 @@
 /**
- * Compressed bodies of Arrow IPC messages. apache-arrow decodes a body in one go and calls a codec for each
- * buffer. Where the caller can wait, buffers are inflated before that, with breaks, and the codec only hands
- * them over.
+ * Inflates compressed bodies of Arrow IPC messages. apache-arrow decodes a body without a break and calls a
+ * codec for each buffer. A caller that can wait inflates the buffers before decoding, with breaks; the codec
+ * then only returns them.
  *
- *     buffer   i64 bytes that it becomes, -1 where it is not compressed; a frame of LZ4 or ZSTD
+ *     buffer   i64 inflated length, -1 if the buffer is not compressed; a frame of LZ4 or ZSTD
  */
 
 import { CompressionType, compressionRegistry } from "apache-arrow";
@@ -13,11 +13,11 @@ import { decodingZstdFrame } from "../../bytes/zstd/decodeFrame.js";
 import { zstdFrameBound } from "../../bytes/zstd/frame.js";
 import { malformedIpc } from "./malformedIpc.js";
 
-/** Maximum bytes of one buffer, inflated. */
+/** Maximum bytes of one inflated buffer. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 export const LENGTH_PREFIX_BYTES = 8;
 
-/** A body of compressed buffers, and where they lie in it. */
+/** A body of compressed buffers, and the ranges of the buffers in it. */
 export interface CompressedBody {
   readonly body: Uint8Array;
   readonly type: CompressionType;
@@ -34,7 +34,7 @@ const DECODERS = new Map<CompressionType, Inflating>([
 /** The codecs that this module registered. */
 const registered = new Map<CompressionType, (frame: Uint8Array) => Uint8Array>();
 
-/** Lets apache-arrow read LZ4 and ZSTD bodies. Codecs that are already registered stay in place. */
+/** Lets apache-arrow read LZ4 and ZSTD bodies. Codecs that are already registered stay registered. */
 export function ensureCodecs(): void {
   for (const [type, inflating] of DECODERS) {
     const codec = compressionRegistry.get(type);
@@ -52,8 +52,8 @@ export function ensureCodecs(): void {
 }
 
 /**
- * Bytes that the batch being decoded may still inflate to. A module variable, because apache-arrow calls the
- * codecs and passes nothing through. Decoding never waits, so batches of several inputs don't meet here.
+ * Bytes that the current batch may still inflate to. A module variable, because apache-arrow passes nothing
+ * to a codec but the frame. Decoding never waits, so two inputs cannot use it at once.
  */
 let inflationLeft = Number.POSITIVE_INFINITY;
 
@@ -63,13 +63,10 @@ export function withInflation<Result>(maxBytes: number, decode: () => Result): R
   return decode();
 }
 
-/**
- * Buffers that were inflated ahead, by the memory that holds the compressed bytes and the position where they
- * begin.
- */
+/** Buffers inflated before decoding, by the memory of the compressed bytes and their offset in it. */
 const inflated = new WeakMap<ArrayBufferLike, Map<number, Uint8Array>>();
 
-/** Returns a buffer that was inflated ahead, and forgets it. */
+/** Returns a buffer that was inflated before decoding, and removes it from the cache. */
 function taken(frame: Uint8Array): Uint8Array | undefined {
   const contents = inflated.get(frame.buffer);
   const content = contents?.get(frame.byteOffset);
@@ -78,12 +75,12 @@ function taken(frame: Uint8Array): Uint8Array | undefined {
 }
 
 /**
- * Inflates the buffers of the body to be decoded next, with breaks.
- * @param maxBytes limit of all buffers together, inflated
+ * Inflates the buffers of the body that is decoded next, with breaks.
+ * @param maxBytes limit of all inflated buffers together
  */
 export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Generator<void, void> {
   const inflating = DECODERS.get(compressed.type);
-  // A codec that somebody else registered inflates by itself.
+  // A codec that another program registered inflates by itself.
   if (
     inflating === undefined ||
     compressionRegistry.get(compressed.type)?.decode !== registered.get(compressed.type)
@@ -103,8 +100,8 @@ export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Gen
 }
 
 /**
- * Returns a buffer of a body; inflates it where it is compressed. To be called as apache-arrow calls codecs:
- * while it decodes.
+ * Returns a buffer of a body, inflated if it is compressed. Callers must be inside a decode call, as
+ * apache-arrow's codecs are.
  */
 export function bufferContent(
   { body, compressed }: { readonly body: Uint8Array; readonly compressed: CompressedBody | null },
@@ -119,7 +116,7 @@ export function bufferContent(
   return decode(frame);
 }
 
-/** The frames in a body, without buffers that are not compressed. */
+/** Yields the compressed buffers of a body. */
 function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, void> {
   for (const { offset, length } of buffers) {
     if (length <= LENGTH_PREFIX_BYTES) continue;
@@ -129,8 +126,8 @@ function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, voi
 }
 
 /**
- * Computes the inflated bytes of a body's buffers, with breaks; at most `maxBytes`, because a body that
- * exceeds them is refused when it is inflated.
+ * Computes the inflated bytes of a body's buffers, with breaks. Stops at `maxBytes`: inflating a larger body
+ * fails anyway.
  */
 export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Generator<void, number> {
   let sum = 0;
@@ -142,7 +139,7 @@ export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Ge
   return sum;
 }
 
-/** Inflated bytes of a frame whose declared length may be that of the frame itself. */
+/** Inflated bytes of a frame. The declared length may be that of the frame itself. */
 function* contentBytes(frame: Uint8Array, type: CompressionType, maxBytes: number): Generator<void, number> {
   if (type === CompressionType.LZ4_FRAME) return (yield* lz4FrameLength(frame, maxBytes)) ?? maxBytes;
   const bound = zstdFrameBound(frame);
@@ -172,8 +169,8 @@ function* inflatingZstd(frame: Uint8Array, maxBytes: number): Generator<void, Ui
 }
 
 /**
- * The uncompressed length, which lies in front of a compressed buffer; null for a buffer that is not
- * compressed. apache-arrow passes a view of the bytes after the length.
+ * The inflated length, which lies before a compressed buffer; null for a buffer that is not compressed.
+ * apache-arrow passes a view of the bytes after the length.
  */
 function declaredLength(frame: Uint8Array): number | null {
   if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;

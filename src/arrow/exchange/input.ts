@@ -1,11 +1,11 @@
 /**
- * Converts rows as callers pass them to one form: a schema of the apache-arrow version used here, and columns
- * batch by batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches,
- * Arrow IPC as bytes or as a stream of bytes, and iterables of plain objects (arrow/objects). Arrow's objects
- * are recognised by their members, never by their class.
+ * Converts the rows of callers to one form: a schema of this apache-arrow version, and columns batch by
+ * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, Arrow IPC as
+ * bytes or as a stream of bytes, and iterables of plain objects (arrow/objects). Recognises Arrow's objects
+ * by their members, never by their class.
  *
- * A batch is handed out only after its buffers, offsets and indices were found to be valid. One batch is held
- * at a time.
+ * Each batch is validated before it is returned: its buffers, offsets and indices. Memory holds one batch at
+ * a time.
  */
 
 import type { Field, Schema } from "apache-arrow";
@@ -32,25 +32,25 @@ import { type PlainDictionaries, withoutViews } from "./views.js";
 export interface InputBatch {
   /** Columns in the order of the schema's fields, with `rowCount` values each. */
   readonly columns: readonly Column[];
-  /** > 0. */
+  /** Number of rows, above 0. */
   readonly rowCount: number;
   /**
-   * True if the columns end when the next batch is asked for. Only writers of data files (rows/writeColumns) take
-   * such batches. Default false.
+   * True if the columns end when the caller asks for the next batch. Only writers of data files
+   * (rows/writeColumns) take such batches. Default false.
    */
   readonly isTransient?: boolean;
 }
 
-/** Size that a list item without bytes counts for in the bound on a batch. */
+/** Bytes that a list item without bytes counts toward the bound on a batch. */
 const BARE_ITEM_BYTES = 16;
-/** Tags of blocks of memory. */
+/** Tags of the classes of memory blocks. */
 const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
 
-/** Rows ready to be read, once. */
+/** Rows that can be read once. */
 export interface ArrowInput {
   readonly schema: Schema;
   readonly batches: AsyncIterable<InputBatch>;
-  /** Releases the caller's data, whether or not it was read to its end. May be called any number of times. */
+  /** Releases the caller's data, even if it was not read to its end. May be called several times. */
   close(): Promise<void>;
 }
 
@@ -69,8 +69,7 @@ interface ForeignTable {
 /** Bounds on the input. */
 export interface InputBounds {
   /**
-   * Limit, in bytes, of one batch of IPC, uncompressed, and of an IPC file that arrives in pieces. Default:
-   * none.
+   * Limit of one uncompressed IPC batch, and of an IPC file that arrives in pieces, in bytes. Default: none.
    */
   readonly maxBatchBytes?: number;
   /** Limit on the rows of all batches. Default: none. */
@@ -80,11 +79,11 @@ export interface InputBounds {
 }
 
 /**
- * Opens rows that a caller passed; reads no further than the schema, or the first rows that are objects.
+ * Opens the rows of a caller. Reads only the schema or, if rows are objects, the first of them.
  * @param signal ends the reading with its reason
- * @param types what rows of objects are fitted to; without any, their types are inferred
- * @throws InvalidInputError for anything that is no rows, UnsupportedError for types that cannot be stored;
- *   both also while batches are read, with the error of a failing iterator as `cause`
+ * @param types the target types of rows of objects; without any, their types are inferred
+ * @throws InvalidInputError for data that is not rows, UnsupportedError for types that cannot be stored; both
+ *   also while batches are read, with the error of a failing iterator as `cause`
  */
 export async function openInput(
   data: unknown,
@@ -135,7 +134,7 @@ async function openRows(
   source.attach(iterator);
   const first = await source.next();
   if (first.done === true) {
-    // Anything but an array may be bytes of which none came.
+    // Anything except an array may be an empty stream of bytes.
     const ofTable = Array.isArray(data) ? await types.tableSchema?.() : null;
     const schema = types.schema ?? ofTable ?? null;
     if (schema !== null) return { isObjects: true, ...noObjects(schema) };
@@ -181,7 +180,7 @@ async function* batchIterator(first: unknown, source: Source): AsyncGenerator<Fo
   }
 }
 
-/** Rows that come as objects. */
+/** Input of rows that are objects. */
 class ObjectInput implements ArrowInput {
   readonly schema: Schema;
   readonly #rows: OpenedObjects;
@@ -230,7 +229,7 @@ class Rows implements ArrowInput {
   readonly #dictionaries: DictionaryCache = new WeakMap();
   readonly #plainDictionaries: PlainDictionaries = new WeakMap();
   readonly #checked: CheckedDictionaries = new WeakSet();
-  /** Schemas of batches that were found to agree with `schema`. */
+  /** Schemas of batches that agree with `schema`. */
   readonly #agreeing = new WeakSet<object>();
   readonly #bounds: InputBounds;
   #rowCount = 0;
@@ -344,7 +343,7 @@ class Rows implements ArrowInput {
   }
 }
 
-/** Number of list items that take no bytes: each takes some memory on its way into a page. */
+/** Number of list items without bytes of their own. Each still takes memory while a page is built. */
 function countBareItems(column: Column, isItem = false): number {
   switch (column.kind) {
     case "null":
@@ -366,7 +365,7 @@ function countBareItems(column: Column, isItem = false): number {
   }
 }
 
-/** A field's type with all nested types, in a form that equal types share. */
+/** The name of a field's type with all nested types. Equal types have equal names. */
 function typeName(field: Field): string {
   const describe = ({ type, children }: LogicalField): string =>
     children.length === 0
@@ -378,8 +377,8 @@ function typeName(field: Field): string {
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
 /**
- * The caller's iterator. Its errors are wrapped, the signal ends its waits, and `return` is called when it is
- * released.
+ * The caller's iterator. It wraps errors of the iterator, and its signal ends waits. `close` calls the
+ * iterator's `return`.
  */
 class Source {
   readonly #signal: AbortSignal | undefined;
@@ -418,10 +417,10 @@ class Source {
     this.#iterator = null;
     if (iterator?.return === undefined) return;
     try {
-      // A source that waits for its next value cannot return before it has it.
+      // A source that waits for its next value cannot return before that value arrives.
       await untilAborted(iterator.return(), this.#signal);
     } catch {
-      // The rows were read as far as they were wanted; an error while releasing them changes nothing.
+      // All wanted rows are read, so an error of the release must not fail the write.
     }
   }
 }
@@ -453,7 +452,7 @@ function sourceFailed(error: unknown): InvalidInputError {
   return new InvalidInputError(`the rows' source failed: ${messageOf(error)}`, { cause: error });
 }
 
-/** Opens the iterator of a value. A stream that somebody else reads throws here. */
+/** Opens the iterator of a value. Throws for a stream that another reader has locked. */
 function openIterator(value: unknown): AnyIterator | null {
   try {
     return iteratorOf(value);

@@ -1,6 +1,6 @@
 /**
- * Reads Arrow IPC streams and files, as a whole or as they arrive. A stream is messages, then optionally an
- * end mark: a message with metadata of 0 bytes.
+ * Reads Arrow IPC streams and files, complete or while they arrive. A stream consists of messages and an
+ * optional end mark: a message with 0 bytes of metadata.
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
@@ -13,19 +13,18 @@ import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
 
 /** Name of this use of memory. */
 const BATCH = "batch";
-/** Bytes after the end of a stream are checked in portions of this size. */
+/** Bytes checked per step after the end of a stream. */
 const REST_BYTES = 2 ** 16;
 
-/** A schema and the record batches after it, each decoded when it is asked for. */
+/** A schema and its record batches, each decoded when the caller asks for it. */
 export interface IpcStream {
   readonly schema: Schema;
   readonly batches: AsyncIterable<RecordBatch>;
 }
 
 /**
- * Opens a stream or a file that is completely in memory. Batches are views over the bytes where these are
- * aligned and not compressed.
- * @param maxBatchBytes limit of one batch, uncompressed
+ * Opens a complete stream or file. Batches are views over the bytes if these are aligned and not compressed.
+ * @param maxBatchBytes limit of one uncompressed batch
  * @throws InvalidInputError, also while batches are read
  */
 export async function openIpcBytes(
@@ -35,7 +34,7 @@ export async function openIpcBytes(
   return streamOf(await runAsync(decodeIpc(bytes, maxBatchBytes)));
 }
 
-/** @param memory accounts for batches, each until the next one is asked for */
+/** @param memory accounts for each batch until the caller asks for the next one */
 function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStream {
   return {
     schema,
@@ -52,10 +51,10 @@ function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStr
 }
 
 /**
- * Opens a stream or a file that arrives in pieces. A stream holds one batch in memory at a time, a file all
- * of its bytes.
- * @param maxBatchBytes limit of one batch, uncompressed, and of a file
- * @param memory accounts for the bytes and their decoded form: a batch until the next one is asked for
+ * Opens a stream or a file that arrives in pieces. Memory holds one batch of a stream, but all bytes of a
+ * file.
+ * @param maxBatchBytes limit of one uncompressed batch, and of a file
+ * @param memory accounts for the bytes and their decoded form; each batch until the next one is requested
  * @throws InvalidInputError, also while batches are read
  */
 export async function openIpcStream(
@@ -134,7 +133,7 @@ function* decodeIpc(bytes: Uint8Array, maxBytes: number): Generator<void, Decode
   };
 }
 
-/** Padding may follow the end mark; anything else would be rows lost silently. */
+/** Checks that only padding follows the end mark. Other bytes would be rows lost silently. */
 function checkPadding(rest: Uint8Array): void {
   if (rest.some((byte) => byte !== 0)) {
     throw malformed(

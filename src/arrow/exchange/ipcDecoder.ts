@@ -1,7 +1,4 @@
-/**
- * Turns the messages of an Arrow IPC stream into record batches. apache-arrow decodes them, within bounds on
- * memory.
- */
+/** Decodes the messages of an Arrow IPC stream with apache-arrow, within bounds on memory. */
 
 import { MessageHeader, type RecordBatch, RecordBatchReader, type Schema } from "apache-arrow";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
@@ -11,10 +8,10 @@ import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
 import { requireCounted } from "./uncountedNulls.js";
 
-/** Maximum number of parts of one dictionary: for each part, apache-arrow goes through those before it. */
+/** Maximum number of parts of one dictionary. apache-arrow visits all earlier parts for each new one. */
 const MAX_DICTIONARY_PARTS = 1024;
 
-/** A message, and the inflated size of its buffers if they are compressed. */
+/** A message and the inflated size of its compressed buffers. */
 export interface Measured {
   readonly frame: Frame;
   readonly inflation: number;
@@ -38,8 +35,8 @@ export interface DecodedIpc {
     /** Bytes held while the batch is in use. */
     readonly heldBytes: number;
     /**
-     * Decodes the batch, with breaks. To be called once, before the next batch is taken. Null if a message
-     * completes no batch.
+     * Decodes the batch, with breaks. Callers call it once, before they take the next batch. Returns null for
+     * a message that completes no batch.
      */
     readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
@@ -49,10 +46,10 @@ export interface DecodedIpc {
 export class IpcDecoder {
   readonly #maxBytes: number;
   readonly #queue: Uint8Array[] = [];
-  /** Number of dictionary parts in the queue; `#queuedBytes` are their bytes. */
+  /** Number of dictionary parts in the queue. `#queuedBytes` counts their bytes. */
   #queuedParts = 0;
   #queuedBytes = 0;
-  /** Bytes that the queued parts become when inflated. */
+  /** Inflated bytes of the queued parts. */
   #queuedInflation = 0;
   /** Bytes of the dictionaries of earlier batches. */
   #dictionaryBytes = 0;
@@ -62,7 +59,7 @@ export class IpcDecoder {
   #starved = false;
   readonly schema: Schema;
 
-  /** @param maxBytes limit of one batch, uncompressed, and of its dictionaries together */
+  /** @param maxBytes limit of one uncompressed batch, and of its dictionaries together */
   constructor(frame: Frame | null, maxBytes: number) {
     this.#maxBytes = maxBytes;
     if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
@@ -79,8 +76,8 @@ export class IpcDecoder {
   }
 
   /**
-   * apache-arrow takes the next piece before it returns the end of the last, so it is given an empty one if
-   * there is no next piece yet. It asks for more only if it misread a message.
+   * Returns an empty piece if there is no next piece yet, because apache-arrow asks for it before it returns
+   * the end of the last one. A further request means that apache-arrow misread a message.
    */
   #nextPiece(): IteratorResult<Uint8Array, undefined> {
     const value = this.#queue.shift();
@@ -104,7 +101,7 @@ export class IpcDecoder {
     return this.keptBytes + frame.body.length + this.#queuedInflation + inflation;
   }
 
-  /** The batch that the message completes; null if it has no rows or if more messages have to come first. */
+  /** The batch that the message completes; null if it has no rows or needs further messages. */
   push({ frame, inflation: ownInflation }: Measured): RecordBatch | null {
     const { kind, head, body, dictionary, isEmpty } = frame;
     if (kind === MessageHeader.Schema) throw malformed("a second schema");
@@ -112,7 +109,7 @@ export class IpcDecoder {
     this.#queue.push(head);
     if (body.length > 0) this.#queue.push(body);
     if (dictionary !== null) {
-      // Dictionaries wait for their batch.
+      // The queue holds dictionaries until their batch arrives.
       this.#countPart(dictionary);
       this.#queuedBytes += head.length + body.length;
       this.#queuedInflation += ownInflation;
@@ -143,7 +140,7 @@ export class IpcDecoder {
   }
 
   /**
-   * Checks the size of dictionaries: they outlive their batch, and those with many parts become longer than
+   * Checks the size of dictionaries. They outlive their batch, and those with many parts become longer than
    * any single message.
    */
   #checkDictionaries(batch: RecordBatch): void {
@@ -154,7 +151,7 @@ export class IpcDecoder {
   }
 }
 
-/** @param maxBytes limit of all compressed buffers together, inflated */
+/** @param maxBytes limit of all inflated buffers together */
 export function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFINITY): Result {
   try {
     return withInflation(maxBytes, decode);

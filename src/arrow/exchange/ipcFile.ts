@@ -3,8 +3,8 @@
  *
  *     "ARROW1", 2 zero bytes, messages, footer, i32 bytes of the footer, "ARROW1"
  *
- * The footer holds the schema and says where the dictionaries and batches are. Not every writer also puts the
- * schema in front of them.
+ * The footer holds the schema and the locations of the dictionaries and batches. Some writers also write the
+ * schema as the first message.
  */
 
 import { MessageHeader, type RecordBatchFileReader, RecordBatchReader } from "apache-arrow";
@@ -18,30 +18,30 @@ import { checkFooter } from "./messageGuard.js";
 import { requireCounted } from "./uncountedNulls.js";
 
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
-/** Bytes at the beginning by which a file is known. */
+/** Number of first bytes that identify a file. */
 export const FILE_MAGIC_BYTES = FILE_MAGIC.length;
 const FILE_HEADER_BYTES = 8;
 
-/** True if bytes begin as a file does. */
+/** True if the bytes start with the magic of a file. */
 export function isIpcFile(start: Uint8Array): boolean {
   return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
 }
 
-/** Bytes of a file that a step copies. */
+/** Bytes of a file copied per step. */
 const COPIED_BYTES = 2 ** 22;
 
-/** The content of a file. */
+/** Checked content of a file. */
 export interface FileOutline {
-  /** The file for apache-arrow: where there are list views, a copy with lists in place of them. */
+  /** The file for apache-arrow. A file with list views is a copy that has lists instead. */
   readonly file: Uint8Array;
-  /** Batches with rows. */
+  /** Batches that have rows. */
   readonly filled: readonly (Measured & { readonly index: number })[];
   readonly dictionaries: readonly Measured[];
-  /** Inflated bytes of the buffers of its dictionaries. */
+  /** Inflated bytes of the buffers of the file's dictionaries. */
   readonly inflatedDictionaries: number;
 }
 
-/** Checks the footer of a file and every message that it points to, with breaks. */
+/** Checks the footer of a file and every message that it lists, with breaks. */
 export function* outlineIpcFile(bytes: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
   const trailer = bytes.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isIpcFile(bytes.subarray(trailer))) throw truncatedIpc();
@@ -95,7 +95,7 @@ interface ChangedMessage {
 function changeMessages(file: Uint8Array, changes: ChangedMessage[]): void {
   changes.sort((left, right) => left.start - right.start);
   for (const [index, { start, end, head }] of changes.entries()) {
-    // A change inside a message that was checked could make it another one.
+    // A change inside another checked message could invalidate that check.
     if (index + 1 < changes.length && changes[index + 1].start < end) {
       throw malformed("a footer that points to the same bytes twice");
     }

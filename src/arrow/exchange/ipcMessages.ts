@@ -1,6 +1,6 @@
 /**
- * Cuts messages from the bytes of Arrow IPC streams and files, and checks them: by itself, apache-arrow would
- * mistake a stream that breaks off for one that ends, and believe every length.
+ * Splits the bytes of Arrow IPC streams and files into messages and checks them. apache-arrow alone would
+ * take a truncated stream for a complete one, and would trust every length.
  *
  *     message   u32 FFFFFFFF (absent before Arrow 0.15), i32 bytes of metadata, metadata (a flatbuffer), body
  */
@@ -14,60 +14,60 @@ import { type CompressedBody, LENGTH_PREFIX_BYTES } from "./inflation.js";
 import { malformedIpc as malformed, tooLargeIpc, truncatedIpc } from "./malformedIpc.js";
 import { type BufferRange, checkMessageMetadata, type IpcFields, NO_FIELDS } from "./messageGuard.js";
 
-/** Largest metadata of one message; thousands of columns take a few megabytes. */
+/** Maximum bytes of one message's metadata. Thousands of columns take a few megabytes. */
 const MAX_METADATA_BYTES = 2 ** 24;
-/** Most rows in one batch. */
+/** Maximum rows of one batch. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
-/** Number of nulls of a column whose writer has not counted them. */
+/** Number of nulls of a column if the writer did not count them. */
 export const UNCOUNTED = -1;
 const CONTINUATION = 0xffffffff;
 /**
- * Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece.
+ * Pieces shorter than this are copied together: the object of such a piece takes more memory than its bytes.
  */
 const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
-/** Bytes that are joined in a step. */
+/** Bytes joined per step. */
 const STEP_BYTES = 2 ** 20;
 
 /** One message: its metadata with the length in front, as apache-arrow expects it, and its body. */
 export interface Frame {
   readonly kind: MessageHeader;
-  /** Fields of the schema that the following messages have. */
+  /** Fields of the schema of the messages that follow. */
   readonly fields: IpcFields;
-  /** With lists in place of list views. */
+  /** Prefixed metadata with lists instead of list views. */
   readonly head: Uint8Array;
   /** Ranges of the sizes of list views in the body. */
   readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
   /**
-   * For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else
-   * null.
+   * For a part of a dictionary: the dictionary's id, and true if the part continues the dictionary instead of
+   * replacing it. Null for any other message.
    */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /**
-   * True for a batch without rows. apache-arrow writes some that it can't read again: children of nested
-   * columns are missing.
+   * True for a batch without rows. apache-arrow omits children of nested columns in some of them, and then
+   * cannot read its own batch.
    */
   readonly isEmpty: boolean;
   /**
-   * The columns of a batch, nested ones counted before their children, whose nulls the writer has not
-   * counted.
+   * Indices of the batch's columns whose nulls the writer did not count. A nested column precedes its
+   * children.
    */
   readonly uncounted: ReadonlySet<number>;
-  /** The body if its buffers are compressed, else null. */
+  /** The body if its buffers are compressed; null otherwise. */
   readonly compressed: CompressedBody | null;
 }
 
-/** Yields a number of bytes and is given as many or, at the end of the input, fewer. */
+/** Yields a number of bytes and receives that many or, at the end of the input, fewer. */
 type Requests<Result> = Generator<number, Result, Uint8Array>;
 
-/** Reads messages from bytes that are completely in memory. */
+/** Reads messages from complete bytes in memory. */
 export class ByteCursor {
   readonly #bytes: Uint8Array;
   #position = 0;
   #fields: IpcFields;
 
-  /** @param fields those of the schema, if it is not among the messages */
+  /** @param fields fields of the schema, if it is not among the messages */
   constructor(bytes: Uint8Array, fields = NO_FIELDS) {
     this.#bytes = bytes;
     this.#fields = fields;
@@ -85,16 +85,13 @@ export class ByteCursor {
     return step.value;
   }
 
-  /** The bytes after the last message taken. */
+  /** Returns the bytes after the last message taken. */
   rest(): Uint8Array {
     return this.#bytes.subarray(this.#position);
   }
 }
 
-/**
- * Factor by which received pieces count: while a message is assembled from pieces, its bytes are in memory
- * twice.
- */
+/** Memory factor of received pieces: while a message is assembled, its bytes are in memory twice. */
 const RECEIVED_FACTOR = 2;
 /** Name of this use of memory. */
 const RECEIVED = "received";
@@ -103,7 +100,7 @@ const RECEIVED = "received";
 export class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #memory: MemoryShare | undefined;
-  /** Fields of the schema among the messages so far. */
+  /** Fields of the last schema message. */
   #fields = NO_FIELDS;
   #pieces: Uint8Array[] = [];
   #held = 0;
@@ -136,7 +133,7 @@ export class ByteQueue {
     return this.#pieces[0]?.subarray(0, length) ?? new Uint8Array(0);
   }
 
-  /** `length` bytes, or all that is left if that is less. */
+  /** Returns `length` bytes, or all remaining bytes if there are fewer. */
   async take(length: number): Promise<Uint8Array> {
     await this.#fill(length);
     const taken: Uint8Array[] = [];
@@ -162,7 +159,7 @@ export class ByteQueue {
   async #fill(length: number): Promise<void> {
     while (this.#held < length && !this.#ended) {
       const { done, value } = await this.#source.next();
-      // Pieces that are there already come without a turn of the event loop.
+      // Pieces that are already available arrive without a turn of the event loop.
       await yieldToEventLoop();
       if (done === true) {
         this.#ended = true;
@@ -190,7 +187,7 @@ export class ByteQueue {
     this.#crumbed += piece.length;
   }
 
-  /** Makes a piece of the crumbs. The rest of their memory is for the next crumbs. */
+  /** Makes a piece of the crumbs. The remaining memory is for later crumbs. */
   #sweep(): void {
     if (this.#crumbed === 0) return;
     this.#pieces.push(this.#crumbs.subarray(0, this.#crumbed));
@@ -216,8 +213,8 @@ function* joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
 }
 
 /**
- * The next message, with a body of at most `maxBytes`; null at the end of the stream.
- * @param fields those of the schema before it
+ * Reads the next message, with a body of at most `maxBytes`; null at the end of the stream.
+ * @param fields fields of the schema before it
  */
 function* readFrame(maxBytes: number, fields: IpcFields): Requests<Frame | null> {
   const start = yield 4;
@@ -285,7 +282,7 @@ function uncountedIn({ nodes }: BatchHeader): ReadonlySet<number> {
   return new Set(nodes.flatMap(({ nullCount }, column) => (nullCount === UNCOUNTED ? [column] : [])));
 }
 
-/** Null for a message that is no batch. */
+/** Null for a message that is not a batch. */
 function checkedBatchHeader(
   message: Message,
   sizes: readonly BufferRange[],

@@ -1,4 +1,4 @@
-/** Record batches as Arrow IPC, written as they come. */
+/** Writes record batches as Arrow IPC while they arrive. */
 
 import {
   AsyncByteQueue,
@@ -9,14 +9,14 @@ import {
 } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 
-/** Maximum bytes of small pieces that are joined. */
+/** Maximum bytes of joined small pieces. */
 const PIECE_BYTES = 2 ** 18;
-/** Pieces of fewer bytes are joined, because each piece is passed on by itself. */
+/** Shorter pieces are joined, because each piece costs a write of its own. */
 const SMALL_BYTES = 2 ** 13;
 
 /**
- * The pieces of an IPC stream or file.
- * @param asStream a file can't hold dictionaries that differ from batch to batch
+ * Yields the pieces of an IPC stream or file.
+ * @param asStream true for a stream. A file cannot hold dictionaries that differ between batches
  */
 export async function* encodeIpc(
   schema: Schema,
@@ -34,7 +34,7 @@ export async function* encodeIpc(
   yield* sink.take();
 }
 
-/** The bytes of an IPC stream, in one piece. */
+/** Returns the bytes of an IPC stream, in one piece. */
 export async function ipcBytes(schema: Schema, batches: AsyncIterable<RecordBatch>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let byteLength = 0;
@@ -55,7 +55,7 @@ function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
   return bytes;
 }
 
-/** Collects what the writer writes, until it is asked for. */
+/** Collects the bytes that the writer writes until the caller takes them. */
 class Sink extends AsyncByteQueue {
   #pieces: Uint8Array[] = [];
 
@@ -63,7 +63,7 @@ class Sink extends AsyncByteQueue {
     this.#pieces.push(piece);
   }
 
-  /** Joins small pieces. */
+  /** Returns the collected pieces, with small ones joined. */
   take(): Uint8Array[] {
     const taken: Uint8Array[] = [];
     let small: Uint8Array[] = [];

@@ -1,5 +1,6 @@
 /**
- * Gives list views their sizes: apache-arrow decodes batches as if they had lists, and leaves the sizes out.
+ * Adds the sizes of list views to decoded batches. apache-arrow decodes list views as lists and omits the
+ * sizes.
  */
 
 import type { RecordBatch } from "apache-arrow";

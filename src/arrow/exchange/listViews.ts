@@ -1,11 +1,11 @@
 /**
- * Turns list views of Arrow, which Lance does not have, into lists: ListView into list, LargeListView into
- * large list.
+ * Converts Arrow's list views, which Lance does not have, to lists: ListView to list, LargeListView to large
+ * list.
  *
- *     list view   i32 or i64 offsets, one for each row; as many sizes of the same width; items
+ *     list view   i32 or i64 offsets, one for each row; one size of the same width for each row; items
  *
- * The lists of a list view lie among its items in any order. They may share items, and leave gaps between
- * them. Many lists may share the same items, so the lists of a short message can be very long.
+ * The lists of a list view lie among its items in any order, and may share items or leave gaps. Many lists
+ * may share the same items, so a short message can hold very long lists.
  */
 
 import type { Steps } from "../../async/eventLoop.js";
@@ -21,30 +21,27 @@ import { tooLargeIpc } from "./malformedIpc.js";
 import { checkAllOffsets } from "./validate.js";
 import type { ViewBounds } from "./viewBounds.js";
 
-/** Maximum items of a column of one batch, and bytes of all of them: offsets have 32 bits. */
+/** Maximum items of a column of one batch, and maximum bytes of these items: offsets have 32 bits. */
 const MAX_ITEMS = 2 ** 31 - 1;
 const MAX_ITEM_BYTES = 2 ** 31 - 1;
-/** Rows of a step. */
+/** Rows per step. */
 const STEP_ROWS = 2 ** 15;
-/**
- * Most bytes that a row takes while its items are picked, besides the items: an offset, and where they begin
- * and end.
- */
+/** Maximum bytes that a row takes while its items are picked, besides the items: an offset and a range. */
 export const LIST_VIEW_BYTES = 24;
 
 export interface ListViews {
   readonly length: number;
   readonly validity: Validity | null;
-  /** Integers of the width of the layout's offsets. Those of null lists may lack, and hold anything. */
+  /** Integers of the width of the layout's offsets. Null lists may lack theirs, or have any values. */
   readonly offsets: Uint8Array;
   readonly sizes: Uint8Array;
 }
 
 /**
- * Returns lists in place of list views. The items are shared with `items` where they lie there in the order
- * of the lists and without gaps; else they are copied.
+ * Returns lists for list views. They share `items` if the lists are consecutive; otherwise the items are
+ * copied.
  * @param bounds on the bytes of the copies
- * @throws InvalidInputError for lists outside the items, and for more items than are taken at once
+ * @throws InvalidInputError for lists outside the items, and for more items than one batch may have
  */
 export function* listsOfViews(
   { length, validity, offsets: viewOffsets, sizes }: ListViews,
@@ -65,7 +62,7 @@ export function* listsOfViews(
   const pace = new Pace(STEP_ROWS);
   let rangeCount = 0;
   let rowCount = 0;
-  /** True if each list begins where the one before it ends. */
+  /** True if each list starts at the end of the one before it. */
   let isInOrder = true;
   for (let row = 0; row < length; row++) {
     if (pace.isStep()) yield;
@@ -93,7 +90,7 @@ export function* listsOfViews(
     return { kind: "list", length, validity, offsets, items: inOrder };
   }
   const ranges = { starts: starts.subarray(0, rangeCount), ends: ends.subarray(0, rangeCount), rowCount };
-  // The items of a list view are lists and texts from outside, too.
+  // The caller also made the offsets inside the items, so they need the same check.
   yield* checkAllOffsets(items, "items of list views");
   const byteLength = yield* bytesOfRanges(items, ranges);
   if (byteLength > MAX_ITEM_BYTES) throw tooLargeIpc(byteLength, MAX_ITEM_BYTES);
@@ -108,7 +105,7 @@ function tooManyItems(most: number): InvalidInputError {
   );
 }
 
-/** Reads integers by index. Those that a buffer lacks read as NaN. */
+/** Returns a function that reads integers by index. It returns NaN after the end of the buffer. */
 function integersOf(buffer: Uint8Array, bits: 32 | 64): (index: number) => number {
   const bytes = alignedBytes(buffer, bits / 8);
   if (bits === 32) {

@@ -1,4 +1,4 @@
-/** The error for bytes that are no Arrow IPC data. */
+/** The error for bytes that are not Arrow IPC data. */
 
 import { InvalidInputError } from "../../errors.js";
 

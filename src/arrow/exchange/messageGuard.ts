@@ -1,21 +1,23 @@
 /**
  * Checks the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer
- * readers check nothing: a table outside the bytes reads as zeros, and a vector that claims two billion
- * fields is read field by field. Here every table, vector and string is followed with its bounds checked, and
- * the work of decoding is limited: to a small multiple of the metadata's size, and to total numbers of fields
- * and of pairs of metadata. A field counts each time it is reached, because many fields may point to the same
- * one, whose children are shared in turn, and apache-arrow decodes it anew for each.
+ * readers check nothing. A table outside the bytes reads as zeros, and a vector that claims two billion
+ * fields is read field by field.
+ *
+ * The guard follows every table, vector and string with bounds checks. It limits the work of decoding to a
+ * small multiple of the metadata's size, and limits the total numbers of fields and of metadata pairs. Many
+ * fields may point to the same field, whose children are shared in turn. apache-arrow decodes a shared field
+ * again each time, so it counts each time.
  *
  *     table    i32 distance back to its vtable; then its fields
- *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the table, 0 where
- *              it is absent
- *     offset   u32, from where it stands to a table, vector or string
+ *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the
+ *              table, 0 if it is absent
+ *     offset   u32, from its own position to a table, vector or string
  *     vector   u32 count, then the elements; a string is a vector of bytes
  *
  * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
  *
- * apache-arrow does not know list views. Messages become those of lists: the types in a schema, and the
- * buffers of a batch without the sizes of its list views, which are handed out instead.
+ * apache-arrow does not know list views. The guard turns list view types of a schema into list types. It
+ * removes the sizes of list views from a batch's buffers and returns them separately.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -29,23 +31,23 @@ import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
 /**
- * Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count each
- * time.
+ * Bytes and elements that decoding may visit, as a multiple of the metadata's size. A shared string counts
+ * each time.
  */
 const WORK_FACTOR = 16;
 const MIN_WORK = 65536;
 const MAX_WORK = 2 ** 26;
-/** Maximum number of fields of a schema, nested ones and those of dictionaries included. */
+/** Maximum number of fields of a schema, including nested fields and fields of dictionaries. */
 const MAX_FIELDS = 2 ** 16;
-/** Maximum number of pairs of key and value of a schema and its fields, or of a message. */
+/** Maximum number of key-value pairs of a schema and its fields, or of a message. */
 const MAX_PAIRS = 2 ** 17;
-/** No type has more than three buffers, but those that its views point into. */
+/** Maximum buffers of a type, without the data buffers of its views. */
 const BUFFERS_PER_FIELD = 3;
 
 const HEADER_SCHEMA = 1;
 const HEADER_DICTIONARY_BATCH = 2;
 const HEADER_RECORD_BATCH = 3;
-/** Messages that hold a tensor, sparse or not, in place of rows. */
+/** Header types of messages that hold a tensor, sparse or not, instead of rows. */
 const HEADERS_OF_TENSORS: readonly number[] = [4, 5];
 const TYPE_INT = 2;
 const TYPE_TIMESTAMP = 10;
@@ -55,17 +57,14 @@ const TYPE_UNION = 14;
 const TYPE_LARGE_LIST = 21;
 const TYPE_BINARY_VIEW = 23;
 const TYPE_UTF8_VIEW = 24;
-/** The largest number of a type that can be read. */
+/** Largest number of a readable type. */
 const LAST_TYPE = LARGE_LIST_VIEW_TYPE;
-/** The list types that list views become. */
+/** List types that replace list view types. */
 const LISTS_OF_VIEWS = new Map([
   [LIST_VIEW_TYPE, TYPE_LIST],
   [LARGE_LIST_VIEW_TYPE, TYPE_LARGE_LIST],
 ]);
-/**
- * Buffers of a column by its type, where they are not the two of most types. Those that views point into come
- * on top.
- */
+/** Buffers of a column by its type, for types that do not have two. Data buffers of views are extra. */
 const BUFFERS_OF_TYPES = new Map([
   [1, 0],
   [4, 3],
@@ -78,24 +77,21 @@ const BUFFERS_OF_TYPES = new Map([
   [LARGE_LIST_VIEW_TYPE, 3],
 ]);
 const BUFFERS_OF_MOST_TYPES = 2;
-/** The buffer of a list view that lists do not have. */
+/** Index of the buffer of sizes, which only list views have. */
 const SIZES_BUFFER = 2;
 const NODE_BYTES = 16;
 const BUFFER_BYTES = 16;
 const VARIADIC_COUNT_BYTES = 8;
-/** i64 offset, i32 bytes of metadata, 4 bytes of padding, i64 bytes of body. */
+/** Bytes of a block: i64 offset, i32 bytes of metadata, 4 bytes of padding, i64 bytes of body. */
 const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
 const BIG_ENDIAN = 1;
 
-/** The fields of a schema, as batches have them. */
+/** The fields of a schema, as its batches list them. */
 export interface IpcFields {
-  /** Number of fields, nested ones and those of dictionaries included. */
+  /** Number of fields, including nested fields and fields of dictionaries. */
   readonly count: number;
-  /**
-   * The types of the columns of a batch, those of children after those of their parents. Null where no type
-   * is a list view.
-   */
+  /** Types of the columns of a batch, each before those of its children. Null if no type is a list view. */
   readonly types: readonly number[] | null;
 }
 
@@ -110,18 +106,20 @@ export interface BufferRange {
 }
 
 export interface CheckedMetadata {
-  /** The metadata for apache-arrow, with lists in place of list views. */
+  /** The metadata for apache-arrow, with lists instead of list views. */
   readonly metadata: Uint8Array;
-  /** Fields of a schema; for any other message those before it. */
+  /** Fields of a schema. Any other message keeps those of the schema before it. */
   readonly fields: IpcFields;
-  /** The sizes of the list views of a batch, in the order of its columns. They may lie outside the body. */
+  /**
+   * Ranges of the sizes of a batch's list views, in the order of its columns. They may lie outside the body.
+   */
   readonly sizes: readonly BufferRange[];
 }
 
 /**
  * @param fields those of the schema before a batch
- * @throws InvalidInputError where apache-arrow would read outside the metadata or forever, UnsupportedError
- *   for what is well-formed and can't be read
+ * @throws InvalidInputError if apache-arrow would read outside the metadata or forever; UnsupportedError for
+ *   a well-formed message that cannot be read
  */
 export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): CheckedMetadata {
   const guard = new Guard(metadata);
@@ -129,21 +127,24 @@ export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): C
   const checked = guard.fields ?? fields;
   if (!guard.hasListViews) return { metadata, fields: checked, sizes: guard.sizes };
   const changed = guard.withoutListViews();
-  // The change may have touched other metadata, if parts of it share bytes.
+  // If parts of the metadata share bytes, the change may have altered other parts.
   const again = new Guard(changed);
   again.message({ count: fields.count, types: null });
   if (again.hasListViews) throw malformed("metadata that refers to itself over and over");
   return { metadata: changed, fields: checked, sizes: guard.sizes };
 }
 
-/** Where a message lies in a file: `offset` of its first byte, bytes of its metadata and body together. */
+/**
+ * Location of a message in a file: `offset` of its first byte, and the bytes of its metadata and body
+ * together.
+ */
 export interface IpcBlock {
   readonly offset: number;
   readonly byteLength: number;
 }
 
 export interface IpcFooter {
-  /** The footer for apache-arrow, with lists in place of list views. */
+  /** The footer for apache-arrow, with lists instead of list views. */
   readonly footer: Uint8Array;
   readonly fields: IpcFields;
   readonly dictionaries: readonly IpcBlock[];
@@ -151,7 +152,7 @@ export interface IpcFooter {
 }
 
 /**
- * Reads where the messages of a file lie. The positions themselves are not checked.
+ * Reads the locations of a file's messages. Does not check that they lie inside the file.
  * @throws InvalidInputError as {@link checkMessageMetadata}
  */
 export function checkFooter(footer: Uint8Array): IpcFooter {
@@ -173,12 +174,12 @@ class Guard {
   #work: number;
   #fieldCount = 0;
   #pairCount = 0;
-  /** Types of the columns of batches. */
+  /** Types of a batch's columns. */
   readonly #types: number[] = [];
   #hasSchema = false;
-  /** Positions of the types of list views. */
+  /** Positions of list view types in the metadata. */
   readonly #listViews: number[] = [];
-  /** The buffers of a batch, and which of them are sizes of list views. */
+  /** The buffers of a batch, and the indices of those that are sizes of list views. */
   #buffers: { readonly start: number; readonly count: number; readonly sizes: readonly number[] } | null =
     null;
 
@@ -187,7 +188,7 @@ class Guard {
     this.#work = Math.min(Math.max(bytes.byteLength * WORK_FACTOR, MIN_WORK), MAX_WORK);
   }
 
-  /** The fields of the schema, if there was one. */
+  /** The fields of the schema; null if the message is not a schema. */
   get fields(): IpcFields | null {
     if (!this.#hasSchema) return null;
     return { count: this.#fieldCount, types: this.#listViews.length > 0 ? this.#types : null };
@@ -209,12 +210,12 @@ class Guard {
     });
   }
 
-  /** A copy of the bytes with lists in place of list views. */
+  /** Returns a copy of the bytes with lists instead of list views. */
   withoutListViews(): Uint8Array {
     const { buffer, byteOffset, byteLength } = this.#view;
     const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
     for (const position of this.#listViews) {
-      // Many fields may lie at the same position.
+      // Several fields may share a position.
       bytes[position] = LISTS_OF_VIEWS.get(bytes[position]) ?? bytes[position];
     }
     if (this.#buffers !== null) {
@@ -245,7 +246,7 @@ class Guard {
       case HEADER_DICTIONARY_BATCH: {
         const batch = this.#table(header, 1);
         if (batch === 0) throw malformed("a dictionary batch without data");
-        // Dictionaries of list views are refused with their schema.
+        // The schema check has already refused dictionaries of list views.
         this.#recordBatch(batch, { count: fields.count, types: null });
         return;
       }
@@ -293,8 +294,8 @@ class Guard {
   }
 
   /**
-   * @param parents the fields around these
-   * @param isCoded whether they are those of the values of a dictionary
+   * @param parents fields that contain these
+   * @param isCoded true for fields of a dictionary's values
    */
   #fields(parent: number, slot: number, parents: readonly number[], isCoded: boolean): void {
     if (parents.length > MAX_NESTING) throw malformed("types nested too deep");
@@ -318,7 +319,7 @@ class Guard {
       if (!isCoded) this.#types.push(dictionary !== 0 ? TYPE_INT : this.#typeByBuffers(typeId, type));
       if (type !== 0) {
         if (typeId === TYPE_UNION) this.#vector(type, 1, 4);
-        // Timestamp keeps a string in slot 1; no other type has an offset there that is read.
+        // Slot 1 of a timestamp is a string. No other type has an offset there that is read.
         if (typeId === TYPE_TIMESTAMP) this.#string(type, 1);
       }
       if (dictionary !== 0) this.#table(dictionary, 1);
@@ -326,7 +327,7 @@ class Guard {
     });
   }
 
-  /** A type with as many buffers: a sparse union has one. */
+  /** Returns a type number with the right number of buffers. A sparse union has one buffer. */
   #typeByBuffers(typeId: number, type: number): number {
     return typeId === TYPE_UNION && type !== 0 && this.#short(type, 0) === 0 ? TYPE_STRUCT : typeId;
   }
@@ -352,7 +353,7 @@ class Guard {
     this.#table(batch, 3);
     if (types === null || buffers === null) return;
     if ((nodes?.count ?? 0) > types.length) throw malformed("a batch of more columns than its schema has");
-    // Writers leave out the children of columns without rows.
+    // Writers omit the children of columns without rows.
     if (nodes?.count !== types.length) return;
     const sizes: number[] = [];
     let position = 0;
@@ -387,7 +388,7 @@ class Guard {
       visit(this.#checkTable(this.#follow(vector.start + index * 4)));
   }
 
-  /** Position of a field's value inside the bytes; 0 if the table lacks it. */
+  /** Position of a field's value in the bytes; 0 if the table lacks it. */
   #field(table: number, slot: number, byteLength: number): number {
     const vtable = table - this.#int32(table);
     if (vtable < 0) throw malformed("a table without layout");

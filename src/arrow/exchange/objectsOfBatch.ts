@@ -1,4 +1,4 @@
-/** Record batches as plain objects. */
+/** Converts record batches to plain objects. */
 
 import type { RecordBatch } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -7,10 +7,10 @@ import { decodeValues, makeObjects } from "../objects/decodeValues.js";
 import { layoutOf } from "../types/layouts.js";
 import { columnFromData, type ForeignData } from "./data.js";
 
-/** Values that are made at once, before other work on the thread has its turn. */
+/** Values made between two turns of the event loop. */
 const MADE_VALUES = 16_384;
 
-/** The rows of a batch, some at a time. */
+/** Yields the rows of a batch in groups. */
 export async function* objectsOfBatch(
   batch: RecordBatch,
 ): AsyncGenerator<Record<string, unknown>[], void, undefined> {

@@ -1,6 +1,6 @@
 /**
- * apache-arrow's writer counts -1 nulls in a column of type Null that it has cut, such as the items of a
- * list. Its reader, and that of other columns here, would take such a column for one without nulls.
+ * Handles null counts of -1. apache-arrow's writer sets -1 for a sliced column of type Null, such as the
+ * items of a list. For any other type, readers would take -1 for a column without nulls.
  */
 
 import { type RecordBatch, Type } from "apache-arrow";
@@ -10,7 +10,7 @@ import { malformedIpc } from "./malformedIpc.js";
 
 /**
  * Checks that only columns of type Null lack their number of nulls.
- * @param frame the message that the batch was decoded from
+ * @param frame the message of the batch
  * @throws InvalidInputError
  */
 export function requireCounted(batch: RecordBatch, { uncounted }: Frame): void {

@@ -1,6 +1,6 @@
 /**
- * Validates columns whose memory came from outside. apache-arrow accepts offsets and indices unchecked; a
- * file written from wrong ones could not be read again.
+ * Validates columns whose memory a caller supplied. apache-arrow does not check offsets and indices. A file
+ * with wrong ones could not be read again.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -10,14 +10,14 @@ import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } fro
 import { areNarrow, wordsOf } from "../columns/offsets.js";
 import { isValid } from "../columns/validity.js";
 
-/** Dictionaries that have already been checked; batches share them. */
+/** Dictionaries that have been checked. Batches share them. */
 export type CheckedDictionaries = WeakSet<object>;
 
-/** Rows that a step looks at. */
+/** Rows checked per step. */
 const STEP_ROWS = 2 ** 16;
-/** Bytes of text that a step looks at. */
+/** Bytes of text checked per step. */
 const STEP_BYTES = 2 ** 21;
-/** Bytes of text that cost as much as a call for one value. */
+/** Bytes of text whose check takes as long as a call for one value. */
 const BYTES_OF_A_CALL = 256;
 
 /**
@@ -98,7 +98,7 @@ function* checkOffsets(column: VariableColumn | ListColumn, path: string): Steps
   }
 }
 
-/** True if the offsets from `start` to `end`, both included, are not negative and ascend. */
+/** True if the offsets from `start` to `end` (both included) ascend and none is negative. */
 function ascend32(offsets: Int32Array, start: number, end: number): boolean {
   // A negative offset or a step back sets the sign bit of one of the two.
   let last = offsets[start];
@@ -111,10 +111,7 @@ function ascend32(offsets: Int32Array, start: number, end: number): boolean {
   return sign >= 0;
 }
 
-/**
- * {@link ascend32} of words in pairs: low, high. A negative offset reads as one that is larger than any
- * length.
- */
+/** {@link ascend32} for pairs of words, low word first. A negative offset reads as one beyond any length. */
 function ascend64(words: Uint32Array, start: number, end: number): boolean {
   let last = 0;
   let areAscending = true;
@@ -141,7 +138,7 @@ function* checkText(column: VariableColumn, path: string): Steps<void> {
     }
     if (!isSplit) return;
   }
-  // Only slots of nulls may hold bytes that are no text.
+  // Only slots of nulls may hold bytes that are not text.
   const { validity } = column;
   const pace = new Pace(STEP_BYTES);
   for (let value = 0; value < length; value++) {
@@ -154,13 +151,13 @@ function* checkText(column: VariableColumn, path: string): Steps<void> {
   }
 }
 
-/** The kind of text that bytes hold, whatever values they are cut into. */
+/** Returns the kind of text of some bytes, without regard to the values in them. */
 function* contentOf(bytes: Uint8Array, begin: number, end: number): Steps<"ascii" | "utf8" | "other"> {
   let content: "ascii" | "utf8" = "ascii";
   for (let start = begin; start < end; ) {
     if (start > begin) yield;
     let pieceEnd = Math.min(start + STEP_BYTES, end);
-    // A piece ends before a character begins; no character has more than three bytes after its first.
+    // A piece must end between characters. A character has at most three bytes after its first.
     for (let back = 0; back < 3 && pieceEnd < end && (bytes[pieceEnd] & 0xc0) === 0x80; back++) pieceEnd--;
     const piece = bytes.subarray(start, pieceEnd);
     if (!isAscii(piece)) {
@@ -172,7 +169,7 @@ function* contentOf(bytes: Uint8Array, begin: number, end: number): Steps<"ascii
   return content;
 }
 
-/** True if one of some values begins inside a character of the text that all values together form. */
+/** True if a value starts inside a character of the concatenated text. */
 function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end: number): boolean {
   let split = 0;
   if (areNarrow(offsets)) {
@@ -190,7 +187,7 @@ function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end
 function* checkIndices(column: DictionaryColumn, signed: boolean, path: string): Steps<void> {
   const { length, validity, dictionary } = column;
   const { byteWidth, values } = column.indices;
-  // A negative index reads as a number of the upper half, which no dictionary with signed indices reaches.
+  // A negative index reads as a number of the upper half, which is beyond any signed dictionary.
   const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
   for (let start = 0; start < length; start += STEP_ROWS) {
@@ -204,9 +201,7 @@ function* checkIndices(column: DictionaryColumn, signed: boolean, path: string):
   }
 }
 
-/**
- * The largest of some indices if all are narrow and aligned; infinity if they have to be checked one by one.
- */
+/** The largest of some indices if all are narrow and aligned; infinity if each index needs its own check. */
 function largestWord(values: Uint8Array, byteWidth: number, start: number, end: number): number {
   if (byteWidth === 8 || values.byteOffset % byteWidth !== 0) return Number.POSITIVE_INFINITY;
   const { buffer, byteOffset } = values;

@@ -1,4 +1,6 @@
-/** Bounds on the memory that views become: a short message can hold many views of the same long values. */
+/**
+ * Bounds on the memory of values copied from views. A short message can hold many views of one long value.
+ */
 
 import type { MemoryShare } from "../../memory.js";
 import { tooLargeIpc } from "./malformedIpc.js";
@@ -6,7 +8,7 @@ import { tooLargeIpc } from "./malformedIpc.js";
 /** Name of this use of memory. */
 const VIEWS = "views";
 
-/** Bounds on the bytes of all values of one batch after they are copied out of its views. */
+/** Bounds on the bytes of all values that are copied out of one batch's views. */
 export class ViewBounds {
   readonly #maxBytes: number;
   readonly #memory: MemoryShare | undefined;
@@ -18,14 +20,14 @@ export class ViewBounds {
     this.#memory = memory;
   }
 
-  /** @throws InvalidInputError where the values of the batch take too much */
+  /** @throws InvalidInputError if the batch's values exceed the bound */
   take(byteLength: number): Promise<void> | undefined {
     this.#bytes += byteLength;
     if (this.#bytes > this.#maxBytes) throw tooLargeIpc(this.#bytes, this.#maxBytes);
     return this.#memory?.hold(VIEWS, this.#bytes);
   }
 
-  /** Ends the use of the values. */
+  /** Stops accounting for the values. */
   release(): void {
     if (this.#bytes > 0) this.#memory?.note(VIEWS, 0);
     this.#bytes = 0;

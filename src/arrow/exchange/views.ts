@@ -1,12 +1,11 @@
 /**
- * Turns view types of Arrow, which Lance does not have, into the types that they become in a table: Utf8View
- * into utf8, BinaryView into binary. Any `Data` may hold them, at any depth. Views of lists are those of
- * listViews.ts.
+ * Converts Arrow's view types, which Lance does not have, to the types of a table: Utf8View to utf8,
+ * BinaryView to binary. Any `Data` may hold them, at any depth. `listViews.ts` converts list views.
  *
  *     view     i32 length; up to 12 bytes: the value, padded with zeros
- *                          more bytes: its first 4 bytes, i32 number of a buffer, i32 offset in it
+ *                          more bytes: its first 4 bytes, i32 index of a buffer, i32 offset in it
  *
- * Many views may point to the same bytes, so the values of a short message can be very long.
+ * Many views may point to the same bytes, so a short message can hold very long values.
  */
 
 import { Type } from "apache-arrow";
@@ -20,19 +19,20 @@ import type { ViewBounds } from "./viewBounds.js";
 
 const VIEW_BYTES = 16;
 const MAX_INLINE_BYTES = 12;
-/** Maximum bytes of a column's values in one batch: their offsets are of 32 bits. */
+/** Maximum bytes of a column's values in one batch: their offsets have 32 bits. */
 const MAX_VALUE_BYTES = 2 ** 31 - 1;
-/** Longer values are copied by a call, shorter ones byte by byte. */
+/** Values of at least this length are copied by a call, shorter ones byte by byte. */
 const LONG_VALUE_BYTES = 48;
-/** Bytes copied, or views looked at, in a step. */
+/** Bytes copied, or views checked, per step. */
 const STEP = 2 ** 18;
-/** Dictionaries without views, by the vector that has them; batches share them. */
+/** Dictionaries converted from views, by their vector. Batches share them. */
 export type PlainDictionaries = WeakMap<object, { readonly data: readonly ForeignData[] }>;
 
 /**
- * The `Data` with values in place of views, in the layout of utf8 and binary; itself if it has none.
- * @throws InvalidInputError for views that point outside their buffers, or to more bytes than are taken at
- *   once
+ * Returns the `Data` with values instead of views, in the layout of utf8 and binary. A `Data` without views
+ * is returned unchanged.
+ * @throws InvalidInputError for views that point outside their buffers, or to more bytes than one batch may
+ *   have
  */
 export function* withoutViews(
   data: ForeignData,
@@ -44,7 +44,7 @@ export function* withoutViews(
   let isPlain = true;
   const plainChildren: ForeignData[] = [];
   for (const child of children ?? []) {
-    // Nested columns without content, as apache-arrow makes them, lack children.
+    // apache-arrow omits the children of empty nested columns.
     const plain =
       child === undefined || child === null ? child : yield* withoutViews(child, bounds, dictionaries);
     isPlain &&= plain === child;
@@ -69,7 +69,7 @@ const isView = ({ type }: ForeignData): boolean =>
 
 function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignData> {
   const { length } = data;
-  // The column of such a `Data` has no buffers, or fails.
+  // Such a `Data` has no values to convert, or its column fails later.
   if (!Number.isSafeInteger(length) || length <= 0) return data;
   const validity = validityOf(data);
   const bytes = alignedBytes(fixedBytes(data, length, VIEW_BYTES, validity), 4);
@@ -113,9 +113,7 @@ function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignDat
   return changedData(data, { values, valueOffsets: offsets });
 }
 
-/**
- * Checks a view of more bytes than lie in it: against its buffer, and its first bytes against those there.
- */
+/** Checks a view that points into a buffer: its range, and its first bytes against those in the buffer. */
 function checkView(views: Int32Array, bytes: Uint8Array, buffers: readonly Uint8Array[], row: number): void {
   const byteLength = views[row * 4];
   const index = views[row * 4 + 2];

@@ -1,10 +1,10 @@
-/** Decimals as text. Pure. */
+/** Parses and formats decimals as text. Pure. */
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 /**
- * The digits of a number, as a whole number of units of 10^-scale.
- * @returns null for a text that is no number, and for one with more digits than the precision and scale hold
+ * Parses a number as a whole number of units of 10^-scale.
+ * @returns null for a text that is not a number, or has more digits than the precision and scale hold
  */
 export function unscaledOf(text: string, precision: number, scale: number): bigint | null {
   const match = DECIMAL.exec(text.trim());
@@ -13,7 +13,7 @@ export function unscaledOf(text: string, precision: number, scale: number): bigi
   if (whole === "" && fraction === "") return null;
   const shift = scale + Number(exponent) - fraction.length;
   const digits = (whole + fraction).replace(/^0+(?=\d)/, "");
-  // Zeros alone may be dropped.
+  // Only zeros may be dropped.
   const kept = shift >= 0 ? digits : digits.slice(0, shift);
   if (shift < 0 && /[1-9]/.test(digits.slice(shift))) return null;
   if (kept.length + Math.max(shift, 0) > precision && /[1-9]/.test(kept)) return null;
@@ -21,7 +21,7 @@ export function unscaledOf(text: string, precision: number, scale: number): bigi
   return sign === "-" ? -unscaled : unscaled;
 }
 
-/** The text of a number of units of 10^-scale: `formatDecimal(1230n, 2)` is "12.30". */
+/** Formats a number of units of 10^-scale: `formatDecimal(1230n, 2)` is "12.30". */
 export function formatDecimal(unscaled: bigint, scale: number): string {
   if (scale <= 0) return `${unscaled * 10n ** BigInt(-scale)}`;
   const digits = `${unscaled < 0n ? -unscaled : unscaled}`.padStart(scale + 1, "0");

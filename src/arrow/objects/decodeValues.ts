@@ -1,20 +1,20 @@
 /**
- * Columns as JavaScript values:
+ * Converts columns to JavaScript values:
  *
  *     Int                  number; bigint for 64 bits
  *     Float                number
  *     Bool Utf8            boolean, string
  *     Binary               Uint8Array
- *     Date Timestamp       number of milliseconds since 1970, as apache-arrow gives it
+ *     Date Timestamp       number of milliseconds since 1970, as apache-arrow returns it
  *     Time Duration        number for 32 bits, bigint for 64, in the type's own unit
  *     Decimal              text with all digits of the scale
  *     List                 array
- *     FixedSizeList        typed array for numbers none of which is null, array otherwise
+ *     FixedSizeList        typed array for numbers without nulls, array otherwise
  *     Struct               object
  *     Map                  Map
- *     Dictionary           what its values give
+ *     Dictionary           value of the dictionary
  *
- * Null is null everywhere. Arrays and bytes are copies: they stay as they are.
+ * Nulls are null in all types. Arrays and bytes are copies, so they never change.
  */
 
 import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
@@ -27,7 +27,7 @@ import { sliceColumn } from "../columns/sliceColumn.js";
 import { isSet } from "../columns/validity.js";
 import { formatDecimal } from "./decimalText.js";
 
-/** One value per row. */
+/** Returns one value per row. */
 export function decodeValues(column: Column, type: DataType): unknown[] {
   const values = decodeAll(column, type);
   const { validity, length } = column;
@@ -37,7 +37,7 @@ export function decodeValues(column: Column, type: DataType): unknown[] {
   return values;
 }
 
-/** Like {@link decodeValues}, with anything in place of nulls. */
+/** Works like {@link decodeValues}, but the values of nulls are unspecified. */
 function decodeAll(column: Column, type: DataType): unknown[] {
   const { length } = column;
   switch (column.kind) {
@@ -78,7 +78,7 @@ function decodeAll(column: Column, type: DataType): unknown[] {
 }
 
 /**
- * Objects of columns of values.
+ * Makes one object per row from columns of values.
  * @param names of the columns, all different
  */
 export function makeObjects(
@@ -91,7 +91,7 @@ export function makeObjects(
   for (const [index, name] of names.entries()) {
     const values = columns[index];
     if (name === "__proto__") {
-      // Setting it would change what the object is.
+      // Assigning __proto__ would replace the object's prototype.
       for (let row = 0; row < rowCount; row++) {
         Object.defineProperty(objects[row], name, {
           value: values[row],
@@ -155,7 +155,7 @@ function fixedValues(column: FixedColumn, type: DataType): unknown[] {
 }
 
 /**
- * Units in a second of seconds, milliseconds, microseconds and nanoseconds; whole milliseconds stay exact.
+ * Units per second, for seconds, milliseconds, microseconds and nanoseconds. Whole milliseconds stay exact.
  */
 function moments(values: BigInt64Array, unit: number): number[] {
   switch (unit) {
@@ -186,7 +186,7 @@ function decimals({ values, byteWidth, length }: FixedColumn, scale: number): st
   });
 }
 
-/** The numbers of a column, as views of its memory where that is aligned. */
+/** Returns the numbers of a column, as a view of its memory if that is aligned. */
 function numbersOf(column: FixedColumn, type: DataType): NumberArray {
   const { typeId, isSigned = true } = type as unknown as NumericType;
   const { byteWidth, length } = column;
@@ -235,7 +235,7 @@ function variableValues({ offsets, bytes, length }: VariableColumn, type: DataTy
   return values;
 }
 
-/** Longest text that is decoded here: the call of the decoder costs more than it saves. */
+/** Maximum length of a text that is decoded without TextDecoder, whose call costs more for short texts. */
 const SHORT_TEXT = 16;
 
 function textAt(bytes: Uint8Array, start: number, end: number): string {
@@ -256,7 +256,7 @@ function lists(column: Extract<Column, { kind: "list" }>, type: DataType): unkno
   const [item] = type.children as Field[];
   const isMap = type.typeId === Type.Map;
   const first = Number(offsets[0]);
-  // The items of other slices of the column are not looked at.
+  // Decodes only the items of this slice.
   const items = sliceColumn(column.items, first, Number(offsets[length]) - first);
   const flat = decodeValues(items, item.type);
   const values: unknown[] = new Array(length);

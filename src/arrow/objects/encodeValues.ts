@@ -1,22 +1,23 @@
 /**
- * JavaScript values as columns. What each type of Arrow takes:
+ * Converts JavaScript values to columns. Each type of Arrow accepts:
  *
- *     Int                  numbers without a fraction and bigints, in its range; of 64 bits, texts of digits too
+ *     Int                  numbers without a fraction and bigints, in its range; for 64 bits, texts of digits
  *     Float                numbers
  *     Bool                 booleans
  *     Utf8                 strings of well-formed Unicode; Date, as its text in ISO 8601, UTC
  *     Binary               Uint8Array and other views, ArrayBuffer
- *     Date Timestamp       Date, cut to the unit; numbers, in milliseconds since 1970; bigints, in the type's own unit;
- *                          texts as CAST takes them, in ISO 8601: without an offset, in the type's zone, or else UTC
+ *     Date Timestamp       Date, cut to the unit; numbers, in milliseconds since 1970; bigints, in the type's
+ *                          own unit; texts in ISO 8601, as in CAST: without an offset, in the type's zone, or
+ *                          else UTC
  *     Time                 numbers and bigints in the type's own unit; texts such as "10:11:12.5"
  *     Duration             numbers and bigints in the type's own unit
  *     Decimal              texts such as "12.30", numbers and bigints, whose digits fit
  *     List FixedSizeList   arrays, typed arrays and other iterables
  *     Struct               objects; members that are absent are null
  *     Map                  Map, objects, and arrays of pairs
- *     Dictionary           what its values take
+ *     Dictionary           values that the dictionary's value type accepts
  *
- * Null and undefined are null everywhere.
+ * Null and undefined are null in all types.
  */
 
 import type { DataType, Dictionary, Field } from "apache-arrow";
@@ -32,8 +33,8 @@ import { variableColumn } from "./variableValues.js";
 import { vectorItems } from "./vectorItems.js";
 
 /**
- * The column of a field.
- * @throws TableSchemaValidationError naming row and column, for a value that the field doesn't take;
+ * Returns the column of a field.
+ * @throws TableSchemaValidationError naming row and column, for a value that the field does not accept;
  *   UnsupportedError
  */
 export function encodeValues(values: readonly unknown[], field: Field, origin: ValuePlace): Column {
@@ -143,7 +144,7 @@ function flattened(lists: readonly ArrayLike<unknown>[]) {
     const list = lists[index];
     for (let item = 0; item < list.length; item++) flat[slot++] = list[item];
   }
-  /** The list that an item is in. */
+  /** Returns the index of the list that contains an item. */
   const owner = (item: number): number => {
     let list = 0;
     while (offsets[list + 1] <= item) list++;
@@ -190,7 +191,7 @@ function sizedColumn(
     path: `${origin.path}[]`,
     rowOf: (index) => origin.rowOf(Math.floor(index / dimension)),
   };
-  // Lists that are null have items all the same, whose values mean nothing.
+  // Null fixed-size lists also have items, and their values mean nothing.
   const isNullable = item.nullable || validity !== null;
   const items = encodeAs(flat, item.type, layout.item as Layout, isNullable, inner);
   if (layout.kind === "sizedList") return { kind: "sizedList", length, validity, dimension, items };

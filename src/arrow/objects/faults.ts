@@ -1,16 +1,19 @@
-/** Says what is wrong with a value of a row, and where it stands. */
+/** Errors that name a wrong value, its row and its column. */
 
 import { TableSchemaValidationError } from "../../errors.js";
 
-/** Where values come from. */
+/** Origin of some values, for errors. */
 export interface ValuePlace {
-  /** What made the values, in words. Absent: they are those of a column of rows. */
+  /**
+   * Description of the function that returned the values. Absent: the values are a column of the caller's
+   * rows.
+   */
   readonly maker?: string | undefined;
-  /** Path of the column, or of what was made, with the names of members. */
+  /** Path of the column or of the function's result, with the names of members. */
   readonly path: string;
-  /** End of a message, after a semicolon: tells which types are wanted. */
+  /** End of a message, after a semicolon: names the wanted types. */
   readonly hint?: string | undefined;
-  /** Number of the row, from 0, that the value at an index belongs to. */
+  /** Returns the row, counted from 0, of the value at an index. */
   rowOf(index: number): number;
 }
 
@@ -27,10 +30,10 @@ export function refuseRow(origin: ValuePlace, index: number, reason: string): ne
   throw new TableSchemaValidationError(`${where}: ${reason}${hint === undefined ? "" : `; ${hint}`}`);
 }
 
-/** Maximum characters of a text that are shown. */
+/** Maximum characters of a text that an error shows. */
 const SHOWN = 40;
 
-/** A value in a few words. */
+/** Describes a value in a few words. */
 export function describeValue(value: unknown): string {
   switch (typeof value) {
     case "string":

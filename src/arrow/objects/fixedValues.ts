@@ -1,4 +1,6 @@
-/** JavaScript values as columns of a fixed width: numbers, moments, decimals, and bytes of one length. */
+/**
+ * Converts JavaScript values to columns of a fixed width: numbers, times, decimals, and bytes of one length.
+ */
 
 import { type DataType, Type } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
@@ -20,8 +22,8 @@ interface NumericType {
 }
 
 /**
- * The values in little-endian bytes, zeros for those that are missing.
- * @throws TableSchemaValidationError naming row and column, for a value that the type doesn't take
+ * The values in little-endian bytes, with zeros for missing values.
+ * @throws TableSchemaValidationError naming row and column, for a value that the type does not accept
  */
 export function fixedValues(
   values: readonly unknown[],
@@ -75,7 +77,7 @@ function integersFor(byteWidth: number, isSigned: boolean, length: number): Inte
   }
 }
 
-/** @param given the values as they were passed, for messages */
+/** @param original the values before conversion, for messages */
 function smallIntegers(
   values: readonly unknown[],
   type: DataType,
@@ -90,7 +92,7 @@ function smallIntegers(
     if (isNullish(value)) continue;
     const number = typeof value === "bigint" ? Number(value) : (value as number);
     integers[index] = number;
-    // What doesn't fit comes back as another number.
+    // A number that does not fit reads back as another one.
     if (typeof number !== "number" || integers[index] !== number)
       refuse(origin, index, given[index], `a value of type ${type}`);
   }
@@ -102,7 +104,7 @@ const MIN_SIGNED = -(2n ** 63n);
 const MAX_UNSIGNED = 2n ** 64n - 1n;
 const WORD = 2 ** 32;
 
-/** Numbers of 64 bits. Those that are exact as doubles are split into words without bigints. */
+/** Encodes 64-bit integers. It splits numbers that are exact as doubles into words without bigints. */
 function longs(
   values: readonly unknown[],
   type: DataType,
@@ -131,7 +133,7 @@ function longs(
 const isLong = (value: bigint, isSigned: boolean): boolean =>
   isSigned ? value >= MIN_SIGNED && value <= MAX_SIGNED : value >= 0n && value <= MAX_UNSIGNED;
 
-/** Numbers beyond 2^53 are refused: the one that was meant may be another. */
+/** Refuses numbers beyond 2^53: rounding may have changed them. */
 function exactLong(value: unknown): number | bigint | null {
   if (typeof value === "bigint") return value;
   return Number.isSafeInteger(value) ? (value as number) : null;
@@ -139,26 +141,26 @@ function exactLong(value: unknown): number | bigint | null {
 
 const INTEGER_TEXT = /^[+-]?\d{1,40}$/;
 
-/** Returns an integer of 64 bits; JSON has large ones as texts. */
+/** Returns a 64-bit integer. JSON holds large ones as texts. */
 const exactInteger = (value: unknown): number | bigint | null =>
   typeof value === "string" && INTEGER_TEXT.test(value) ? BigInt(value) : exactLong(value);
 
 /** Nanoseconds in a second, a millisecond, a microsecond and a nanosecond. */
 const NANOS_PER_UNIT = [1_000_000_000n, 1_000_000n, 1000n, 1n];
 
-/** Returns the time of day that a text names, in a type's unit; any other value as it is. */
+/** Returns the time of day of a text, in a type's unit. Returns any other value unchanged. */
 function timeOf(value: unknown, unit: number): unknown {
   if (typeof value !== "string") return value;
   const nanos = parseTimeOfDay(value);
   return nanos === null ? value : nanos / NANOS_PER_UNIT[unit];
 }
 
-/** Units in a millisecond of seconds, milliseconds, microseconds and nanoseconds. */
+/** Units per millisecond, for seconds, milliseconds, microseconds and nanoseconds. */
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
 /**
- * Returns a moment in a type's unit; null for a value that is not a moment, and for a number that is between
- * two units. What a text or a Date has beyond the unit is cut off, as by CAST.
+ * Returns an instant in a type's unit; null for a value that is not an instant, or a number between two
+ * units. Like CAST, it drops digits of a text or a Date below the unit.
  */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
@@ -174,15 +176,15 @@ function inUnit(value: unknown, unit: number, zone: string | null): number | big
   const scaled = Math.round(milliseconds * PER_MILLISECOND[unit]);
   if (unit === 1 && scaled !== milliseconds) return null;
   if (Number.isSafeInteger(scaled)) return scaled;
-  // A product of this size is exact as a bigint only.
+  // A product of this size is exact only as a bigint.
   return Number.isSafeInteger(milliseconds) ? BigInt(milliseconds) * BigInt(PER_MILLISECOND[unit]) : null;
 }
 
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the day in UTC of a text, a Date, or a number at midnight; any other value as it is: it is refused
- * as a day.
+ * Returns the UTC day of a text, a Date, or a number at midnight. Returns any other value unchanged, which
+ * the encoder refuses later.
  */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;

@@ -1,18 +1,18 @@
 /**
- * The schema of rows that are plain objects, where neither a table nor the caller gives one:
+ * Infers the schema of plain objects if neither a table nor the caller has one:
  *
  *     number          float64
  *     bigint          int64
  *     boolean         bool
  *     string          utf8
  *     Date            timestamp in milliseconds, UTC
- *     Uint8Array      binary, as other views of bytes, and ArrayBuffer
- *     array           list of what its items are; of numbers, and all of one length ≥ 2, or under the name `vector`:
- *                     fixed-size list of float32
- *     typed array     as an array, with items of its own type
+ *     Uint8Array      binary, like other views of bytes, and ArrayBuffer
+ *     array           list of the items' type; a fixed-size list of float32 for numbers, if all arrays have one
+ *                     length ≥ 2, or the name is `vector`
+ *     typed array     like an array, with the typed array's item type
  *     object          struct
  *
- * A column has one type; null and undefined are null of it. All columns are nullable.
+ * A column has one type. Null and undefined are null in any type. All columns are nullable.
  */
 
 import {
@@ -41,19 +41,19 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
 
-/** Name under which arrays of numbers are vectors whatever their length. */
+/** Column name that makes arrays of numbers vectors, whatever their length. */
 const VECTOR = "vector";
-/** Least length of arrays that are vectors by having all the same length. */
+/** Minimum length of arrays that become vectors because all have the same length. */
 const MIN_DIMENSION = 2;
-/** Levels of nesting; also ends objects that hold themselves. */
+/** Maximum levels of nesting. Also stops at objects that contain themselves. */
 const MAX_DEPTH = 32;
-/** Rows that are looked at before other work on the thread has its turn. */
+/** Rows visited between two turns of the event loop. */
 const ROWS_AT_ONCE = 256;
 
 /**
- * Finds the types of columns from the values of rows.
- * @param hasMore whether further rows follow, for messages
- * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and
+ * Infers the types of columns from the values of rows.
+ * @param hasMore true if further rows follow, for messages
+ * @throws InvalidInputError if the values of a column have several types or are all null, naming row and
  *   column
  */
 export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {
@@ -68,13 +68,13 @@ export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Pro
 
 const rowsText = (count: number): string => (count === 1 ? "the only row" : `all ${count} rows`);
 
-/** What the values of a column were so far. */
+/** Summary of a column's values so far. */
 type Seen =
   | { readonly kind: "scalar"; readonly name: string; readonly type: DataType }
   | { readonly kind: "array"; readonly items: Values; length: number | null; isNumeric: boolean }
   | { readonly kind: "object"; readonly members: Members };
 
-/** The members of objects. */
+/** Summary of the members of objects. */
 class Members {
   readonly #path: string;
   readonly #values = new Map<string, Values>();
@@ -94,13 +94,13 @@ class Members {
     }
   }
 
-  /** @param looked which rows were looked at, in words */
+  /** @param looked describes the rows that were read */
   fields(looked: string): Field[] {
     return [...this.#values].map(([name, values]) => new Field(name, values.type(looked), true));
   }
 }
 
-/** The values of a column, of a member or of the items of lists. */
+/** Summary of the values of a column, of a member or of the items of lists. */
 class Values {
   readonly #path: string;
   readonly #name: string;
@@ -153,7 +153,7 @@ class Values {
     }
   }
 
-  /** @param looked which rows were looked at, in words */
+  /** @param looked describes the rows that were read */
   type(looked: string): DataType {
     const seen = this.#seen;
     if (seen === null) {
@@ -177,15 +177,15 @@ class Values {
     return new List(new Field("item", items.type(looked), true));
   }
 
-  /** True if numbers, and nothing else, were seen. */
+  /** True if all values so far are numbers, and there is at least one. */
   get isNumber(): boolean {
     return this.#seen === NUMBER;
   }
 
-  /** True if the items came in typed arrays, whose type then is theirs. */
+  /** True if the items came in typed arrays, which fix the item type. */
   isTyped = false;
 
-  /** Takes the type of a typed array's items. */
+  /** Adds the item type of a typed array. */
   addTyped(type: DataType, name: string, row: number, value: unknown): void {
     this.isTyped = true;
     this.#seen ??= { kind: "scalar", name, type };
@@ -210,7 +210,7 @@ function addItems(
   }
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
-    // Vectors have many items, of which one more number tells nothing.
+    // Vectors have many numbers, and a further number adds no information.
     if (typeof item === "number" && seen.items.isNumber) continue;
     if (typeof item !== "number") seen.isNumeric = false;
     seen.items.add(item, row, depth + 1);
@@ -226,7 +226,7 @@ const TEXT = scalar("a text", new Utf8());
 const DATE = scalar("a Date", new TimestampMillisecond("UTC"));
 const BYTES = scalar("bytes", new Binary());
 
-/** Null for what no type is known of: functions, symbols, maps, and other objects that are not plain. */
+/** Null for values without a type: functions, symbols, maps, and objects that are not plain. */
 function kindOf(value: unknown): Found | null {
   switch (typeof value) {
     case "number":
@@ -264,7 +264,7 @@ function kindOf(value: unknown): Found | null {
   }
 }
 
-/** Typed arrays of numbers, and the types of their items. Those of bytes are binary. */
+/** Item types of typed arrays of numbers. Arrays of bytes are binary. */
 const TYPED_ARRAYS: Readonly<Record<string, (new () => DataType) | undefined>> = {
   Int8Array: Int8,
   Int16Array: Int16,

@@ -1,4 +1,4 @@
-/** Rows that are plain objects, as batches of columns. */
+/** Converts plain objects to batches of columns. */
 
 import { type DataType, type Field, Schema } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -10,29 +10,24 @@ import { describeValue } from "./faults.js";
 import { inferSchema } from "./inferSchema.js";
 import { isRecord, memberOf } from "./valueKinds.js";
 
-/** Most rows of a batch. */
+/** Maximum rows of a batch. */
 const BATCH_ROWS = 8192;
-/**
- * Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long.
- */
+/** Maximum items of fixed-size lists in a batch. Encoding more at once would block the event loop. */
 const BATCH_ITEMS = 2 ** 20;
-/**
- * Maximum rows of a batch with timestamps of a named zone: finding the offset for a text takes some
- * microseconds.
- */
+/** Maximum rows of a batch with timestamps of a named zone. Each offset lookup takes some microseconds. */
 const ZONED_BATCH_ROWS = 256;
-/** Rows that are looked at before other work on the thread has its turn. */
+/** Rows visited between two turns of the event loop. */
 const ROWS_AT_ONCE = 1024;
 
-/** What rows of objects are fitted to, instead of what their values look like. */
+/** Target types of rows of objects. They replace inference from values. */
 export interface ObjectTypes {
-  /** All columns of the rows. Those that no row names are null. */
+  /** All columns of the rows. A column that no row names is null. */
   readonly schema?: Schema;
-  /** The columns that a table has; null where there is none. Those that no row names are absent. */
+  /** The columns of the table; null if there is no table. Columns that no row names are left out. */
   tableSchema?(): Schema | null | Promise<Schema | null>;
 }
 
-/** Where rows come from: one after the other. */
+/** Source of rows, one at a time. */
 export type NextRow = () => Promise<IteratorResult<unknown>>;
 
 export interface ObjectBatches {
@@ -41,11 +36,11 @@ export interface ObjectBatches {
 }
 
 /**
- * Opens rows of objects. Of an iterable, the columns are those that its first {@link BATCH_ROWS} rows name;
- * of an array, those that any row names. So are their types, if there is no schema.
+ * Opens rows of objects. An iterable has the columns that its first {@link BATCH_ROWS} rows name; an array
+ * has those that any row names. Without a schema, the same rows determine the types.
  * @param first the first row
- * @param next gives the rows behind the first
- * @param all the rows, if they are at hand
+ * @param next returns the rows after the first
+ * @param all the rows, if they are an array
  * @throws InvalidInputError, TableSchemaValidationError naming row and column
  */
 export async function openObjects(
@@ -66,13 +61,10 @@ export async function openObjects(
   return { schema, batches: encodeRows(schema, head, rows, guessed) };
 }
 
-/**
- * What was inferred from the first rows of several: the types of all columns, which columns there are, or
- * nothing.
- */
+/** Facts inferred from the first rows: the types of all columns, the set of columns, or nothing. */
 type Guessed = "types" | "columns" | "nothing";
 
-/** No rows, of columns that are known all the same. */
+/** Returns no rows, for columns that are known without them. */
 export const noObjects = (schema: Schema): ObjectBatches => ({
   schema,
   batches: encodeRows(
@@ -83,7 +75,7 @@ export const noObjects = (schema: Schema): ObjectBatches => ({
   ),
 });
 
-/** @param guessed for messages */
+/** @param guessed facts that the first rows determined, for messages */
 async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, guessed: Guessed) {
   const hint =
     guessed === "types" ? `the types are those of the first ${BATCH_ROWS} rows; pass a schema` : undefined;
@@ -116,14 +108,14 @@ function rowsOfBatch({ fields }: Schema): number {
   return Math.max(1, Math.min(most, Math.floor(BATCH_ITEMS / items)));
 }
 
-/** Items that a value of a type has by its type alone. */
+/** Number of items that the type alone gives each value. */
 function itemsOfRow(type: DataType): number {
   const { listSize, children } = type as { listSize?: number; children?: readonly Field[] };
   const inner = (children ?? []).reduce((sum, field) => sum + itemsOfRow(field.type), 0);
   return Math.max(1, inner) * (listSize ?? 1);
 }
 
-/** Tells whether a type has timestamps of a named zone. */
+/** True if a type contains timestamps of a named zone. */
 function hasNamedZone(type: DataType): boolean {
   const { timezone, children } = type as { timezone?: string | null; children?: readonly Field[] };
   if (typeof timezone === "string" && isNamedZone(timezone)) return true;
@@ -140,7 +132,7 @@ class ObjectRows {
     this.#next = next;
   }
 
-  /** The next rows; none at the end. */
+  /** Returns the next rows; none at the end. */
   async take(): Promise<object[]> {
     const rows: object[] = [];
     for (const row of this.#first) rows.push(requireRow(row, this.#count++));
@@ -163,7 +155,7 @@ function requireRow(row: unknown, index: number): object {
   throw new InvalidInputError(`row ${index}: ${describeValue(row)} where an object is wanted`);
 }
 
-/** The columns of a table that rows name. */
+/** Returns the columns of a table that rows name. */
 async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> {
   const known = new Set(schema.fields.map(({ name }) => name));
   const named = new Set<string>();

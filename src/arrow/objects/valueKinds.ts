@@ -1,11 +1,11 @@
-/** What JavaScript values are taken for: of any realm, so that those of another context count as well. */
+/** Classifies JavaScript values, including those of another realm, such as a worker context or an iframe. */
 
 import { isDate, tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 
 export const isNullish = (value: unknown): value is null | undefined => value === null || value === undefined;
 
-/** Objects of any class, but not lists. */
+/** True for objects of any class that are not lists. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" &&
   value !== null &&
@@ -13,7 +13,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   !ArrayBuffer.isView(value) &&
   !isDate(value);
 
-/** A member of an object's own, or of its class, but not of all objects. */
+/** Returns a member of an object or its class. Members that all objects inherit do not count. */
 export function memberOf(value: object, name: string): unknown {
   return Object.hasOwn(value, name) || !(name in Object.prototype)
     ? (value as Record<string, unknown>)[name]
@@ -26,7 +26,7 @@ export function binaryOf(value: unknown): Uint8Array | null {
   return tag === "ArrayBuffer" || tag === "SharedArrayBuffer" ? new Uint8Array(value as ArrayBuffer) : null;
 }
 
-/** The items of a value that is a list; null for what is none. Texts and objects by name are none. */
+/** Returns the items of a list; null for any other value. Texts and records are not lists. */
 export function iterableItems(value: unknown): ArrayLike<unknown> | null {
   if (Array.isArray(value)) return value;
   if (ArrayBuffer.isView(value)) {
@@ -36,7 +36,7 @@ export function iterableItems(value: unknown): ArrayLike<unknown> | null {
   return Symbol.iterator in value ? Array.from(value as Iterable<unknown>) : null;
 }
 
-/** The entries of a map, as objects of the members that its struct has. */
+/** Returns the entries of a map, as objects with the members of its struct. */
 export function pairsOf(value: unknown): { key: unknown; value: unknown }[] | null {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return null;
   const pairs = Symbol.iterator in value ? Array.from(value as Iterable<unknown>) : Object.entries(value);

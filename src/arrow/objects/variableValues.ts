@@ -1,4 +1,4 @@
-/** JavaScript values as columns of a variable width: texts and bytes. */
+/** Converts JavaScript values to columns of a variable width: texts and bytes. */
 
 import type { DataType } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
@@ -9,12 +9,12 @@ import { refuse, type ValuePlace } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
 
 const encoder = new TextEncoder();
-/** Bytes of UTF-8 that a UTF-16 unit takes at most. */
+/** Maximum UTF-8 bytes of one UTF-16 unit. */
 const UNIT_BYTES = 3;
-/** Halves of surrogate pairs that stand alone: the encoder would put another character in their place. */
+/** Halves of surrogate pairs that stand alone. The encoder would replace them by another character. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
-/** @throws TableSchemaValidationError naming row and column, for a value that the type doesn't take */
+/** @throws TableSchemaValidationError naming row and column, for a value that the type does not accept */
 export function variableColumn(
   values: readonly unknown[],
   type: DataType,
@@ -32,7 +32,7 @@ export function variableColumn(
   return { kind: "variable", length, validity, offsets, bytes };
 }
 
-/** Values that are encoded in one call where they are ASCII, and the most UTF-16 units of theirs. */
+/** Maximum values, and maximum UTF-16 units of them, that one call encodes. */
 const GROUP = 128;
 const GROUP_UNITS = 1 << 14;
 
@@ -49,8 +49,8 @@ function texts(
     const units = unitsOf(group, from, type, origin);
     if (units <= GROUP_UNITS) {
       bytes = withRoom(bytes, end, units);
-      // Most of the time of short texts is the call, so they go together. As many bytes as units: all are
-      // ASCII, and each text ends where its units do.
+      // For short texts the call itself costs most, so one call encodes a group. If the group has as many
+      // bytes as units, all characters are ASCII, and byte and unit offsets agree.
       const { written } = encoder.encodeInto(group.join(""), bytes.subarray(end));
       if (written === units) {
         for (const [index, value] of group.entries()) {
@@ -73,8 +73,8 @@ function texts(
 }
 
 /**
- * Replaces the Dates of a group by their texts. Returns the number of UTF-16 units of all texts; refuses
- * other values.
+ * Replaces the Dates of a group by their texts, and refuses other values. Returns the number of UTF-16 units
+ * of all texts.
  */
 function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePlace): number {
   let units = 0;
@@ -90,13 +90,13 @@ function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePl
   return units;
 }
 
-/** Returns the text that CAST makes of a moment; null for an invalid Date. */
+/** Returns the text that CAST makes of an instant; null for an invalid Date. */
 function textOfDate(date: Date): string | null {
   const ms = date.getTime();
   return Number.isNaN(ms) ? null : formatTime(BigInt(ms) * 1_000_000n, "UTC");
 }
 
-/** Bytes with room for so many UTF-16 units behind those that are used. */
+/** Returns bytes with room for `units` UTF-16 units after the first `used` bytes. */
 function withRoom(bytes: Uint8Array<ArrayBuffer>, used: number, units: number): Uint8Array<ArrayBuffer> {
   const needed = used + units * UNIT_BYTES;
   return needed <= bytes.length ? bytes : enlarged(bytes, needed);

@@ -1,11 +1,14 @@
-/** Vectors of floats, from arrays of numbers: what most of the values of a table with embeddings are. */
+/**
+ * Fast path for vectors of floats given as arrays of numbers. They are most values of a table with
+ * embeddings.
+ */
 
 import { type DataType, Precision, Type } from "apache-arrow";
 import { tagOf } from "../../bytes/anyRealm.js";
 
 /**
- * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is
- * neither missing nor an array of so many numbers: then it is looked at in full, and refused by name.
+ * Returns the items of vectors of float32 or float64. Returns null if a value is neither missing nor an array
+ * of the right length; the general encoder then checks each value and names the wrong one.
  */
 export function vectorItems(
   values: readonly unknown[],
@@ -38,7 +41,7 @@ export function vectorItems(
 const isFloats = (value: unknown): value is Float32Array | Float64Array =>
   ArrayBuffer.isView(value) && /^Float(32|64)Array$/.test(tagOf(value));
 
-/** Bytes of a float of 32 or 64 bits; null for other types. */
+/** Bytes of a 32-bit or 64-bit float; null for other types. */
 function floatWidth(type: DataType): number | null {
   const { typeId, precision } = type as unknown as { typeId: number; precision?: number };
   if (typeId !== Type.Float || precision === undefined || precision === Precision.HALF) return null;

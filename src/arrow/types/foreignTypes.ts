@@ -1,4 +1,4 @@
-/** Converts types, fields and schemas of any version of apache-arrow to ones of the version used here. */
+/** Converts types, fields and schemas of any version of apache-arrow to the version used here. */
 
 import {
   Binary,
@@ -49,12 +49,12 @@ export interface ForeignSchema {
 }
 
 /**
- * Converts a type of any version of apache-arrow to one of the version used here. Dictionaries get new ids,
- * so that types of different origin can be put into one schema. Types of views, which Lance does not have,
- * become those of the same values without views.
+ * Converts a type of any version of apache-arrow to the version used here. Dictionaries get new ids, so that
+ * types of different origin fit into one schema. View types, which Lance does not have, become the types of
+ * the same values without views.
  * @param path the column, for messages
- * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow
- *   21
+ * @throws InvalidInputError for a value that is not a type, UnsupportedError for a type unknown to
+ *   apache-arrow 21
  */
 export function adoptType(foreign: ForeignType, path?: string): DataType {
   switch (foreign.typeId as number) {
@@ -136,7 +136,7 @@ function adoptChild(foreign: ForeignType, path?: string): Field {
 
 /** @throws as {@link adoptType} */
 function adoptField(foreign: ForeignField, parent?: string): Field {
-  // Members of structs may have an empty name, which comes out of IPC bytes as null.
+  // Members of structs may have an empty name. IPC bytes return it as null.
   const name: unknown = foreign?.name ?? "";
   if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {
     throw new InvalidInputError("not an Arrow field");

@@ -1,7 +1,7 @@
 /**
- * The physical layout that values of an Arrow type have in memory and in files: one exhaustive switch. A type
- * that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an
- * `InvalidInputError`; both name the column.
+ * Physical layouts of Arrow types in memory and in files, as one exhaustive switch. Throws an
+ * `UnsupportedError` for a type that this build cannot store, and an `InvalidInputError` for parameters that
+ * no Arrow type has. Both name the column.
  */
 
 import { type DataType, type Dictionary, type Field, type FixedSizeList, Type } from "apache-arrow";
@@ -22,7 +22,7 @@ import {
 } from "./typeParameters.js";
 
 /**
- * How values of the type lie in memory and in a file.
+ * Returns the layout of a type's values in memory and in a file.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -102,7 +102,7 @@ function fixedSizeListLayout(type: FixedSizeList, { listSize }: ForeignType, pat
     case "fixedSizeList":
       return { kind: "fixedSizeList", dimension, item };
     case "struct":
-      // The reference writes such lists but cannot read them again.
+      // LanceDB writes such lists but cannot read them again.
       if (holds(item, "list")) throw unsupported(type, path);
       return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
     case "variable":
@@ -153,7 +153,7 @@ function dictionaryLayout(type: Dictionary, path: string): Layout {
   }
 }
 
-/** True if a layout is of the given kind or contains a layout of that kind. */
+/** True if the layout or a layout inside it has this kind. */
 function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
   if (layout.kind === kind) return true;
   if (layout.kind === "list" || layout.kind === "sizedList") return holds(layout.item, kind);

@@ -1,16 +1,16 @@
 /**
  * Converts between the types and fields of tables and those of Arrow. Each direction is one exhaustive
- * switch. A type that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are
- * an `InvalidInputError`; both name the column.
+ * switch. Both throw an `UnsupportedError` for a type that this build cannot store, and an
+ * `InvalidInputError` for parameters that no Arrow type has. The errors name the column.
  *
  *     of a table         of Arrow
- *     fixedSizeList      FixedSizeList; the item's name and nullability are not kept, nor its extension type unless it
- *                        is lance.bfloat16. Of structs, the item is a child
- *     dictionary         Dictionary; whether it is ordered is not kept
+ *     fixedSizeList      FixedSizeList. Drops the item's name, nullability and extension type, except
+ *                        lance.bfloat16. If the items are structs, the item is a child
+ *     dictionary         Dictionary. Drops `isOrdered`
  *     list               List LargeList; the item is a child
- *     struct             Struct, a child per member, of which there may be none
+ *     struct             Struct, a child per member; it may have none
  *     map                Map; its child is a struct of key and value
- *     json               Utf8 of the extension type arrow.json; a file has it as JSONB
+ *     json               Utf8 of the extension type arrow.json; files store it as JSONB
  *     all others         the type of the same name
  */
 
@@ -70,14 +70,14 @@ import {
 /** Key of the metadata that names a field's Arrow extension type. */
 export const EXTENSION_NAME_KEY = "ARROW:extension:name";
 const EXTENSION_METADATA_KEY = "ARROW:extension:metadata";
-/** 16-bit floats with 8 bits of exponent, which Arrow has as 2 bytes. */
+/** 16-bit floats with 8 bits of exponent. Arrow stores them as 2 bytes. */
 const BFLOAT16_EXTENSION = "lance.bfloat16";
-/** Arrow's extension type of JSON as text, and the format's of JSON in binary form. */
+/** Extension types of JSON: Arrow's for text, and Lance's for the binary form. */
 const JSON_TEXT_EXTENSION = "arrow.json";
 const JSON_BINARY_EXTENSION = "lance.json";
 
 /**
- * The type that a field of a table has for one of Arrow, without its children.
+ * Returns the table type of an Arrow type, without its children.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -146,7 +146,7 @@ export const integerTypeOf = (foreign: ForeignType, path: string): IntegerType =
   signed: foreign.isSigned === true,
 });
 
-/** A field as a table's schema stores it. */
+/** A field in the form of a table's schema. */
 export interface LogicalField {
   readonly name: string;
   readonly type: LogicalType;
@@ -156,7 +156,7 @@ export interface LogicalField {
 }
 
 /**
- * The fields that a table's schema stores for an Arrow field: its own and those inside it.
+ * Returns the table field of an Arrow field, with its children.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -179,8 +179,8 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
 }
 
 /**
- * True if a field has the extension type lance.bfloat16. Items of a fixed-size list have no field that could
- * keep an extension type; for this one the logical type itself keeps it.
+ * True if a field has the extension type lance.bfloat16. A fixed-size list's item has no field that could
+ * keep an extension type, so the logical type itself keeps this one.
  */
 const isBfloat16 = ({ type, metadata }: Field): boolean =>
   metadata.get(EXTENSION_NAME_KEY) === BFLOAT16_EXTENSION &&
@@ -193,10 +193,7 @@ const bfloat16Metadata = (): Map<string, string> =>
     [EXTENSION_METADATA_KEY, ""],
   ]);
 
-/**
- * The form of the JSON that a field holds; null if it holds none, even if its extension type has the name of
- * a JSON type.
- */
+/** The form of the JSON that a field holds; null for a field that holds none, whatever its extension type. */
 export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   switch (metadata.get(EXTENSION_NAME_KEY)) {
     case JSON_TEXT_EXTENSION:
@@ -208,13 +205,13 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   }
 }
 
-/** True if a type is strings, with offsets of either width. */
+/** True for types of strings, with offsets of either width. */
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
 /**
- * Child fields that have an entry of their own in a table's schema. Items of fixed-size lists have one only
- * if they are structs.
+ * Child fields with an entry of their own in a table's schema. Items of fixed-size lists have one only if
+ * they are structs.
  */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {
@@ -235,9 +232,9 @@ function storedChildren(type: DataType): readonly Field[] {
 }
 
 /**
- * The Arrow field that a table's schema means.
+ * Returns the Arrow field of a table field.
  * @param path the column, for messages
- * @throws UnsupportedError on a type this build cannot store
+ * @throws UnsupportedError for a type that this build cannot store
  */
 export function arrowFieldFromLogical(field: LogicalField, path: string): Field {
   const children = field.children.map((child) => arrowFieldFromLogical(child, `${path}.${child.name}`));
@@ -250,16 +247,16 @@ export function arrowFieldFromLogical(field: LogicalField, path: string): Field 
   return new Field(field.name, type, field.nullable, metadata);
 }
 
-/** The Arrow schema of some columns of a table. */
+/** Returns the Arrow schema of some columns of a table. */
 export function arrowSchemaOf(fields: readonly LogicalField[]): Schema {
   return new Schema(fields.map((field) => arrowFieldFromLogical(field, field.name)));
 }
 
 /**
- * The Arrow type that a type of a table means.
+ * Returns the Arrow type of a table type.
  * @param path the column, for messages
  * @param children of the field
- * @throws UnsupportedError on a type that this build cannot store, or that cannot have the children
+ * @throws UnsupportedError for a type that this build cannot store, or that cannot have the children
  */
 export function arrowTypeFromLogical(
   type: LogicalType,
@@ -296,7 +293,7 @@ export function arrowTypeFromLogical(
   }
 }
 
-/** The item of a fixed-size list, which is no field of the table. */
+/** The item of a fixed-size list. It is not a field of the table. */
 const arrowItem = (type: LogicalType, path: string): Field =>
   type.kind === "bfloat16"
     ? new Field("item", new FixedSizeBinary(2), true, bfloat16Metadata())

@@ -1,7 +1,7 @@
 /**
- * Schemas and types in the JSON of the namespace spec. Output uses the reference's vocabulary. Input may use
- * the spec's (`utf8`, `float64`) or that of tables' schemas (`string`, `double`, `timestamp:us:-`), or be
- * apache-arrow types of any version.
+ * Converts schemas and types to and from the JSON of the namespace spec. Output uses LanceDB's vocabulary.
+ * Input may use the spec's names (`utf8`, `float64`) or those of table schemas (`string`, `double`,
+ * `timestamp:us:-`), or be apache-arrow types of any version.
  */
 
 import {
@@ -45,9 +45,9 @@ export interface JsonArrowType {
 }
 
 /**
- * Converts a schema to the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their
- * values; units and time zones are left out.
- * @throws UnsupportedError on types the spec has no name for
+ * Converts a schema to the namespace spec's JSON, in LanceDB's vocabulary. A dictionary appears as its value
+ * type. Units and time zones are left out.
+ * @throws UnsupportedError for types that the spec cannot name
  */
 export function schemaToJson(schema: Schema): JsonArrowSchema {
   return { fields: schema.fields.map(fieldToJson), ...metadataToJson(schema.metadata) };
@@ -122,7 +122,7 @@ function typeToJson(type: DataType, path: string): JsonArrowType {
   throw unsupported(type, path);
 }
 
-/** The spec's names for types that have another name in tables' schemas. */
+/** The spec's names for types that have another name in table schemas. */
 const SPEC_NAMES: ReadonlyMap<string, string> = new Map([
   ["boolean", "bool"],
   ["float16", "halffloat"],
@@ -133,14 +133,15 @@ const SPEC_NAMES: ReadonlyMap<string, string> = new Map([
   ["date32", "date32:day"],
   ["date64", "date64:ms"],
 ]);
-/** Names that lack a unit. With a unit they are names of tables' schemas. */
+/** Names that lack a unit. With a unit, they are names of table schemas. */
 const WITHOUT_UNIT = ["timestamp", "time32", "time64", "duration"];
 /** Maximum nesting of a type. */
 const MAX_DEPTH = 64;
 
 /**
  * @param path the column, for messages
- * @throws InvalidInputError for a value that names no type, UnsupportedError for a type that cannot be stored
+ * @throws InvalidInputError for a value that does not name a type, UnsupportedError for a type that cannot be
+ *   stored
  */
 export function typeFromJson(given: unknown, path: string, depth = 0): DataType {
   const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);

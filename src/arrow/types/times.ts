@@ -1,4 +1,4 @@
-/** Days, times and instants: their parts, their text, and the offsets of time zones. */
+/** Parses and formats days, times and instants, and looks up time zone offsets. */
 
 const MS_PER_DAY = 86_400_000;
 const NANOS_PER_MS = 1_000_000n;
@@ -12,9 +12,9 @@ export interface Day {
   readonly day: number;
 }
 
-/** The day that is `days` after 1970-01-01. */
+/** Returns the day that is `days` days after 1970-01-01. */
 export function dayOf(days: number): Day {
-  // Years begin in March here, so that leap days come last; eras have 400 years.
+  // Years start in March here, so that leap days come last. An era has 400 years.
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
   const ofEra = shifted - era * 146_097;
@@ -28,7 +28,7 @@ export function dayOf(days: number): Day {
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
 }
 
-/** Days from 1970-01-01 to a day. */
+/** Returns the days from 1970-01-01 to a day. */
 export function daysOf({ year, month, day }: Day): number {
   const shiftedYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(shiftedYear / 400);
@@ -44,17 +44,17 @@ export function daysOf({ year, month, day }: Day): number {
   );
 }
 
-/** An instant or local time, as parsed. */
+/** A parsed instant or local time. */
 interface ParsedTime {
   readonly nanos: bigint;
-  /** True if the text names an offset, and `nanos` is in UTC. */
+  /** True if the text has an offset; `nanos` is then in UTC. */
   readonly hasOffset: boolean;
 }
 
 const TIME =
   /^([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
 
-/** Null for a text that is none. */
+/** Null for a text that is not a time. */
 function parseTime(text: string): ParsedTime | null {
   const match = TIME.exec(text.trim());
   if (match === null) return null;
@@ -72,15 +72,15 @@ function parseTime(text: string): ParsedTime | null {
 }
 
 /**
- * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. If the
- * text has no offset, its time is in the zone, or in UTC without a zone.
+ * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. A text
+ * without an offset is in the zone, or in UTC without a zone.
  */
 export function parseInstant(text: string, zone: string | null): bigint | null {
   const parsed = parseTime(text);
   return parsed === null || parsed.hasOffset ? (parsed?.nanos ?? null) : nanosInZone(parsed.nanos, zone);
 }
 
-/** Returns the nanoseconds of the instant at which a zone has a local time. */
+/** Returns the nanoseconds of the instant that has a local time in a zone. */
 export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
   if (zone === null) return localNanos;
   const ms = floorDivide(localNanos, NANOS_PER_MS);
@@ -88,7 +88,7 @@ export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
 }
 
 /**
- * Returns the days from 1970 to the day of a text, whatever its time of day; null for a text that is not a
+ * Returns the days from 1970 to the day of a text, and ignores its time of day; null for a text that is not a
  * day.
  */
 export function parseDay(text: string): number | null {
@@ -96,7 +96,7 @@ export function parseDay(text: string): number | null {
   return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));
 }
 
-/** Minutes east of UTC; null for a text that is no offset. */
+/** Minutes east of UTC; null for a text that is not an offset. */
 function parseOffset(text: string): number | null {
   if (/^(Z|UTC)$/i.test(text)) return 0;
   const match = /^([+-])(\d{2})(?::?(\d{2}))?$/.exec(text);
@@ -107,7 +107,7 @@ function parseOffset(text: string): number | null {
 
 const TIME_OF_DAY = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?$/;
 
-/** Nanoseconds since midnight; null for a text that is no time of day. */
+/** Nanoseconds since midnight; null for a text that is not a time of day. */
 export function parseTimeOfDay(text: string): bigint | null {
   const match = TIME_OF_DAY.exec(text.trim());
   if (match === null) return null;
@@ -126,7 +126,7 @@ export function formatDay(days: number): string {
   return `${text}-${pad(month, 2)}-${pad(day, 2)}`;
 }
 
-/** Hours to seconds, with as many digits of the fraction as it has: none, 3, 6 or 9. */
+/** Formats hours to seconds, with the digits that the fraction needs: none, 3, 6 or 9. */
 export function formatTimeOfDay(nanos: bigint): string {
   const seconds = Number(nanos / 1_000_000_000n);
   const fraction = nanos % 1_000_000_000n;
@@ -136,7 +136,7 @@ export function formatTimeOfDay(nanos: bigint): string {
   return `${time}.${digits.endsWith("000000") ? digits.slice(0, 3) : digits.endsWith("000") ? digits.slice(0, 6) : digits}`;
 }
 
-/** Local time; the offset behind it for an instant of a zone. */
+/** Formats local time, with the offset after it for an instant of a zone. */
 export function formatTime(nanos: bigint, zone: string | null): string {
   const offset = zone === null ? 0 : zoneOffset(zone, Number(nanos / NANOS_PER_MS));
   const local = nanos + BigInt(offset) * NANOS_PER_MS;
@@ -153,16 +153,16 @@ export function floorDivide(value: bigint, divisor: bigint): bigint {
   return value % divisor < 0n ? quotient - 1n : quotient;
 }
 
-/** Tells whether the offset of a zone is looked up by the zone's name, which takes a while. */
+/** True if the offset of a zone needs a slow lookup by the zone's name. */
 export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null;
 
-/** Quarters of an hour in which a zone has one offset. */
+/** Milliseconds in a quarter of an hour, in which a zone has only one offset. */
 const QUARTER_MS = 900_000;
 const MAX_KNOWN = 65_536;
 const formats = new Map<string, Intl.DateTimeFormat | null>();
 const known = new Map<string, Map<number, number>>();
 
-/** Milliseconds that the local time of a zone is ahead of UTC; 0 for a zone that is not known. */
+/** Returns the milliseconds that a zone's local time is ahead of UTC; 0 for an unknown zone. */
 export function zoneOffset(zone: string, utcMillis: number): number {
   const minutes = parseOffset(zone);
   if (minutes !== null) return minutes * 60_000;
@@ -204,21 +204,21 @@ function formatOf(zone: string): Intl.DateTimeFormat | null {
       second: "numeric",
     });
   } catch {
-    // A name that the runtime does not know.
+    // The runtime does not know the zone.
     format = null;
   }
   formats.set(zone, format);
   return format;
 }
 
-/** The instant of a local time; of one that occurs twice the earlier. */
+/** Returns the instant of a local time. If the local time occurs twice, returns the earlier instant. */
 export function instantOf(localMillis: number, zone: string): number {
   const first = localMillis - zoneOffset(zone, localMillis - zoneOffset(zone, localMillis));
   const earlier = localMillis - zoneOffset(zone, first - MS_PER_DAY);
   return earlier + zoneOffset(zone, earlier) === localMillis ? earlier : first;
 }
 
-/** The local time of an instant. */
+/** Returns the local time of an instant. */
 export function localMillisOf(utcMillis: number, zone: string): number {
   return utcMillis + zoneOffset(zone, utcMillis);
 }

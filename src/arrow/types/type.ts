@@ -1,7 +1,7 @@
 /**
- * The types of a table's fields. Schemas on disk have them as texts; a text is parsed where a schema is read
- * and formatted where one is written or shown, and all code between asks the union. It lies at the bottom of
- * `arrow/` because Arrow's types are converted to it and from it; `schema/` and all above use it too.
+ * The types of a table's fields. Schemas on disk store types as texts. The reader of a schema parses them,
+ * and the writer formats them; all code between uses the union. The module lies at the bottom of `arrow/`
+ * because Arrow's types are converted to and from it. `schema/` and all higher layers use it too.
  *
  *     text                                   kind
  *     null bool                              null bool
@@ -18,16 +18,15 @@
  *     json                                   json
  *     lance.bfloat16                         bfloat16
  *     dict:<value>:<index>:<ordered>         dictionary
- *     fixed_size_list:<item>:<size>          fixedSizeList; where the item is `struct`, it is a child of the field
+ *     fixed_size_list:<item>:<size>          fixedSizeList; an item `struct` is a child of the field
  *     list large_list                        list
  *     list.struct large_list.struct          list whose item is a struct
  *     struct map                             struct map
  *     any other                              unknown
  *
- * `formatType` is the exact inverse of `parseType`: a text that is no type, or that is spelled otherwise than
- * above (such as a number with leading zeros), is `unknown` and kept as it is. What is parsed is only the
- * form: a precision or size may be one that Arrow does not have (`arrowTypeFromLogical` refuses it). Types of
- * one text are often the same object and never changed.
+ * `formatType` is the exact inverse of `parseType`. Any other text, such as a number with leading zeros, is
+ * `unknown` and kept unchanged. Parsing checks only the form: Arrow may not have the precision or size, which
+ * `arrowTypeFromLogical` then refuses. Equal texts often share one type object, which never changes.
  */
 
 export type TimeUnit = "s" | "ms" | "us" | "ns";
@@ -53,7 +52,7 @@ export interface DecimalType {
 export interface TimestampType {
   readonly kind: "timestamp";
   readonly unit: TimeUnit;
-  /** Null for local time, which is no instant. Never empty, and never holds a colon. */
+  /** Null for local time, which is not an instant. Never empty and never contains a colon. */
   readonly timezone: string | null;
 }
 
@@ -72,7 +71,7 @@ export interface FixedSizeListType {
 
 interface ListType {
   readonly kind: "list";
-  /** True if offsets have 64 bits, not 32. */
+  /** True if offsets have 64 bits instead of 32. */
   readonly large: boolean;
   /** True if the text says that the item is a struct. The item itself is a child of the field. */
   readonly ofStructs: boolean;
@@ -85,11 +84,11 @@ export type LogicalType =
   | IntegerType
   | FloatType
   | DecimalType
-  /** Text and bytes. The offsets of large ones have 64 bits, not 32. */
+  /** Text and bytes. Large ones have 64-bit offsets, others 32-bit. */
   | { readonly kind: "string"; readonly large: boolean }
   | { readonly kind: "binary"; readonly large: boolean }
   | { readonly kind: "fixedSizeBinary"; readonly bytes: number }
-  /** Days in 32 bits, milliseconds in 64. */
+  /** Days have 32 bits, milliseconds 64. */
   | { readonly kind: "date"; readonly bits: 32 | 64 }
   /** Seconds and milliseconds have 32 bits, the other units 64. */
   | { readonly kind: "time"; readonly unit: TimeUnit }
@@ -106,20 +105,20 @@ export type LogicalType =
   | { readonly kind: "map" }
   | { readonly kind: "unknown"; readonly text: string };
 
-/** In the order of apache-arrow's numbers of units. */
+/** Units in the order of apache-arrow's unit numbers. */
 export const TIME_UNITS: readonly TimeUnit[] = ["s", "ms", "us", "ns"];
 
-/** Separates the parts of a type's text, so a time zone cannot hold it. */
+/** Separates the parts of a type's text. A time zone therefore cannot contain it. */
 export const SEPARATOR = ":";
 
 const NO_TIMEZONE = "-";
-/** Types that one text may hold inside each other; what lies deeper is `unknown`. */
+/** Maximum nesting of types in one text. A deeper text is `unknown`. */
 const MAX_NESTING = 256;
-/** Bounds of the cache of parsed types, in types and in characters of one text. */
+/** Bounds of the cache of parsed types: number of types, and characters of one text. */
 const MAX_CACHED_TYPES = 1024;
 const MAX_CACHED_LENGTH = 256;
 
-/** The type that a schema's text means. Any text is one. */
+/** Returns the type of a schema's text. Any text has one. */
 export function parseType(text: string): LogicalType {
   const known = parsedTypes.get(text);
   if (known !== undefined) return known;
@@ -133,7 +132,7 @@ export function parseType(text: string): LogicalType {
 
 const parsedTypes = new Map<string, LogicalType>();
 
-/** The text that schemas have for a type. */
+/** Returns the text of a type in schemas. */
 export function formatType(type: LogicalType): string {
   switch (type.kind) {
     case "null":
@@ -174,7 +173,7 @@ export function formatType(type: LogicalType): string {
   }
 }
 
-/** A type in the words of messages: with its parameters, and without the separators of stored schemas. */
+/** Formats a type for messages: with its parameters, but without the separators of stored schemas. */
 export function typeInText(type: LogicalType): string {
   switch (type.kind) {
     case "decimal":
@@ -202,7 +201,7 @@ export function typeInText(type: LogicalType): string {
   }
 }
 
-/** True if types are the same in all parameters. Says nothing of the children of their fields. */
+/** True if two types have the same kind and parameters. The children of their fields may differ. */
 export function isSameType(one: LogicalType, other: LogicalType): boolean {
   return one === other || (one.kind === other.kind && formatType(one) === formatType(other));
 }
@@ -212,7 +211,7 @@ export const timeBits = (unit: TimeUnit): 32 | 64 => (unit === "s" || unit === "
 
 // ------------------------------------------------------------------------------------------------- parsing
 
-/** All types that have but one text, whatever their parameters. */
+/** All types that have only one text. */
 const PLAIN_TYPES: ReadonlyMap<string, LogicalType> = new Map(
   [
     ...(["null", "bool", "json", "bfloat16", "struct", "map"] as const).map((kind) => ({ kind })),
@@ -240,7 +239,7 @@ function parseNested(text: string, depth: number): LogicalType {
   return type ?? { kind: "unknown", text };
 }
 
-/** Null where the name is not known or its parameters are malformed. */
+/** Null if the name is unknown or its parameters are malformed. */
 function parseParameters(name: string, parameters: string, depth: number): LogicalType | null {
   switch (name) {
     case "fixed_size_binary": {
@@ -287,13 +286,13 @@ function parseParameters(name: string, parameters: string, depth: number): Logic
   }
 }
 
-/** The text before the last separator, null if there is none, and the text behind it. */
+/** Splits at the last separator. Without a separator, the first part is null. */
 function splitLast(text: string): [string | null, string] {
   const last = text.lastIndexOf(SEPARATOR);
   return last < 0 ? [null, text] : [text.slice(0, last), text.slice(last + 1)];
 }
 
-/** A number as it is formatted; null for any other text. */
+/** A number in its formatted form; null for any other text. */
 function parseCount(text: string): number | null {
   const count = Number(text);
   return Number.isSafeInteger(count) && count >= 0 && String(count) === text ? count : null;

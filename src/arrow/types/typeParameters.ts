@@ -1,19 +1,19 @@
 /**
- * The parameters that distinguish types of one kind: widths, units, sizes, time zones. They are checked here,
- * since a type may come from any version of apache-arrow or be made by hand.
+ * Reads the parameters that distinguish types of one kind: widths, units, sizes, time zones. It checks them,
+ * because a type may come from any version of apache-arrow or from the caller's own code.
  */
 
 import { type DataType, type Dictionary, Type } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { SEPARATOR, TIME_UNITS, type TimeUnit, timeBits } from "./type.js";
 
-/** Widths of floats, indexed by apache-arrow's number of the precision. */
+/** Widths of floats, indexed by apache-arrow's precision number. */
 export const FLOAT_BITS = [16, 32, 64] as const;
 
-/** Largest number of items or bytes of one fixed-size value; Arrow keeps it in 32 bits. */
+/** Maximum items or bytes of one fixed-size value. Arrow stores the number in 32 bits. */
 export const MAX_FIXED_SIZE = 0x7fffffff;
 
-/** The parameters of a type of any version of apache-arrow. `typeId` determines which of them are present. */
+/** Parameters of a type of any version of apache-arrow. `typeId` determines which ones are present. */
 export interface ForeignType {
   readonly typeId: number;
   readonly isSigned?: boolean;
@@ -41,12 +41,12 @@ export interface ForeignField {
   readonly metadata?: ReadonlyMap<string, string> | null;
 }
 
-/** The type of a dictionary's values; null for types that are no dictionaries. */
+/** The value type of a dictionary; null for other types. */
 export function valueTypeOf(type: DataType): DataType | null {
   return (type as ForeignType).typeId === Type.Dictionary ? (type as Dictionary).dictionary : null;
 }
 
-/** Numbers of types in Schema.fbs that apache-arrow does not have. */
+/** Type numbers of Schema.fbs that apache-arrow does not have. */
 export const RUN_END_ENCODED_TYPE = 22;
 export const LIST_VIEW_TYPE = 25;
 export const LARGE_LIST_VIEW_TYPE = 26;
@@ -57,7 +57,7 @@ const FOREIGN_TYPES = new Map([
   [LARGE_LIST_VIEW_TYPE, "LargeListView"],
 ]);
 
-/** A type that apache-arrow does not have, for messages. */
+/** Names a type that apache-arrow does not have, for messages. */
 export const typeOfNumber = (typeId: number): string =>
   FOREIGN_TYPES.get(typeId) ?? `number ${typeId} of Arrow`;
 
@@ -99,7 +99,7 @@ export function decimalBits(type: ForeignType, path: string): 128 | 256 {
   return bitWidth;
 }
 
-/** The unit of a time of day, whose bits have to agree with it. */
+/** Returns the unit of a time of day, after checking that its bits agree with it. */
 export function timeOfDayUnit(type: ForeignType, path: string): TimeUnit {
   const unit = timeUnit(type, path);
   if (type.bitWidth !== timeBits(unit)) {

@@ -1,4 +1,4 @@
-/** Collects the columns that a query reads, each once, and says where each comes from. Pure. */
+/** Collects the columns that a query reads, each once, and says where each one comes from. Pure. */
 
 import { typeInText } from "../../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
@@ -11,22 +11,20 @@ import type { TableField } from "../../schema/schema.js";
 import type { FoundColumn } from "./foundColumns.js";
 import { SYSTEM_FIELDS, type SystemColumn, systemColumn } from "./systemColumns.js";
 
-/**
- * Where a column comes from: from what is read, as one of its outputs, from the places of the rows, or from a
- * search.
- */
+/** The source of a column: an output of the read, the addresses of the rows, or a search. */
 export type ColumnSource =
   | { readonly kind: "stored"; readonly output: number }
   | { readonly kind: "system"; readonly which: SystemColumn }
-  /** Counted from the addresses, which are the last column, backwards. */
+  /** Index counted backwards from the addresses, which are the last column. */
   | { readonly kind: "found"; readonly column: FoundColumn; readonly beforeAddresses: number };
 
-/** What is read of each row. */
+/** The columns that are read for each row. */
 export interface RowsPlan extends LeafPlan {
   /** True if the addresses of rows follow the outputs. */
   readonly withAddresses: boolean;
   /**
-   * The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once.
+   * Outputs that count toward the bytes of a batch. An output that is used twice counts twice. Default: each
+   * once.
    */
   readonly measured?: readonly number[];
 }
@@ -36,7 +34,7 @@ export class ColumnReads {
   readonly #find = fieldFinder();
   readonly #chains: FieldChain[] = [];
   readonly #outputs = new Map<string, number>();
-  /** Columns that the search adds to each row, after the outputs and before the addresses. */
+  /** Columns that the search adds to each row. They lie between the outputs and the addresses. */
   readonly found: readonly FoundColumn[];
 
   constructor(fields: readonly TableField[], found: readonly FoundColumn[] = []) {
@@ -44,25 +42,27 @@ export class ColumnReads {
     this.found = found;
   }
 
-  /** What expressions may name. */
+  /** The columns that expressions may name. */
   get bindable(): readonly TypedField[] {
     return [...this.named, ...this.#unshared(SYSTEM_FIELDS)];
   }
 
-  /** The columns that a name may mean, without those of the system. */
+  /** The columns that a name may mean, without system columns. */
   get named(): readonly TypedField[] {
     return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.#unshared(this.found)];
   }
 
-  /** Returns the columns whose names no column of the table has: a name means the table's column first. */
+  /**
+   * Returns the columns whose names the table does not have. The table's own column hides one of the same
+   * name.
+   */
   #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
     return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
   }
 
   /**
-   * The source of the column at an exact path. A column of the table comes before any other column of its
-   * name.
-   * @throws TableColumnNotFoundError; UnsupportedError for a part of what is no struct
+   * The source of the column at an exact path. A column of the table hides any other column of its name.
+   * @throws TableColumnNotFoundError; UnsupportedError for a part of a value that is not a struct
    */
   source(segments: readonly string[]): ColumnSource {
     const which = segments.length === 1 ? systemColumn(segments[0]) : undefined;
@@ -75,18 +75,18 @@ export class ColumnReads {
     return { kind: "stored", output: this.#output(this.chain(segments)) };
   }
 
-  /** The source of a column that the search adds, whether or not the table has a column of its name. */
+  /** The source of a column that the search adds, even if the table has a column of its name. */
   foundSource(column: FoundColumn): ColumnSource {
     return { kind: "found", column, beforeAddresses: this.found.length - this.found.indexOf(column) };
   }
 
-  /** Names of the columns that the search adds and that the table has, too. */
+  /** Names of the columns that the search adds and that the table has too. */
   get sharedNames(): readonly string[] {
     const unshared = this.#unshared(this.found);
     return this.found.filter((column) => !unshared.includes(column)).map(({ name }) => name);
   }
 
-  /** The fields that an exact path names, from the top-level column down; the source is not read yet. */
+  /** The fields along an exact path, from the top-level column down. Does not add the column to the plan. */
   chain(segments: readonly string[]): FieldChain {
     const path = formatFieldPath(segments);
     const chain: TableField[] = [];
@@ -100,7 +100,7 @@ export class ColumnReads {
           (parent === undefined ? this.named : siblings).map(({ name }) => name),
           (name) => formatFieldPath([...segments.slice(0, chain.length), name]),
         );
-        // What is computed has no name of its own.
+        // A name with an operator may be an expression, which belongs in `columnAliases`.
         const computed =
           near === "" && /[()+*/]/.test(segment)
             ? "; { columnAliases: { name: expression } } computes one"
@@ -128,7 +128,7 @@ export class ColumnReads {
   }
 
   /**
-   * The plan to read what was asked for so far. Outputs asked for later come after it.
+   * The plan that reads the columns requested so far. Later requests append their outputs to it.
    * @throws UnsupportedError for a column of a type this build does not read
    */
   plan(): LeafPlan {

@@ -10,21 +10,21 @@ import type { ColumnSource } from "./columnReads.js";
 import { addressesAmong } from "./rowAddresses.js";
 import type { RowNumbers } from "./systemColumns.js";
 
-/** An expression, and where the columns that it needs come from, in its order. */
+/** An expression, and the sources of its inputs in the expression's order. */
 export interface Computation {
   readonly expression: BoundExpression;
-  /** The expression as it was written. */
+  /** The text of the expression as the caller wrote it. */
   readonly text: string;
   readonly inputs: readonly ColumnSource[];
 }
 
-/** True if the addresses of rows, and what a search found with them, are needed to make the columns. */
+/** True if a source needs the addresses of rows, or the columns that a search returns with them. */
 export const needAddresses = (sources: Iterable<ColumnSource>): boolean =>
   [...sources].some(({ kind }) => kind !== "stored");
 
 /**
- * Columns of some rows.
- * @param columns the outputs that were read; addresses after them where some source needs them
+ * Returns the columns of some rows.
+ * @param columns the outputs of the read, followed by the addresses if a source needs them
  */
 export async function columnsFrom(
   sources: readonly ColumnSource[],
@@ -54,7 +54,7 @@ export async function compute(
 
 /**
  * The field of a column that an expression computes.
- * @throws UnsupportedError for a type that can only be read, not computed
+ * @throws UnsupportedError for a type that can be read but not computed
  */
 export function computedField(name: string, { type }: BoundExpression): Field {
   return arrowFieldFromLogical(fieldOfValues(name, type, "columns"), name);

@@ -1,11 +1,11 @@
 /**
- * The columns that a search adds to the rows that it finds:
+ * The columns that a search adds to the rows of its result:
  *
- *     query_index        index of the vector that the row is near to, among several; int32
- *     _distance          how far the row is from the vector; float32, null where only its text was found
- *     _score             how well the row's text matches; float32, null where only its vector was found
- *     _relevance_score   how relevant a row is that two searches found; float32
- *     _highlights        where the row's texts have what was searched for: see textHighlights.ts
+ *     query_index        index of the query vector that the row is near to, if there are several; int32
+ *     _distance          distance of the row from the vector; float32, null if only the text matched
+ *     _score             score of the row's text; float32, null if only the vector matched
+ *     _relevance_score   combined relevance of a row in a hybrid search; float32
+ *     _highlights        positions of the searched terms in the row's texts: see textHighlights.ts
  *
  * Code compares them by identity: a table may have a column of the same name, which is a different column.
  */
@@ -38,6 +38,6 @@ export const HIGHLIGHTS = column("_highlights", { kind: "list", large: false, of
   ]),
 ]);
 
-/** The column in results. @param name that it has there */
+/** The column in results. @param name of the column there */
 export const foundField = (found: FoundColumn, name: string): Field =>
   arrowFieldFromLogical({ ...found, name }, name);

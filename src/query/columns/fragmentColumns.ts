@@ -15,23 +15,24 @@ export interface FragmentSource extends PageSource {
   /**
    * Returns the metadata of a data file of a fragment.
    * @param isScanned true if most of the file will be read
-   * @param arena may hold the content of a small file; its owner does not use the metadata after it
+   * @param arena may hold the content of a small file; its owner must not use the metadata after its release
    */
   openDataFile(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
   readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
-  /** Sketches of vectors; absent where there are none. */
+  /** Sketches of vectors; absent if there are none. */
   readonly sketches?: Lazy<SketchStore>;
 }
 
 /**
- * The place of each leaf in the fragment, or null if the fragment lacks it: all its values are then null.
- * @param isScanned whether most of the fragment will be read
+ * Returns the location of each leaf in the fragment; null for a leaf that the fragment lacks, whose values
+ * are all null.
+ * @param isScanned true if most of the fragment will be read
  * @param arena may hold the content of small files, until the caller releases it
- * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
- *   2.0; CorruptFileError
+ * @throws UnsupportedError for blobs of an unsupported type, and for fixed-size lists of structs in files
+ *   of 2.0; CorruptFileError
  */
 export function openFragment(
   source: FragmentSource,

@@ -1,10 +1,9 @@
 /**
- * Resolves the columns a query returns against a version's schema, before anything is read. Pure.
+ * Resolves the columns that a query returns against a version's schema, before any read. Pure.
  *
- * A selection names columns of the table by their paths, columns that every row has besides
- * (`systemColumns.ts`), and expressions; `*` stands for all columns of the table. A name matches like one in
- * a filter: in any case where no other column has it. A column is returned under the text that names it,
- * backticks and all.
+ * A selection names columns of the table by their paths, system columns (`systemColumns.ts`), and
+ * expressions; `*` stands for all columns of the table. A name matches as in a filter: in any case, unless
+ * another column has it exactly. The query returns a column under the text that names it, with its backticks.
  */
 
 import { Field as ArrowField, Schema } from "apache-arrow";
@@ -31,15 +30,15 @@ const WILDCARD = "*";
 /** A column that a query returns. */
 export type ReturnedColumn = ColumnSource | ({ readonly kind: "computed" } & Computation);
 
-/** The columns that a query returns, and what is read for them. */
+/** The columns that a query returns, and the columns that it reads for them. */
 export interface Projection extends RowsPlan {
-  /** One path may be wanted under several names. */
+  /** A selection may name one path several times. */
   readonly returned: readonly ReturnedColumn[];
   readonly schema: Schema;
 }
 
 export interface SelectionOptions {
-  /** True if row ids are returned, after all columns but relevance and highlights. */
+  /** True to return row ids after all columns except relevance and highlights. */
   readonly withRowId?: boolean;
   /**
    * Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound.
@@ -50,10 +49,10 @@ export interface SelectionOptions {
 }
 
 /**
- * @param reads of the table's fields: collects what the columns are made of
- * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed
- *   one and for too many, UnsupportedError for a column of a type this build does not read; for expressions
- *   as `bindExpression`
+ * @param reads of the table's fields: collects the inputs of the columns
+ * @throws TableColumnNotFoundError for a path that is not in the schema; InvalidInputError for a malformed
+ *   path and for too many paths; UnsupportedError for a column of a type this build does not read; for
+ *   expressions as `bindExpression`
  */
 export function* selectColumns(
   fields: readonly TableField[],
@@ -96,7 +95,7 @@ export function* selectColumns(
   };
 }
 
-/** Like {@link selectColumns}, at once, for columns that nothing is computed for. */
+/** Resolves paths like {@link selectColumns}, but without steps: the selection computes nothing. */
 export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
@@ -110,7 +109,7 @@ function countFields(fields: readonly TableField[]): number {
 
 /**
  * Makes the columns to return of some rows.
- * @param columns the outputs that were read, and the addresses after them if the projection needs them
+ * @param columns the outputs of the read, followed by the addresses if the projection needs them
  */
 export async function returnedColumns(
   { returned }: Projection,
@@ -121,7 +120,7 @@ export async function returnedColumns(
 ): Promise<Column[]> {
   const made: Column[] = [];
   for (const column of returned) {
-    // Small batches are so many that waiting for each of their columns would take longer than the columns do.
+    // In a small batch, an await for each column would take longer than the columns themselves.
     if (column.kind === "stored") made.push(columns[column.output]);
     else if (column.kind === "computed") made.push(await compute(column, numbers, columns, rowCount, signal));
     else made.push(...(await columnsFrom([column], numbers, columns)));
@@ -129,7 +128,7 @@ export async function returnedColumns(
   return made;
 }
 
-/** Of all expressions of a projection. */
+/** Sums up the effort of all expressions of a projection. */
 export function computationEffort({ returned }: Projection): Effort {
   let size = 0;
   let widest = 0;
@@ -143,8 +142,7 @@ export function computationEffort({ returned }: Projection): Effort {
 }
 
 /**
- * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to
- * files.
+ * The projection of all columns, with JSON as the JSONB of files. Copies rows from files to files.
  * @throws UnsupportedError for a column of a type this build does not read
  */
 export function storedProjection(fields: readonly TableField[]): Projection {
@@ -155,14 +153,14 @@ export function storedProjection(fields: readonly TableField[]): Projection {
 
 // ------------------------------------------------------------------------------------------ added columns
 
-/** A column that rows have whether or not the selection names it. */
+/** A column that each row has even if the selection does not name it. */
 interface AddedColumn extends ResolvedColumn {
   readonly position: "first" | "where named" | "last";
 }
 
 /**
- * Returns the columns that the search and `withRowId` add, in LanceDB's order: its clients rely on it to join
- * rows.
+ * Returns the columns that the search and `withRowId` add, in LanceDB's order. LanceDB's clients need that
+ * order to join rows.
  */
 function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
   const found = reads.found.map((column): AddedColumn => {
@@ -179,8 +177,8 @@ function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
 }
 
 /**
- * Returns the columns of the selection and the added ones.
- * @throws InvalidInputError for a different column that has the name of an added one
+ * Returns the selected and the added columns.
+ * @throws InvalidInputError for another column that has the name of an added one
  */
 function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedColumn[]): ResolvedColumn[] {
   if (added.length === 0) return [...selected];
@@ -210,7 +208,7 @@ function isSame(one: ReturnedColumn, other: ReturnedColumn): boolean {
 
 // --------------------------------------------------------------------------------------------- selections
 
-/** A path or an expression, and the name to return it under; null for its own. */
+/** A path or an expression, and the name to return it under; null for the text itself. */
 interface WantedColumn {
   readonly what: string | Expression;
   readonly name: string | null;
@@ -257,20 +255,20 @@ class Resolver {
     this.#parameters = parameters;
   }
 
-  /** A column under its own name. */
+  /** Resolves a column and returns it under its own name. */
   *named(what: string | Expression): Steps<ResolvedColumn> {
     if (typeof what !== "string") return yield* this.#bound(what, what.toString());
     const segments = spelledPath(parseFieldPath(what), this.#reads.named, "columns");
     return this.#stored(segments, what);
   }
 
-  /** A path or an expression under another name. */
+  /** Resolves a path or an expression and returns it under another name. */
   *aliased(what: string | Expression, name: string): Steps<ResolvedColumn> {
     const segments = typeof what === "string" ? this.#exactPath(what) : null;
     return segments === null ? yield* this.#bound(what, name) : this.#stored(segments, name);
   }
 
-  /** The segments of a text that is the exact path of a column; null for all else. */
+  /** The segments of a text that is the exact path of a column; null for any other text. */
   #exactPath(text: string): readonly string[] | null {
     try {
       const segments = parseFieldPath(text);

@@ -1,10 +1,10 @@
 /**
- * The columns that every row has besides those of its table. None is stored as a column: they are made of the
- * places of rows and of what the manifest knows about them.
+ * System columns: every row has them besides the columns of its table. No file stores them as columns. They
+ * are made from the addresses of rows and from the manifest.
  *
- *     _rowid                         the address, or in a table with stable row ids the id that a row keeps when it moves
- *     _rowaddr                       the address: the fragment's id in the upper 32 bits, the physical row in the lower
- *     _rowoffset                     the row's number among the live rows of the version
+ *     _rowid                         the address; with stable row ids, the id that a row keeps when it moves
+ *     _rowaddr                       the address: fragment id in the upper 32 bits, physical row in the lower
+ *     _rowoffset                     the row's index among the live rows of the version
  *     _row_created_at_version        the version that added the row
  *     _row_last_updated_at_version   the version that last changed it
  */
@@ -44,13 +44,13 @@ export const SYSTEM_FIELDS: readonly TypedField[] = NAMES.map((name) => ({
   children: [],
 }));
 
-/** The column of this very name. */
+/** Returns the column of exactly this name. */
 export const systemColumn = (name: string): SystemColumn | undefined => NAMES.find((known) => known === name);
 
 /**
- * A path with its column as the schema spells it: in any case where no other column has the name. Paths that
- * lead nowhere stay as they are.
- * @throws InvalidInputError for a name with several meanings
+ * Returns a path with its column spelled as in the schema. A name matches in any case, unless another column
+ * has it exactly. A path that the schema does not have is returned unchanged.
+ * @throws InvalidInputError for a name that may mean several columns
  */
 export function spelledPath(
   segments: readonly string[],
@@ -71,27 +71,27 @@ export function spelledPath(
 
 export const systemField = (name: string): Field => new Field(name, new Uint64(), true);
 
-/** Values that are known for runs of rows, looked up by physical row. */
+/** Values of runs of rows, looked up by physical row. */
 interface RunTable extends ValueRuns {
   /** First row of each run. */
   readonly starts: Uint32Array;
 }
 
-/** What is known of the rows of a fragment; members are found when they are first needed. */
+/** Facts about the rows of a fragment, each read when first needed. */
 interface FragmentNumbers {
   readonly fragment: DataFragment;
-  /** Live rows of the fragments before; null until they were counted. */
+  /** Live rows of the fragments before this one; null before they are counted. */
   firstOffset: number | null;
-  /** Sorted physical offsets; undefined until they were read. */
+  /** Sorted physical offsets; undefined before they are read. */
   deleted: Uint32Array | null | undefined;
   readonly runs: Map<SystemColumn, RunTable>;
 }
 
-/** Makes system columns of the addresses of rows. What it finds out about a fragment it keeps. */
+/** Makes system columns from the addresses of rows. It caches the facts about each fragment. */
 export class RowNumbers {
   readonly #source: FragmentSource;
   readonly #manifest: Manifest;
-  /** Of the manifest, for errors. */
+  /** Path of the manifest, for errors. */
   readonly #path: string;
   readonly #byId: Map<number, FragmentNumbers>;
   readonly #hasStableIds: boolean;
@@ -110,9 +110,9 @@ export class RowNumbers {
   }
 
   /**
-   * The values of a system column for rows, in their order.
-   * @param addresses as {@link addressWords} has them
-   * @throws CorruptFileError where the manifest does not say what it has to
+   * The values of a system column for some rows, in their order.
+   * @param addresses in the form that {@link addressWords} reads
+   * @throws CorruptFileError if the manifest lacks an entry that it must have
    */
   async column(which: SystemColumn, addresses: FixedColumn): Promise<FixedColumn> {
     if (which === "_rowaddr" || (which === "_rowid" && !this.#hasStableIds)) return addresses;
@@ -154,7 +154,7 @@ export class RowNumbers {
         if (known.firstOffset === null) known.firstOffset = live;
         if (known === wanted) break;
         const { deletionFile } = known.fragment;
-        // Old writers record no number of deleted rows.
+        // Old writers do not record the number of deleted rows.
         if (deletionFile?.numDeletedRows === 0) await this.#readDeleted(known);
         live =
           known.firstOffset +
@@ -201,7 +201,7 @@ export class RowNumbers {
 /**
  * The stable ids of the rows of a fragment.
  * @param path of the manifest, for errors
- * @throws CorruptFileError where the manifest does not say what it has to
+ * @throws CorruptFileError if the manifest lacks an entry that it must have
  */
 export function rowIdsOf(fragment: DataFragment, path: string): ValueRuns {
   const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;

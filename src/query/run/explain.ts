@@ -1,5 +1,5 @@
 /**
- * Plans of queries as trees of what is done, each node with what its rows come from inside:
+ * Plans of queries as trees of operators. Each node contains the nodes that produce its input rows:
  *
  *     Project: columns=[id, next := id + 1]
  *       Take: columns=[id]
@@ -23,15 +23,15 @@ import { searchedFragments } from "../vector/searchedFragments.js";
 import type { VectorSearch } from "../vector/vectorSearch.js";
 import type { QueryPlan } from "./queryPlan.js";
 
-/** Opens indexes of words: loaded with the first search by text. */
+/** Opens full-text indexes. Loaded with the first full-text search. */
 const searches = lazyModule(() => import("./explainSearch.js"));
 
-/** What each stage of a query that was run has done. */
+/** Work that each stage of an executed query did. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
 
 /**
- * @param use what indexes are asked; null for nothing
- * @param metrics of a query that was run. Default: none
+ * @param use the index lookups of the query; null for none
+ * @param metrics of an executed query. Default: none
  */
 export async function explainPlan(
   plan: QueryPlan,
@@ -75,7 +75,7 @@ export async function explainPlan(
   const isSorted = search !== null || order !== null;
   const wanted = search?.read ?? (isLate ? order.ofKeys : order?.ofRows)?.projection ?? projection;
   const indexed = use?.parts ?? [];
-  // A filter is applied to the rows that an index on vectors covers, too.
+  // A filter also applies to the rows that a vector index covers.
   const covered = filter === null && search !== null ? coveredBy(search) : new Set<number>();
   const scanned = fragments.filter(
     ({ id }) => !covered.has(id) && !indexed.some(({ fragmentIds }) => fragmentIds.has(id)),
@@ -91,7 +91,7 @@ export async function explainPlan(
     const searches = indexed.map((part, position) =>
       node(position === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
     );
-    // Where indexes give candidates only, these are read as a scan reads its rows.
+    // If an index returns only candidates, the query reads their columns and tests them, like a scan.
     const isRead = scanned.length > 0 || !indexed.every(({ isExact }) => isExact);
     rows = node("filter", "Filter", detail, ...searches, ...(isRead || searches.length === 0 ? [rows] : []));
     if (coveredOutputs(wanted, filter.projection) === null) {
@@ -125,11 +125,11 @@ function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryP
   };
 }
 
-/** Ids of the fragments that the index of a search covers. */
+/** Ids of the fragments that the search's index covers. */
 const coveredBy = ({ index }: VectorSearch): ReadonlySet<number> =>
   new Set(index?.segments.flatMap((segment) => [...segment.covered]));
 
-/** What is asked of an index, and whether it covers all fragments that are searched. */
+/** Describes the lookup in a vector index; `isAll` is true if the index covers all searched fragments. */
 function vectorIndexNode(
   search: VectorSearch,
   { fragments, filter }: QueryPlan,
@@ -164,7 +164,7 @@ function nearestDetail({ column, metric, queries, ...search }: VectorSearch): Qu
   };
 }
 
-/** The filter of a search by vector that has no node for it, in the words of a search by text. */
+/** Filter of a vector search that has no filter node, in the form that a text search uses. */
 function conditionOf({ filter, search }: QueryPlan): QueryPlanNode["detail"] {
   const after = search?.postfilter ?? null;
   if (after !== null) return { condition: after.text, filtered: "after" };
@@ -179,17 +179,17 @@ const keysOf = ({ keys }: Order): string[] =>
       `${formatFieldPath(path)} ${ascending ? "asc" : "desc"} nulls ${nullsFirst ? "first" : "last"}`,
   );
 
-/** The columns of the rows. */
+/** Returns the names of the returned columns, with the text of computed ones. */
 const returnedTexts = ({ projection: { schema, returned } }: QueryPlan): string[] =>
   schema.fields.map(({ name }, index) => {
     const column = returned[index];
     return column.kind === "computed" ? `${name} := ${column.text}` : name;
   });
 
-/** Maximum characters of a list in a plan as text, unless all of it is asked for. */
+/** Maximum characters of a list in a plan, unless the plan is verbose. */
 const MAX_LISTED = 200;
 
-/** The plan as text, a line for each node. */
+/** Formats the plan as text, one line per node. */
 export function formatPlan(root: QueryPlanNode, isVerbose: boolean): string {
   const lines: string[] = [];
   const shown = (value: QueryPlanNode["detail"][string]): string => {

@@ -1,4 +1,4 @@
-/** Searches of texts in plans: what is searched for, which indexes know, and which rows are looked at. */
+/** Full-text searches in plans: the query, the indexes that answer it, and the rows that are scanned. */
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
@@ -8,7 +8,7 @@ import type { TextSearchPlan } from "../text/textSearch.js";
 
 type Detail = QueryPlanNode["detail"];
 
-/** The query as one line. */
+/** Formats the query as one line. */
 function textOf(query: TextQuery): string {
   switch (query.kind) {
     case "match": {
@@ -36,7 +36,7 @@ function textOf(query: TextQuery): string {
   }
 }
 
-/** What a plan says of a search, and of where its rows come from. */
+/** Returns the plan's detail of a search, and the nodes that produce its rows. */
 export async function searchNodes(plan: TextSearchPlan): Promise<{
   readonly detail: Detail;
   readonly inputs: readonly QueryPlanNode[];

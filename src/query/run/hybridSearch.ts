@@ -1,7 +1,7 @@
 /**
- * Searches by vector and by text at once, and puts the rows that either found in one order. By default by
- * reciprocal rank fusion: a row gets 1 / (60 + its place, from 0 on) from each search that found it, and
- * these are added up.
+ * Runs a vector search and a full-text search, and merges their results into one order. The default is
+ * reciprocal rank fusion: each search that returns a row adds 1 / (60 + rank) to its relevance. Ranks start
+ * at 0.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -22,27 +22,24 @@ import { floatColumn } from "../text/topScores.js";
 import type { SearchRequest } from "../vector/nearestRows.js";
 import { searchedRows } from "./searchedRows.js";
 
-/** What is added to places, so that the first few don't outweigh all others. */
+/** Added to each rank, so that the first few ranks do not outweigh all later ones. */
 const FUSION_CONSTANT = 60;
-/** Rows between two looks at the clock. */
+/** Rows between two reads of the clock. */
 const STEP_ROWS = 256;
 
 export const byReciprocalRank: Rerank = ({ vectorRank, textRank }) =>
   (vectorRank === null ? 0 : 1 / (FUSION_CONSTANT + vectorRank)) +
   (textRank === null ? 0 : 1 / (FUSION_CONSTANT + textRank));
 
-/** Rows in the order of their relevance, the most relevant first. */
+/** Rows ordered by relevance, the most relevant first. */
 export interface HybridRows {
   readonly addresses: FixedColumn;
-  /** Distances, scores, and how relevant the rows are. */
+  /** Columns of distances, scores and relevance. */
   readonly found: readonly Column[];
   readonly rowCount: number;
 }
 
-/**
- * @param request its offset and limit count the rows in their last order; each search finds as many as both
- *   together
- */
+/** @param request offset and limit count rows of the merged order; each search returns offset + limit rows */
 export async function searchBoth(
   source: FragmentSource,
   request: SearchRequest,
@@ -70,7 +67,7 @@ export async function searchBoth(
 
 /** The rows of both searches, each once. */
 class JoinedRows {
-  /** The places of rows among all, by their addresses. */
+  /** Index of each row in the arrays below, by its address. */
   readonly #places = new Map<number, number>();
   readonly #rows: {
     distance: number | null;
@@ -107,7 +104,7 @@ class JoinedRows {
     }
   }
 
-  /** @param rerank gives numbers, never NaN */
+  /** @param rerank returns the relevance of a row, never NaN */
   async ranked(rerank: Rerank, offset: number, limit: number): Promise<HybridRows> {
     const count = this.#rows.length;
     const relevance = new Float32Array(count);

@@ -1,4 +1,4 @@
-/** What a query asks for, and how it is run. */
+/** The plan of a query and the options of its execution. */
 
 import type { DataFragment } from "../../format/table.js";
 import type { MemoryShare } from "../../memory.js";
@@ -12,37 +12,37 @@ import type { QueryObserver } from "../scan/observer.js";
 import type { TextSearchPlan } from "../text/textSearch.js";
 import type { VectorSearch } from "../vector/vectorSearch.js";
 
-/** What a query asks for. */
+/** The rows and columns that a query returns. */
 export interface QueryPlan {
   readonly fragments: readonly DataFragment[];
   readonly projection: Projection;
-  /** The search by vector that finds the rows; null for none. */
+  /** The vector search that selects the rows; null for none. */
   readonly search: VectorSearch | null;
-  /** The search by text that finds the rows, the best first; null for none. */
+  /** The full-text search that selects and ranks the rows; null for none. */
   readonly textSearch: TextSearchPlan | null;
-  /** How relevant rows are that two searches find. Default: by reciprocal rank fusion. */
+  /** Computes the relevance of the rows of a hybrid search. Default: reciprocal rank fusion. */
   readonly rerank?: Rerank | undefined;
-  /** Comes before the search. */
+  /** Filter that the query applies before the search. */
   readonly filter: Filter | null;
-  /** Null for the order in which rows lie on disk. */
+  /** Null to return rows in their order on disk. */
   readonly order: Order | null;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** Most rows that the filter of a query has to find. */
+/** Returns the maximum number of rows that the query's filter has to find. */
 export const mostFiltered = ({ search, textSearch, order, offset, limit }: QueryPlan): number =>
   order === null && search === null && textSearch === null ? offset + limit : Number.POSITIVE_INFINITY;
 
-/** How a query is run. */
+/** Execution options of a query. */
 export interface QueryOptions extends SortOptions {
   /** Maximum rows of a batch. */
   readonly batchRows: number;
-  /** Approximate bytes of a batch. Default: as the data lies on disk. */
+  /** Approximate bytes of a batch. Default: batches follow the pages on disk. */
   readonly batchBytes?: number;
   readonly readAhead: ReadAhead;
   readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
-  /** Is told what becomes of the query. */
+  /** Notified of the progress of the query. */
   readonly observer?: QueryObserver;
 }

@@ -1,7 +1,4 @@
-/**
- * Runs a query with a search by text, or by vector and text at once: reads the rows in the order of their
- * ranks.
- */
+/** Runs a query with a full-text or hybrid search. Reads the rows in the order of their ranks. */
 
 import type { RecordBatch } from "apache-arrow";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -17,16 +14,18 @@ import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
 import type { HybridRows } from "./hybridSearch.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
-/** Loaded with the first search by vector and text at once. */
+/** Loaded with the first hybrid search. */
 const hybrid = lazyModule(() => import("./hybridSearch.js"));
 
-/** Rows that are read at once by their addresses: fewer where they have blobs, more where they are short. */
+/** Maximum rows read by address at once. Fewer if they have blobs, more if rows are short. */
 const RANKED_ROWS = 8192;
 const RANKED_BLOB_ROWS = 256;
 const RANKED_SHORT_ROWS = 2 ** 17;
 const RANKED_BYTES = 2 ** 20;
 
-/** Rows lie in no order on disk: the more are read at once, the fewer times their pages are. */
+/**
+ * Rows to read at once. Ranked rows are scattered on disk, so larger reads decode the same pages less often.
+ */
 function rankedAtOnce({ hasBlobs, outputs }: Projection, highlights: boolean): number {
   if (hasBlobs) return RANKED_BLOB_ROWS;
   let rowBytes = 1;
@@ -52,7 +51,7 @@ export async function* rankedBatches(
   }
 }
 
-/** The columns that the query returns. */
+/** Yields the columns that the query returns. */
 async function* returnedRows(
   source: FragmentSource,
   plan: QueryPlan,

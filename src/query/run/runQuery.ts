@@ -18,16 +18,15 @@ import type { TextSearchPlan } from "../text/textSearch.js";
 import type { SearchRequest } from "../vector/nearestRows.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
-/** Searches are loaded with the first of their kind. */
+/** Vector search, full-text search and sorting are each loaded at their first use. */
 const byVector = lazyModule(() => import("./searchedRows.js"));
 const byText = lazyModule(() => import("./rankedRows.js"));
-/** The same for sorting. */
 const ordering = lazyModule(() => import("../order/orderedRows.js"));
 
-/** Name of the use of memory by rows that a filter selected, or that were sorted. */
+/** Name of the memory use of rows that a filter selected or a sort ordered. */
 const SELECTED = "selected rows";
 
-/** Nothing is read until the first batch is asked for. */
+/** Runs a query. It reads nothing before the caller asks for the first batch. */
 export function runQuery(
   source: FragmentSource,
   plan: QueryPlan,
@@ -37,7 +36,7 @@ export function runQuery(
   const { projection, search, textSearch, filter, order } = plan;
   if (textSearch !== null) return rankedRows(source, plan, textSearch, numbers, options);
   const effort = computationEffort(projection);
-  // Expressions run on few rows at a time, so that other work has its turn.
+  // Expressions run on few rows at a time, so that the event loop is not blocked.
   const batchRows =
     effort.size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(effort));
   const request = { ...plan, ...options, batchRows };
@@ -96,7 +95,7 @@ async function batchOf(
   );
 }
 
-/** By itself, so that what is compiled for the loop lasts from one query to the next. */
+/** A separate function, so that the compiled loop survives from one query to the next. */
 async function* scannedBatches(
   scanned: AsyncIterable<BatchRows>,
   projection: Projection,
@@ -127,8 +126,8 @@ async function* foundBatches(
 }
 
 /**
- * Written out: an object that is spread from others has a shape of its own each time, and code that was
- * compiled for that of the query before would be thrown away.
+ * Lists every member. An object made by spreading gets a new hidden class each time, and V8 would discard the
+ * code that it compiled for the previous query.
  */
 const scanOf = (
   { fragments, projection, offset, limit }: QueryPlan,
@@ -146,7 +145,7 @@ const scanOf = (
   signal,
 });
 
-/** Rows of a batch that is handed out. */
+/** Maximum rows of a returned batch. */
 function rowsAtOnce(
   { batchRows, batchBytes, projection }: QueryOptions & QueryPlan,
   rowBytes: number,

@@ -1,6 +1,6 @@
 /**
- * Runs a search by vector: finds the nearest rows, applies a filter that comes after the search, and reads
- * the columns of the rows that are left by their addresses.
+ * Runs a vector search: finds the nearest rows, applies the postfilter, and reads the columns of the
+ * remaining rows by address.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -20,14 +20,14 @@ import { areKept, distanceColumn, type NearRows, type SearchRequest } from "../v
 import { searchedFragments } from "../vector/searchedFragments.js";
 import { nearestBySketches } from "../vector/sketchedNearest.js";
 
-/** Rows that are read at once by their addresses. */
+/** Rows read at once by address. */
 const READ_ROWS = 8192;
-/** The same where they have blobs. */
+/** Rows read at once by address if they have blobs. */
 const READ_BLOB_ROWS = 256;
 
 /**
- * The outputs of the projection, what the search found, and the addresses of the rows. Offset and limit count
- * the rows of each of several vectors.
+ * Yields the outputs of the projection, the columns of the search, and the addresses of the rows. Offset and
+ * limit apply to each query vector.
  */
 export async function* searchedRows(
   source: FragmentSource,
@@ -53,14 +53,17 @@ export async function* searchedRows(
   yield* observer?.rows("take", read()) ?? read();
 }
 
-/** Columns of rows that were found: the number of the vector, the distance, and the address. */
+/** Result of a search: the index of the query vector, the distance, and the address of each row. */
 type FoundBatch = Omit<BatchRows, "columns"> & {
   readonly columns: readonly [query: FixedColumn, distance: FixedColumn, address: FixedColumn];
 };
 
 const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[2];
 
-/** The rows that the query returns, without their other columns. Several vectors have rows in one batch. */
+/**
+ * Yields the rows that the query returns, before their other columns are read. One batch may hold rows of
+ * several query vectors.
+ */
 async function* foundBatches(
   source: FragmentSource,
   request: SearchRequest,
@@ -98,7 +101,7 @@ async function* foundBatches(
   }
 }
 
-/** Few rows of several vectors become one batch: their columns are then read at once. */
+/** Merges small results of several query vectors into one batch, so that one read loads their columns. */
 async function* joined(found: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch, void, undefined> {
   let kept: FoundBatch[] = [];
   let rowCount = 0;
@@ -153,7 +156,7 @@ function* partsOf(batch: FoundBatch, most: number): Generator<FoundBatch> {
   }
 }
 
-/** The rows that the filter selects which comes after the search. */
+/** Yields the rows that the postfilter selects. */
 async function* selected(
   source: FragmentSource,
   request: SearchRequest,
@@ -176,7 +179,7 @@ async function* selected(
   }
 }
 
-/** Puts what was found before the addresses. */
+/** Inserts the columns of the search before the addresses. */
 function withFound(
   { columns, rowCount }: BatchRows,
   found: readonly FoundColumn[],
@@ -194,7 +197,7 @@ const sameNumber = (value: number, length: number): FixedColumn => ({
   values: new Uint8Array(new Int32Array(length).fill(value).buffer),
 });
 
-/** Integers of 32 bits. */
+/** The column as 32-bit integers. */
 function numbersOf({ values, length }: FixedColumn): Int32Array {
   const { buffer, byteOffset } = alignedBytes(values, 4);
   return new Int32Array(buffer, byteOffset, length);
