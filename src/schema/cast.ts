@@ -56,7 +56,7 @@ function fieldCast(from: LogicalField, to: LogicalField, path: string): Cast | n
   if (cast === null || to.nullable || !from.nullable) return cast;
   return (column) => {
     if (column.validity === null && (column.kind !== "null" || column.length === 0)) return cast(column);
-    throw new TableSchemaValidationError(`column ${path}: ${to.name} would not be nullable and holds nulls`);
+    throw new TableSchemaValidationError(`column ${path}: it holds nulls, and the new type is not nullable`);
   };
 }
 
@@ -138,7 +138,7 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
     const first = Number(list.offsets[0]);
     const count = Number(list.offsets[length]) - first;
     const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
-    const places = new Uint32Array(length * dimension);
+    const itemIndexes = new Uint32Array(length * dimension);
     for (let row = 0; row < length; row++) {
       // A null list may have any number of items, and their values mean nothing.
       if (!isValid(validity, row)) continue;
@@ -146,12 +146,13 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
       const size = Number(list.offsets[row + 1]) - start;
       if (size !== dimension) {
         throw new TableSchemaValidationError(
-          `column ${path}: a list of ${size} items is none of type ${typeInText(to)}`,
+          `column ${path}: a list of ${size} items does not fit type ${typeInText(to)}`,
         );
       }
-      for (let index = 0; index < dimension; index++) places[row * dimension + index] = start - first + index;
+      for (let index = 0; index < dimension; index++)
+        itemIndexes[row * dimension + index] = start - first + index;
     }
-    const spread = count > 0 ? takeColumn(items, places) : zeros(items, places.length);
+    const spread = count > 0 ? takeColumn(items, itemIndexes) : zeros(items, itemIndexes.length);
     return { kind: "fixedSizeList", length, validity, dimension, items: spread };
   };
 }

@@ -83,7 +83,7 @@ export function numberCast(
   if (from === null || to === null) return null;
   const name = typeInText(toType);
   const refuse = (value: number | bigint): never => {
-    throw new TableSchemaValidationError(`column ${path}: value ${value} is none of type ${name}`);
+    throw new TableSchemaValidationError(`column ${path}: value ${value} does not fit type ${name}`);
   };
   const convert = conversion(from, to, refuse);
   if (convert === null) return null;
@@ -235,9 +235,9 @@ interface NumberArrayConstructor {
 function arrayOf(type: Exclude<NumberType, { kind: "decimal" }>): NumberArrayConstructor {
   const signed = type.kind === "ticks" || (type.kind === "integer" && type.signed);
   const arrays = signed ? SIGNED_ARRAYS : type.kind === "float" ? FLOAT_ARRAYS : UNSIGNED_ARRAYS;
-  const found = arrays[type.bytes];
-  if (found === undefined) throw new InternalError(`a number of ${type.bytes} bytes`);
-  return found as unknown as NumberArrayConstructor;
+  const arrayClass = arrays[type.bytes];
+  if (arrayClass === undefined) throw new InternalError(`a number of ${type.bytes} bytes`);
+  return arrayClass as unknown as NumberArrayConstructor;
 }
 
 const SIGNED_ARRAYS: Readonly<Record<number, unknown>> = {

@@ -5,17 +5,17 @@
  * would get other inputs. Other engines do neither; `write/backfill/outdatedRows` finds the values that they
  * leave outdated.
  *
- *   virtual_column              "true": computed by a function that programs register
- *   virtual_column.udf_name     its name
- *   virtual_column.udf_version  its version
- *   virtual_column.udf_backend  "tiltyard": no engine but this one has the function
- *   virtual_column.udf_inputs   JSON array of the paths of its inputs
- *   virtual_column.auto_backfill  "false"
+ *     virtual_column              "true": computed by a function that programs register
+ *     virtual_column.udf_name     its name
+ *     virtual_column.udf_version  its version
+ *     virtual_column.udf_backend  "tiltyard": no engine but this one has the function
+ *     virtual_column.udf_inputs   JSON array of the paths of its inputs
+ *     virtual_column.auto_backfill  "false"
  *
- *   computed_column             "true": computed by SQL
- *   computed_column.kind        "sql"
- *   computed_column.expression  its text
- *   computed_column.inputs      JSON array of the paths that it names
+ *     computed_column             "true": computed by SQL
+ *     computed_column.kind        "sql"
+ *     computed_column.expression  its text
+ *     computed_column.inputs      JSON array of the paths that it names
  *
  * A declaration of another kind, or a damaged one, is _foreign_. Its column is read and written like any
  * computed column, and its metadata stays unchanged. Only another engine computes its values. All kinds name
@@ -166,9 +166,9 @@ export function outdatedFields<Field extends DeclaredField>(
   for (const field of fields) {
     if (set.has(field.name)) continue;
     for (const input of new Set(inputNames(field))) {
-      const known = computedFrom.get(input);
-      if (known === undefined) computedFrom.set(input, [field]);
-      else known.push(field);
+      const dependents = computedFrom.get(input);
+      if (dependents === undefined) computedFrom.set(input, [field]);
+      else dependents.push(field);
     }
   }
   const outdated = new Set<Field>();

@@ -23,12 +23,12 @@ export type FindField = (siblings: readonly TableField[], name: string) => Table
 
 /** Returns a finder for many lookups in one schema. It indexes the names of each level that it visits. */
 export function fieldFinder(): FindField {
-  const known = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
+  const namesOfLevels = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
   return (siblings, name) => {
-    let byName = known.get(siblings);
+    let byName = namesOfLevels.get(siblings);
     if (byName === undefined) {
       byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
-      known.set(siblings, byName);
+      namesOfLevels.set(siblings, byName);
     }
     return byName.get(name);
   };
@@ -42,7 +42,7 @@ export function fieldFinder(): FindField {
 export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
   const segments = parseFieldPath(text);
   const chain = chainOf(fields, segments, find);
-  if (chain.length === segments.length) return at(chain);
+  if (chain.length === segments.length) return fieldAtChain(chain);
   const siblings = chain.length === 0 ? fields : chain[chain.length - 1].children;
   const near = nearestHint(
     segments[chain.length],
@@ -61,7 +61,7 @@ export function findField(
   find: FindField,
 ): FieldAtPath | null {
   const chain = chainOf(fields, segments, find);
-  return chain.length === segments.length ? at(chain) : null;
+  return chain.length === segments.length ? fieldAtChain(chain) : null;
 }
 
 /** The fields along a path, up to the first segment that the schema does not have. */
@@ -77,7 +77,7 @@ function chainOf(fields: readonly TableField[], segments: readonly string[], fin
   return chain;
 }
 
-const at = (chain: readonly TableField[]): FieldAtPath => ({
+const fieldAtChain = (chain: readonly TableField[]): FieldAtPath => ({
   path: formatFieldPath(chain.map(({ name }) => name)),
   chain,
   field: chain[chain.length - 1],
@@ -90,7 +90,7 @@ export function* allFields(
 ): Generator<FieldAtPath, void, undefined> {
   for (const field of fields) {
     const chain = [...parents, field];
-    yield at(chain);
+    yield fieldAtChain(chain);
     yield* allFields(field.children, chain);
   }
 }

@@ -158,8 +158,8 @@ const trees = new WeakMap<readonly Field[], readonly TableField[]>();
  *   have the children
  */
 export function decodeSchema(flat: readonly Field[], path: string): readonly TableField[] {
-  const known = trees.get(flat);
-  if (known !== undefined) return known;
+  const cached = trees.get(flat);
+  if (cached !== undefined) return cached;
   const tree = treeOf(flat, path);
   trees.set(flat, tree);
   return tree;
@@ -171,7 +171,7 @@ function treeOf(flat: readonly Field[], path: string): TableField[] {
   const byId = new Map<number, Node>();
   for (const field of flat) {
     if (field.id < 0 || byId.has(field.id)) {
-      throw new CorruptFileError(path, 0, `schema: field id ${field.id} is negative or taken`);
+      throw new CorruptFileError(path, 0, `schema: field id ${field.id} is negative or repeated`);
     }
     if (field.logicalType === "") {
       throw new CorruptFileError(path, 0, `schema: field ${field.id} has no type`);

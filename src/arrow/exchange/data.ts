@@ -345,8 +345,8 @@ function* dictionaryOf(
 ): Steps<VariableColumn | FixedColumn> {
   const vector = data.dictionary;
   if (vector === null || vector === undefined) return nullColumn(layout, 0) as VariableColumn | FixedColumn;
-  const known = cache?.get(vector);
-  if (known !== undefined) return known;
+  const cached = cache?.get(vector);
+  if (cached !== undefined) return cached;
   const chunks: (VariableColumn | FixedColumn)[] = [];
   for (const chunk of vector.data) {
     chunks.push((yield* columnFromDataInSteps(chunk, layout)) as VariableColumn | FixedColumn);

@@ -42,7 +42,8 @@ export function ensureCodecs(): void {
     const decode = (frame: Uint8Array) => taken(frame) ?? runSync(inflating(frame, inflationLeft));
     const counted = (frame: Uint8Array) => {
       const content = decode(frame);
-      if (content.length > inflationLeft) throw malformedIpc("buffers that become more than they declare");
+      if (content.length > inflationLeft)
+        throw malformedIpc("buffers that inflate to more bytes than they declare");
       inflationLeft -= content.length;
       return content;
     };
@@ -148,17 +149,17 @@ function* contentBytes(frame: Uint8Array, type: CompressionType, maxBytes: numbe
 
 function* inflatingLz4(frame: Uint8Array, maxBytes: number): Generator<void, Uint8Array> {
   const content = yield* decodingLz4Frame(frame, Math.min(MAX_BUFFER_BYTES, maxBytes));
-  if (content === null) throw malformedIpc("a buffer that is no LZ4 frame, or too long a one");
+  if (content === null) throw malformedIpc("a buffer that is not an LZ4 frame, or is too long");
   checkDeclaredLength(frame, content.length);
   return content;
 }
 
 function* inflatingZstd(frame: Uint8Array, maxBytes: number): Generator<void, Uint8Array> {
   const bound = zstdFrameBound(frame);
-  if (bound === null) throw malformedIpc("a buffer that is no ZSTD frame");
+  if (bound === null) throw malformedIpc("a buffer that is not a ZSTD frame");
   const length = bound.contentSize ?? declaredLength(frame);
   if (length === null || length > bound.maximumSize || length > Math.min(MAX_BUFFER_BYTES, maxBytes)) {
-    throw malformedIpc("a ZSTD frame of impossible length");
+    throw malformedIpc("a ZSTD frame with an impossible length");
   }
   checkDeclaredLength(frame, length);
   const content = new Uint8Array(length);

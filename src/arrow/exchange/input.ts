@@ -97,7 +97,9 @@ export async function openInput(
     const rows = await openRows(data, source, bounds, types);
     if ("isObjects" in rows) return new ObjectInput(rows, source, bounds);
     if (types.schema !== undefined) {
-      throw new InvalidInputError("schema: is for rows that are objects; those of Arrow have one");
+      throw new InvalidInputError(
+        "schema: applies only to rows that are objects; Arrow data has its own schema",
+      );
     }
     return new Rows(rows.schema, rows.batches, source, bounds);
   } catch (error) {
@@ -325,17 +327,17 @@ class Rows implements ArrowInput {
     const { fields } = adoptSchema(schema);
     if (fields.length !== this.schema.fields.length) {
       throw new InvalidInputError(
-        `a batch of ${fields.length} columns among batches of ${this.schema.fields.length}`,
+        `a batch has ${fields.length} columns, but other batches have ${this.schema.fields.length}`,
       );
     }
     for (const [index, { name }] of fields.entries()) {
       const expected = this.schema.fields[index].name;
       if (name !== expected)
-        throw new InvalidInputError(`column ${name} where other batches have ${expected}`);
-      const found = typeName(fields[index]);
-      if (found !== this.#typeNames[index]) {
+        throw new InvalidInputError(`a batch has column ${name}, but other batches have ${expected}`);
+      const type = typeName(fields[index]);
+      if (type !== this.#typeNames[index]) {
         throw new InvalidInputError(
-          `column ${name} is of type ${found} in one batch and ${this.#typeNames[index]} in another`,
+          `column ${name} is of type ${type} in one batch and ${this.#typeNames[index]} in another`,
         );
       }
     }

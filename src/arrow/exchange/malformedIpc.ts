@@ -12,5 +12,5 @@ export function tooLargeIpc(bytes: number, maxBytes: number): InvalidInputError 
 }
 
 export function truncatedIpc(): InvalidInputError {
-  return malformedIpc("it breaks off in the middle of a message");
+  return malformedIpc("it ends in the middle of a message");
 }

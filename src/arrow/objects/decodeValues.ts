@@ -262,10 +262,10 @@ function lists(column: Extract<Column, { kind: "list" }>, type: DataType): unkno
   const values: unknown[] = new Array(length);
   const names = isMap ? (item.type.children as Field[]).map(({ name }) => name) : [];
   for (let row = 0; row < length; row++) {
-    const own = flat.slice(Number(offsets[row]) - first, Number(offsets[row + 1]) - first);
+    const listItems = flat.slice(Number(offsets[row]) - first, Number(offsets[row + 1]) - first);
     values[row] = isMap
-      ? new Map((own as Record<string, unknown>[]).map((entry) => [entry[names[0]], entry[names[1]]]))
-      : own;
+      ? new Map((listItems as Record<string, unknown>[]).map((entry) => [entry[names[0]], entry[names[1]]]))
+      : listItems;
   }
   return values;
 }
@@ -287,11 +287,11 @@ function sizedLists(
   const numbers = itemNumbers(items, item.type);
   const { validity } = items;
   for (let row = 0; row < length; row++) {
-    const own = numbers.slice(row * dimension, (row + 1) * dimension);
+    const slice = numbers.slice(row * dimension, (row + 1) * dimension);
     const isWhole = validity === null || areSet(validity, row * dimension, dimension);
     values[row] = isWhole
-      ? own
-      : Array.from(own as ArrayLike<unknown>, (value, index) =>
+      ? slice
+      : Array.from(slice as ArrayLike<unknown>, (value, index) =>
           isSet(validity, row * dimension + index) ? value : null,
         );
   }

@@ -131,8 +131,8 @@ function listColumn(
     rowOf: (index) => origin.rowOf(owner(index)),
   };
   const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
-  const own = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
-  return { kind: "list", length: values.length, validity, offsets: own, items };
+  const storedOffsets = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
+  return { kind: "list", length: values.length, validity, offsets: storedOffsets, items };
 }
 
 function flattened(lists: readonly ArrayLike<unknown>[]) {
@@ -195,13 +195,13 @@ function sizedColumn(
   const isNullable = item.nullable || validity !== null;
   const items = encodeAs(flat, item.type, layout.item as Layout, isNullable, inner);
   if (layout.kind === "sizedList") return { kind: "sizedList", length, validity, dimension, items };
-  const own = item.nullable ? items : { ...items, validity: null };
+  const listItems = item.nullable ? items : { ...items, validity: null };
   return {
     kind: "fixedSizeList",
     length,
     validity,
     dimension,
-    items: own as Extract<Column, { kind: "fixedSizeList" }>["items"],
+    items: listItems as Extract<Column, { kind: "fixedSizeList" }>["items"],
   };
 }
 
@@ -214,13 +214,13 @@ function structColumn(
 ): Column {
   const { length } = values;
   const fields = type.children as Field[];
-  const known = new Set(fields.map(({ name }) => name));
+  const memberNames = new Set(fields.map(({ name }) => name));
   for (let index = 0; index < length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
     if (!isRecord(value)) refuse(origin, index, value, `a value of type ${type}`);
     for (const name of Object.keys(value)) {
-      if (!known.has(name)) refuseRow(origin, index, `the type, ${type}, has no member ${name}`);
+      if (!memberNames.has(name)) refuseRow(origin, index, `the type, ${type}, has no member ${name}`);
     }
   }
   const children = fields.map((field, index) => {

@@ -84,7 +84,7 @@ function smallIntegers(
   byteWidth: number,
   isSigned: boolean,
   origin: ValuePlace,
-  given = values,
+  original = values,
 ): Uint8Array {
   const integers = integersFor(byteWidth, isSigned, values.length);
   for (let index = 0; index < values.length; index++) {
@@ -94,7 +94,7 @@ function smallIntegers(
     integers[index] = number;
     // A number that does not fit reads back as another one.
     if (typeof number !== "number" || integers[index] !== number)
-      refuse(origin, index, given[index], `a value of type ${type}`);
+      refuse(origin, index, original[index], `a value of type ${type}`);
   }
   return bytesOf(integers);
 }
@@ -250,9 +250,9 @@ function fixedBinaries(
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
-    const own = binaryOf(value);
-    if (own === null || own.length !== byteWidth) refuse(origin, index, value, `a value of type ${type}`);
-    bytes.set(own, index * byteWidth);
+    const item = binaryOf(value);
+    if (item === null || item.length !== byteWidth) refuse(origin, index, value, `a value of type ${type}`);
+    bytes.set(item, index * byteWidth);
   }
   return bytes;
 }

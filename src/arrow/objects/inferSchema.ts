@@ -7,8 +7,8 @@
  *     string          utf8
  *     Date            timestamp in milliseconds, UTC
  *     Uint8Array      binary, like other views of bytes, and ArrayBuffer
- *     array           list of the items' type; a fixed-size list of float32 for numbers, if all arrays have one
- *                     length ≥ 2, or the name is `vector`
+ *     array           list of the items' type; for numbers, fixed-size list of float32 if all arrays have
+ *                     one length ≥ 2, or the column name is `vector`
  *     typed array     like an array, with the typed array's item type
  *     object          struct
  *
@@ -117,8 +117,8 @@ class Values {
     if (depth > MAX_DEPTH) {
       throw new InvalidInputError(`row ${row}, column ${this.#path}: nested deeper than ${MAX_DEPTH} levels`);
     }
-    const found = kindOf(value);
-    if (found === null) {
+    const valueKind = kindOf(value);
+    if (valueKind === null) {
       throw new InvalidInputError(
         `row ${row}, column ${this.#path}: no type is known for ${describeValue(value)}; pass a schema, or leave it out`,
       );
@@ -126,27 +126,27 @@ class Values {
     if (this.#seen === null) {
       this.#firstRow = row;
       this.#seen =
-        found.kind === "array"
+        valueKind.kind === "array"
           ? {
               kind: "array",
               items: new Values(`${this.#path}[]`, ""),
-              length: found.items.length,
+              length: valueKind.items.length,
               isNumeric: true,
             }
-          : found.kind === "object"
+          : valueKind.kind === "object"
             ? { kind: "object", members: new Members(this.#path) }
-            : found;
+            : valueKind;
     }
-    this.#merge(this.#seen, found, value, row, depth);
+    this.#merge(this.#seen, valueKind, value, row, depth);
   }
 
-  #merge(seen: Seen, found: Found, value: unknown, row: number, depth: number): void {
-    if (seen.kind === "array" && found.kind === "array") {
-      if (seen.length !== found.items.length) seen.length = null;
-      addItems(seen, found, row, depth);
-    } else if (seen.kind === "object" && found.kind === "object") {
+  #merge(seen: Seen, valueKind: Found, value: unknown, row: number, depth: number): void {
+    if (seen.kind === "array" && valueKind.kind === "array") {
+      if (seen.length !== valueKind.items.length) seen.length = null;
+      addItems(seen, valueKind, row, depth);
+    } else if (seen.kind === "object" && valueKind.kind === "object") {
       seen.members.add(value as object, row, depth + 1);
-    } else if (seen.kind !== "scalar" || found.kind !== "scalar" || seen.name !== found.name) {
+    } else if (seen.kind !== "scalar" || valueKind.kind !== "scalar" || seen.name !== valueKind.name) {
       throw new InvalidInputError(
         `row ${row}, column ${this.#path}: ${describeValue(value)} in a column whose value in row ${this.#firstRow} is ${kindName(seen)}; pass a schema to say which type is meant`,
       );

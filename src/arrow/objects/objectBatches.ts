@@ -79,15 +79,15 @@ export const noObjects = (schema: Schema): ObjectBatches => ({
 async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, guessed: Guessed) {
   const hint =
     guessed === "types" ? `the types are those of the first ${BATCH_ROWS} rows; pass a schema` : undefined;
-  const known = new Set(schema.fields.map(({ name }) => name));
-  const concurrency = rowsOfBatch(schema);
+  const columnNames = new Set(schema.fields.map(({ name }) => name));
+  const batchRows = rowsOfBatch(schema);
   let firstRow = 0;
   for (let taken = head; taken.length > 0; taken = await rows.take()) {
-    for (let slot = 0; slot < taken.length; slot += concurrency) {
-      const batch = taken.length <= concurrency ? taken : taken.slice(slot, slot + concurrency);
+    for (let slot = 0; slot < taken.length; slot += batchRows) {
+      const batch = taken.length <= batchRows ? taken : taken.slice(slot, slot + batchRows);
       await yieldToEventLoop();
       for (const [index, row] of batch.entries())
-        checkMembers(row, known, firstRow + index, schema, guessed !== "nothing");
+        checkMembers(row, columnNames, firstRow + index, schema, guessed !== "nothing");
       const start = firstRow;
       const columns: Column[] = [];
       for (const field of schema.fields) {
@@ -104,8 +104,8 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
 
 function rowsOfBatch({ fields }: Schema): number {
   const items = Math.max(1, ...fields.map(({ type }) => itemsOfRow(type)));
-  const most = fields.some(({ type }) => hasNamedZone(type)) ? ZONED_BATCH_ROWS : BATCH_ROWS;
-  return Math.max(1, Math.min(most, Math.floor(BATCH_ITEMS / items)));
+  const maxRows = fields.some(({ type }) => hasNamedZone(type)) ? ZONED_BATCH_ROWS : BATCH_ROWS;
+  return Math.max(1, Math.min(maxRows, Math.floor(BATCH_ITEMS / items)));
 }
 
 /** Number of items that the type alone gives each value. */
@@ -157,12 +157,12 @@ function requireRow(row: unknown, index: number): object {
 
 /** Returns the columns of a table that rows name. */
 async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> {
-  const known = new Set(schema.fields.map(({ name }) => name));
+  const columnNames = new Set(schema.fields.map(({ name }) => name));
   const named = new Set<string>();
   let index = 0;
   for (const row of rows) {
     if (index % ROWS_AT_ONCE === 0) await yieldToEventLoop();
-    checkMembers(row, known, index++, schema, false);
+    checkMembers(row, columnNames, index++, schema, false);
     for (const name of Object.keys(row)) named.add(name);
   }
   return new Schema(schema.fields.filter(({ name }) => named.has(name)));
@@ -170,13 +170,13 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
 
 function checkMembers(
   row: object,
-  known: ReadonlySet<string>,
+  columnNames: ReadonlySet<string>,
   index: number,
   schema: Schema,
   isGuessed: boolean,
 ): void {
   for (const name of Object.keys(row)) {
-    if (!known.has(name)) throw unknownColumn(name, index, schema.fields, isGuessed);
+    if (!columnNames.has(name)) throw unknownColumn(name, index, schema.fields, isGuessed);
   }
 }
 

@@ -41,5 +41,5 @@ export function pairsOf(value: unknown): { key: unknown; value: unknown }[] | nu
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return null;
   const pairs = Symbol.iterator in value ? Array.from(value as Iterable<unknown>) : Object.entries(value);
   const isPair = (pair: unknown): pair is unknown[] => Array.isArray(pair) && pair.length === 2;
-  return pairs.every(isPair) ? pairs.map(([key, own]) => ({ key, value: own })) : null;
+  return pairs.every(isPair) ? pairs.map(([key, item]) => ({ key, value: item })) : null;
 }

@@ -143,13 +143,13 @@ const MAX_DEPTH = 64;
  * @throws InvalidInputError for a value that does not name a type, UnsupportedError for a type that cannot be
  *   stored
  */
-export function typeFromJson(given: unknown, path: string, depth = 0): DataType {
+export function typeFromJson(json: unknown, path: string, depth = 0): DataType {
   const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);
   if (depth > MAX_DEPTH) throw invalid(`nested deeper than ${MAX_DEPTH}`);
-  if (typeof given === "string") return typeFromJson({ type: given }, path, depth);
-  if (typeof given !== "object" || given === null) throw invalid("must be an object with a member type");
-  if ("typeId" in given) return adoptType(given as ForeignType);
-  const { type: name, length, fields } = given as Record<string, unknown>;
+  if (typeof json === "string") return typeFromJson({ type: json }, path, depth);
+  if (typeof json !== "object" || json === null) throw invalid("must be an object with a member type");
+  if ("typeId" in json) return adoptType(json as ForeignType);
+  const { type: name, length, fields } = json as Record<string, unknown>;
   if (typeof name !== "string") throw invalid("must be an object with a member type");
   const children = (count: number | null): Field[] => {
     if (!Array.isArray(fields) || (count !== null && fields.length !== count)) {
@@ -183,11 +183,11 @@ export function typeFromJson(given: unknown, path: string, depth = 0): DataType 
   return arrowTypeFromLogical(parseType(SPEC_NAMES.get(name) ?? name), path);
 }
 
-function fieldFromJson(given: unknown, path: string, depth: number): Field {
-  if (typeof given !== "object" || given === null) {
+function fieldFromJson(json: unknown, path: string, depth: number): Field {
+  if (typeof json !== "object" || json === null) {
     throw new InvalidInputError(`type of column ${path}: fields must be objects`);
   }
-  const { name, nullable = true, type, metadata = {} } = given as Record<string, unknown>;
+  const { name, nullable = true, type, metadata = {} } = json as Record<string, unknown>;
   if (typeof name !== "string" || typeof nullable !== "boolean") {
     throw new InvalidInputError(`type of column ${path}: a field needs a name, and nullable is a boolean`);
   }

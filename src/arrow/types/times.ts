@@ -158,9 +158,9 @@ export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null
 
 /** Milliseconds in a quarter of an hour, in which a zone has only one offset. */
 const QUARTER_MS = 900_000;
-const MAX_KNOWN = 65_536;
+const MAX_CACHED_QUARTERS = 65_536;
 const formats = new Map<string, Intl.DateTimeFormat | null>();
-const known = new Map<string, Map<number, number>>();
+const zoneOffsets = new Map<string, Map<number, number>>();
 
 /** Returns the milliseconds that a zone's local time is ahead of UTC; 0 for an unknown zone. */
 export function zoneOffset(zone: string, utcMillis: number): number {
@@ -169,10 +169,10 @@ export function zoneOffset(zone: string, utcMillis: number): number {
   const format = formatOf(zone);
   const quarter = Math.floor(utcMillis / QUARTER_MS);
   if (format === null || Math.abs(utcMillis) > 8e15) return 0;
-  let ofZone = known.get(zone);
-  if (ofZone === undefined || ofZone.size >= MAX_KNOWN) {
+  let ofZone = zoneOffsets.get(zone);
+  if (ofZone === undefined || ofZone.size >= MAX_CACHED_QUARTERS) {
     ofZone = new Map();
-    known.set(zone, ofZone);
+    zoneOffsets.set(zone, ofZone);
   }
   let offset = ofZone.get(quarter);
   if (offset === undefined) {

@@ -120,8 +120,8 @@ const MAX_CACHED_LENGTH = 256;
 
 /** Returns the type of a schema's text. Any text has one. */
 export function parseType(text: string): LogicalType {
-  const known = parsedTypes.get(text);
-  if (known !== undefined) return known;
+  const cached = parsedTypes.get(text);
+  if (cached !== undefined) return cached;
   const type = parseNested(text, 0);
   if (text.length <= MAX_CACHED_LENGTH) {
     if (parsedTypes.size >= MAX_CACHED_TYPES) parsedTypes.clear();
@@ -202,8 +202,8 @@ export function typeInText(type: LogicalType): string {
 }
 
 /** True if two types have the same kind and parameters. The children of their fields may differ. */
-export function isSameType(one: LogicalType, other: LogicalType): boolean {
-  return one === other || (one.kind === other.kind && formatType(one) === formatType(other));
+export function isSameType(first: LogicalType, second: LogicalType): boolean {
+  return first === second || (first.kind === second.kind && formatType(first) === formatType(second));
 }
 
 /** Bits of a time of day. */

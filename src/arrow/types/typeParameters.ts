@@ -110,7 +110,7 @@ export function timeOfDayUnit(type: ForeignType, path: string): TimeUnit {
 
 export function timeUnit(type: ForeignType, path: string): TimeUnit {
   const unit = TIME_UNITS[type.unit ?? -1];
-  if (unit === undefined) throw new InvalidInputError(`column ${path}: ${type.unit} is no unit of time`);
+  if (unit === undefined) throw new InvalidInputError(`column ${path}: ${type.unit} is not a unit of time`);
   return unit;
 }
 

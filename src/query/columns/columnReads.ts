@@ -35,11 +35,11 @@ export class ColumnReads {
   readonly #chains: FieldChain[] = [];
   readonly #outputs = new Map<string, number>();
   /** Columns that the search adds to each row. They lie between the outputs and the addresses. */
-  readonly found: readonly FoundColumn[];
+  readonly searchColumns: readonly FoundColumn[];
 
-  constructor(fields: readonly TableField[], found: readonly FoundColumn[] = []) {
+  constructor(fields: readonly TableField[], searchColumns: readonly FoundColumn[] = []) {
     this.#fields = fields;
-    this.found = found;
+    this.searchColumns = searchColumns;
   }
 
   /** The columns that expressions may name. */
@@ -49,7 +49,9 @@ export class ColumnReads {
 
   /** The columns that a name may mean, without system columns. */
   get named(): readonly TypedField[] {
-    return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.#unshared(this.found)];
+    return this.searchColumns.length === 0
+      ? this.#fields
+      : [...this.#fields, ...this.#unshared(this.searchColumns)];
   }
 
   /**
@@ -68,22 +70,27 @@ export class ColumnReads {
     const which = segments.length === 1 ? systemColumn(segments[0]) : undefined;
     if (which !== undefined && this.#find(this.#fields, which) === undefined)
       return { kind: "system", which };
-    const found = segments.length === 1 ? this.found.find(({ name }) => name === segments[0]) : undefined;
-    if (found !== undefined && this.#find(this.#fields, found.name) === undefined) {
-      return this.foundSource(found);
+    const column =
+      segments.length === 1 ? this.searchColumns.find(({ name }) => name === segments[0]) : undefined;
+    if (column !== undefined && this.#find(this.#fields, column.name) === undefined) {
+      return this.foundSource(column);
     }
     return { kind: "stored", output: this.#output(this.chain(segments)) };
   }
 
   /** The source of a column that the search adds, even if the table has a column of its name. */
   foundSource(column: FoundColumn): ColumnSource {
-    return { kind: "found", column, beforeAddresses: this.found.length - this.found.indexOf(column) };
+    return {
+      kind: "found",
+      column,
+      beforeAddresses: this.searchColumns.length - this.searchColumns.indexOf(column),
+    };
   }
 
   /** Names of the columns that the search adds and that the table has too. */
   get sharedNames(): readonly string[] {
-    const unshared = this.#unshared(this.found);
-    return this.found.filter((column) => !unshared.includes(column)).map(({ name }) => name);
+    const unshared = this.#unshared(this.searchColumns);
+    return this.searchColumns.filter((column) => !unshared.includes(column)).map(({ name }) => name);
   }
 
   /** The fields along an exact path, from the top-level column down. Does not add the column to the plan. */

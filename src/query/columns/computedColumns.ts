@@ -48,8 +48,8 @@ export async function compute(
   rowCount: number,
   signal: AbortSignal | undefined,
 ): Promise<Column> {
-  const own = await columnsFrom(inputs, numbers, columns);
-  return withoutDictionaries(await runAsync(expression.evaluate(own, rowCount), signal));
+  const inputColumns = await columnsFrom(inputs, numbers, columns);
+  return withoutDictionaries(await runAsync(expression.evaluate(inputColumns, rowCount), signal));
 }
 
 /**

@@ -39,5 +39,5 @@ export const HIGHLIGHTS = column("_highlights", { kind: "list", large: false, of
 ]);
 
 /** The column in results. @param name of the column there */
-export const foundField = (found: FoundColumn, name: string): Field =>
-  arrowFieldFromLogical({ ...found, name }, name);
+export const foundField = (column: FoundColumn, name: string): Field =>
+  arrowFieldFromLogical({ ...column, name }, name);

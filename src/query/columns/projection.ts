@@ -61,16 +61,16 @@ export function* selectColumns(
   selection: ColumnSelection | undefined,
   { withRowId = false, maxColumns = Number.POSITIVE_INFINITY, parameters = {} }: SelectionOptions = {},
 ): Steps<Projection> {
-  const wanted = wantedColumns(fields, selection);
-  if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
-    throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
+  const selected = wantedColumns(fields, selection);
+  if (selected.length > maxColumns && selected.length > countFields(fields)) {
+    throw new InvalidInputError(`columns: ${selected.length} are named; at most ${maxColumns} are returned`);
   }
   const resolver = new Resolver(reads, parameters);
   const names = new Set<string>();
   const returned: ReturnedColumn[] = [];
   const arrowFields: ArrowField[] = [];
   const resolved: ResolvedColumn[] = [];
-  for (const { what, name } of wanted) {
+  for (const { what, name } of selected) {
     const column = yield* name === null ? resolver.named(what) : resolver.aliased(what, name);
     if (names.has(column.field.name)) {
       throw new InvalidInputError(`columns: ${formatFieldPath([column.field.name])} appears twice`);
@@ -163,16 +163,16 @@ interface AddedColumn extends ResolvedColumn {
  * order to join rows.
  */
 function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
-  const found = reads.found.map((column): AddedColumn => {
+  const searchColumns = reads.searchColumns.map((column): AddedColumn => {
     const position = column === QUERY_INDEX ? "first" : "where named";
     return { column: reads.foundSource(column), field: foundField(column, column.name), position };
   });
-  if (!withRowId) return found;
-  const isBefore = (index: number) => [QUERY_INDEX, DISTANCE, SCORE].includes(reads.found[index]);
+  if (!withRowId) return searchColumns;
+  const isBefore = (index: number) => [QUERY_INDEX, DISTANCE, SCORE].includes(reads.searchColumns[index]);
   return [
-    ...found.filter((_, index) => isBefore(index)),
+    ...searchColumns.filter((_, index) => isBefore(index)),
     { column: { kind: "system", which: ROW_ID }, field: systemField(ROW_ID), position: "last" },
-    ...found.filter((_, index) => !isBefore(index)),
+    ...searchColumns.filter((_, index) => !isBefore(index)),
   ];
 }
 
@@ -201,9 +201,9 @@ function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedCol
   ];
 }
 
-function isSame(one: ReturnedColumn, other: ReturnedColumn): boolean {
-  if (one.kind === "found") return other.kind === "found" && one.column === other.column;
-  return one.kind === "system" && other.kind === "system" && one.which === other.which;
+function isSame(first: ReturnedColumn, second: ReturnedColumn): boolean {
+  if (first.kind === "found") return second.kind === "found" && first.column === second.column;
+  return first.kind === "system" && second.kind === "system" && first.which === second.which;
 }
 
 // --------------------------------------------------------------------------------------------- selections

@@ -45,7 +45,8 @@ export const SYSTEM_FIELDS: readonly TypedField[] = NAMES.map((name) => ({
 }));
 
 /** Returns the column of exactly this name. */
-export const systemColumn = (name: string): SystemColumn | undefined => NAMES.find((known) => known === name);
+export const systemColumn = (name: string): SystemColumn | undefined =>
+  NAMES.find((column) => column === name);
 
 /**
  * Returns a path with its column spelled as in the schema. A name matches in any case, unless another column
@@ -61,12 +62,12 @@ export function spelledPath(
   if (fields.some(({ name }) => name === first) || systemColumn(first) !== undefined) return segments;
   const all = [...new Set([...fields.map(({ name }) => name), ...NAMES])];
   const folded = first.toLowerCase();
-  const found = all.filter((name) => name.toLowerCase() === folded);
-  if (found.length > 1) {
-    const names = found.join(", ");
+  const matches = all.filter((name) => name.toLowerCase() === folded);
+  if (matches.length > 1) {
+    const names = matches.join(", ");
     throw new InvalidInputError(`${label}: ${formatFieldPath([first])} may mean any of the columns ${names}`);
   }
-  return found.length === 0 ? segments : [found[0], ...members];
+  return matches.length === 0 ? segments : [matches[0], ...members];
 }
 
 export const systemField = (name: string): Field => new Field(name, new Uint64(), true);
@@ -116,20 +117,20 @@ export class RowNumbers {
    */
   async column(which: SystemColumn, addresses: FixedColumn): Promise<FixedColumn> {
     if (which === "_rowaddr" || (which === "_rowid" && !this.#hasStableIds)) return addresses;
-    const places = addressWords(addresses);
-    const words = new Uint32Array(places.length);
-    let known: FragmentNumbers | null = null;
+    const addressWordPairs = addressWords(addresses);
+    const words = new Uint32Array(addressWordPairs.length);
+    let facts: FragmentNumbers | null = null;
     let fragmentId = -1;
-    for (let start = 0; start < places.length; ) {
-      if (known === null || places[start + 1] !== fragmentId) {
-        fragmentId = places[start + 1];
-        known = this.#fragment(fragmentId);
-        if (which === "_rowoffset") await this.#countBefore(known);
+    for (let start = 0; start < addressWordPairs.length; ) {
+      if (facts === null || addressWordPairs[start + 1] !== fragmentId) {
+        fragmentId = addressWordPairs[start + 1];
+        facts = this.#fragment(fragmentId);
+        if (which === "_rowoffset") await this.#countBefore(facts);
       }
       let end = start + 2;
-      while (end < places.length && places[end + 1] === fragmentId) end += 2;
-      if (which === "_rowoffset") fillOffsets(known, places, words, start, end);
-      else fillRuns(this.#runs(known, which), places, words, start, end);
+      while (end < addressWordPairs.length && addressWordPairs[end + 1] === fragmentId) end += 2;
+      if (which === "_rowoffset") fillOffsets(facts, addressWordPairs, words, start, end);
+      else fillRuns(this.#runs(facts, which), addressWordPairs, words, start, end);
       start = end;
     }
     return wordPairs(words);
@@ -142,41 +143,41 @@ export class RowNumbers {
         this.#byId.set(fragment.id, { fragment, firstOffset: null, deleted: undefined, runs });
       }
     }
-    const known = this.#byId.get(id);
-    if (known === undefined) throw new CorruptFileError(this.#path, 0, `there is no fragment ${id}`);
-    return known;
+    const facts = this.#byId.get(id);
+    if (facts === undefined) throw new CorruptFileError(this.#path, 0, `there is no fragment ${id}`);
+    return facts;
   }
 
   async #countBefore(wanted: FragmentNumbers): Promise<void> {
     if (wanted.firstOffset === null) {
       let live = 0;
-      for (const known of this.#byId.values()) {
-        if (known.firstOffset === null) known.firstOffset = live;
-        if (known === wanted) break;
-        const { deletionFile } = known.fragment;
+      for (const facts of this.#byId.values()) {
+        if (facts.firstOffset === null) facts.firstOffset = live;
+        if (facts === wanted) break;
+        const { deletionFile } = facts.fragment;
         // Old writers do not record the number of deleted rows.
-        if (deletionFile?.numDeletedRows === 0) await this.#readDeleted(known);
+        if (deletionFile?.numDeletedRows === 0) await this.#readDeleted(facts);
         live =
-          known.firstOffset +
-          (known.deleted == null
-            ? liveRowCount(known.fragment)
-            : known.fragment.physicalRows - known.deleted.length);
+          facts.firstOffset +
+          (facts.deleted == null
+            ? liveRowCount(facts.fragment)
+            : facts.fragment.physicalRows - facts.deleted.length);
       }
     }
     await this.#readDeleted(wanted);
   }
 
-  async #readDeleted(known: FragmentNumbers): Promise<void> {
-    if (known.deleted !== undefined) return;
-    const { fragment } = known;
-    known.deleted = fragment.deletionFile === undefined ? null : await this.#source.readDeletions(fragment);
+  async #readDeleted(facts: FragmentNumbers): Promise<void> {
+    if (facts.deleted !== undefined) return;
+    const { fragment } = facts;
+    facts.deleted = fragment.deletionFile === undefined ? null : await this.#source.readDeletions(fragment);
   }
 
-  #runs(known: FragmentNumbers, which: SystemColumn): RunTable {
-    let table = known.runs.get(which);
+  #runs(facts: FragmentNumbers, which: SystemColumn): RunTable {
+    let table = facts.runs.get(which);
     if (table === undefined) {
-      table = runTable(this.#decode(known.fragment, which));
-      known.runs.set(which, table);
+      table = runTable(this.#decode(facts.fragment, which));
+      facts.runs.set(which, table);
     }
     return table;
   }
@@ -207,29 +208,29 @@ export function rowIdsOf(fragment: DataFragment, path: string): ValueRuns {
   const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;
   if (externalRowIds !== undefined) throw inOwnFile(fragment);
   if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
-  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, but the table has stable row ids`);
 }
 
 const inOwnFile = ({ id }: DataFragment): UnsupportedError =>
   new UnsupportedError(
-    `fragment ${id}: row ids and versions in files of their own are not supported by this release`,
+    `fragment ${id}: row ids and versions in separate files are not supported by this release`,
   );
 
 function fillOffsets(
   { deleted, firstOffset }: FragmentNumbers,
-  places: Uint32Array,
+  addressWordPairs: Uint32Array,
   words: Uint32Array,
   start: number,
   end: number,
 ): void {
   const first = firstOffset ?? 0;
-  const gone = deleted ?? new Uint32Array(0);
+  const deletedRows = deleted ?? new Uint32Array(0);
   let before = 0;
   let lastRow = -1;
   for (let index = start; index < end; index += 2) {
-    const row = places[index];
-    if (row <= lastRow) before = lowerBound(gone, row);
-    else while (before < gone.length && gone[before] < row) before++;
+    const row = addressWordPairs[index];
+    if (row <= lastRow) before = lowerBound(deletedRows, row);
+    else while (before < deletedRows.length && deletedRows[before] < row) before++;
     lastRow = row;
     const offset = first + row - before;
     words[index] = offset;
@@ -239,14 +240,14 @@ function fillOffsets(
 
 function fillRuns(
   { starts, values, counts, step }: RunTable,
-  places: Uint32Array,
+  addressWordPairs: Uint32Array,
   words: Uint32Array,
   start: number,
   end: number,
 ): void {
   let run = 0;
   for (let index = start; index < end; index += 2) {
-    const row = places[index];
+    const row = addressWordPairs[index];
     if (row < starts[run] || row >= starts[run] + counts[run]) {
       const isNext =
         run + 1 < starts.length && row >= starts[run + 1] && row < starts[run + 1] + counts[run + 1];

@@ -5,7 +5,7 @@
  *       Take: columns=[id]
  *         FirstRows: keys=[price desc nulls last], rows=10
  *           Filter: condition=price > 3
- *             IndexSearch: query=price_idx (BTREE, range of price), answer=exact, fragments=7, expectedRows=300
+ *             IndexSearch: query=price_idx (BTREE, range of price), answer=exact, fragments=7, …
  *             Scan: columns=[price], fragments=2, rows=2000
  */
 
@@ -44,8 +44,8 @@ export async function explainPlan(
     detail: QueryPlanNode["detail"],
     ...inputs: readonly QueryPlanNode[]
   ): QueryPlanNode => {
-    const own = stage === null ? undefined : metrics.get(stage);
-    return { operator, detail, inputs, ...(own && { metrics: own }) };
+    const stageMetrics = stage === null ? undefined : metrics.get(stage);
+    return { operator, detail, inputs, ...(stageMetrics && { metrics: stageMetrics }) };
   };
   const { projection, search, filter, order, offset, limit } = plan;
   const fragments = search === null ? plan.fragments : searchedFragments(search, plan.fragments);
@@ -56,18 +56,18 @@ export async function explainPlan(
   if (plan.textSearch !== null) {
     const { searchNodes } = await searches.get();
     const { detail, inputs } = await searchNodes(plan.textSearch);
-    const most = { rows: offset + limit };
-    const found =
+    const maxRows = { rows: offset + limit };
+    const searched =
       search === null
         ? node("order", "TextSearch", { ...detail, ...bounds }, ...inputs)
         : node(
             "order",
             "HybridSearch",
             bounds,
-            node(null, "NearestRows", { ...nearestDetail(search), ...conditionOf(plan), ...most }),
-            node(null, "TextSearch", { ...detail, ...most }, ...inputs),
+            node(null, "NearestRows", { ...nearestDetail(search), ...conditionOf(plan), ...maxRows }),
+            node(null, "TextSearch", { ...detail, ...maxRows }, ...inputs),
           );
-    const taken = node("take", "Take", { columns: pathsOf(projection) }, found);
+    const taken = node("take", "Take", { columns: pathsOf(projection) }, searched);
     return node(null, "Project", { columns: returnedTexts(plan) }, taken);
   }
   const isTop = order !== null && areFirst(plan);

@@ -30,8 +30,8 @@ function textOf(query: TextQuery): string {
       return `boost(${textOf(query.positive)}, ${textOf(query.negative)}, ${query.negativeBoost})`;
     case "boolean": {
       const parts = Object.entries({ must: query.must, should: query.should, mustNot: query.mustNot });
-      const given = parts.filter(([, queries]) => queries.length > 0);
-      return `boolean(${given.map(([name, queries]) => `${name}: ${queries.map(textOf).join(", ")}`).join("; ")})`;
+      const present = parts.filter(([, queries]) => queries.length > 0);
+      return `boolean(${present.map(([name, queries]) => `${name}: ${queries.map(textOf).join(", ")}`).join("; ")})`;
     }
   }
 }

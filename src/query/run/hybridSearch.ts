@@ -35,7 +35,7 @@ export const byReciprocalRank: Rerank = ({ vectorRank, textRank }) =>
 export interface HybridRows {
   readonly addresses: FixedColumn;
   /** Columns of distances, scores and relevance. */
-  readonly found: readonly Column[];
+  readonly searchColumns: readonly Column[];
   readonly rowCount: number;
 }
 
@@ -48,12 +48,12 @@ export async function searchBoth(
 ): Promise<HybridRows> {
   const { offset, limit, numbers, signal } = request;
   const rows = new JoinedRows();
-  const nothing = resolveProjection(textSearch.fields, new Map(), []);
-  const search = { ...request.search, found: [DISTANCE] };
+  const noColumns = resolveProjection(textSearch.fields, new Map(), []);
+  const search = { ...request.search, resultColumns: [DISTANCE] };
   const nearest = searchedRows(source, {
     ...request,
     search,
-    projection: nothing,
+    projection: noColumns,
     offset: 0,
     limit: offset + limit,
   });
@@ -68,7 +68,7 @@ export async function searchBoth(
 /** The rows of both searches, each once. */
 class JoinedRows {
   /** Index of each row in the arrays below, by its address. */
-  readonly #places = new Map<number, number>();
+  readonly #slots = new Map<number, number>();
   readonly #rows: {
     distance: number | null;
     score: number | null;
@@ -83,7 +83,7 @@ class JoinedRows {
     const pace = new Pace(STEP_ROWS);
     for (const [row, address] of addressesIn(addresses).entries()) {
       const distance = numbers[row];
-      this.#places.set(address, this.#rows.length);
+      this.#slots.set(address, this.#rows.length);
       this.#rows.push({ distance, score: null, vectorRank: this.#nearCount++, textRank: null });
       if (pace.isStep()) yield;
     }
@@ -95,11 +95,11 @@ class JoinedRows {
     const pace = new Pace(STEP_ROWS);
     for (const [textRank, address] of addressesIn(addresses).entries()) {
       const score = numbers[textRank];
-      const position = this.#places.get(address);
-      if (position === undefined) {
-        this.#places.set(address, this.#rows.length);
+      const slot = this.#slots.get(address);
+      if (slot === undefined) {
+        this.#slots.set(address, this.#rows.length);
         this.#rows.push({ distance: null, score, vectorRank: null, textRank });
-      } else Object.assign(this.#rows[position], { score, textRank });
+      } else Object.assign(this.#rows[slot], { score, textRank });
       if (pace.isStep()) yield;
     }
   }
@@ -113,25 +113,29 @@ class JoinedRows {
       relevance[position] = rerank(row);
       if (pace.isStep()) await yieldToEventLoop();
     }
-    const inPlaces = new Float64Array(count);
-    for (const [address, slot] of this.#places) {
-      inPlaces[slot] = address;
+    const addressOfSlot = new Float64Array(count);
+    for (const [address, slot] of this.#slots) {
+      addressOfSlot[slot] = address;
       if (pace.isStep()) await yieldToEventLoop();
     }
-    const addresses = addressColumn(inPlaces, count);
+    const addresses = addressColumn(addressOfSlot, count);
     const relevances = floatColumn(relevance);
     const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
     const order = await runAsync(orderOfRows(await runAsync(makeSortKeys(orders, [relevances], count))));
     const start = Math.min(offset, count);
     const rowCount = Math.min(limit, count - start);
-    const inOrder = <Own extends Column>(column: Own): Own =>
-      sliceColumn(takeColumn<Column>(column, order), start, rowCount) as Own;
-    const found = [
+    const inOrder = <Kind extends Column>(column: Kind): Kind =>
+      sliceColumn(takeColumn<Column>(column, order), start, rowCount) as Kind;
+    const searchColumns = [
       nullableFloats(this.#rows.map(({ distance }) => distance)),
       nullableFloats(this.#rows.map(({ score }) => score)),
       relevances,
     ];
-    return { addresses: inOrder(addresses), found: found.map((each) => inOrder(each)), rowCount };
+    return {
+      addresses: inOrder(addresses),
+      searchColumns: searchColumns.map((each) => inOrder(each)),
+      rowCount,
+    };
   }
 }
 

@@ -64,7 +64,7 @@ async function* returnedRows(
   const searchedIn = observer?.source("order", source) ?? source;
   const searched = searchRanked(searchedIn, plan, textSearch, numbers, options);
   const ranked = await (observer?.time("order", searched, ({ rowCount }) => rowCount) ?? searched);
-  const own = observer?.source("take", source) ?? source;
+  const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
   const { version, fields, isFast, query } = textSearch;
@@ -78,11 +78,11 @@ async function* returnedRows(
       length: count,
       values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
     };
-    const { columns } = await readRowsAtAddresses(own, request, addresses);
+    const { columns } = await readRowsAtAddresses(takeSource, request, addresses);
     const outputs = columns.slice(0, -1);
-    const found = ranked.found.map((column) => sliceColumn(column, start, count));
-    if (highlighter !== null) found.push(await highlighter.column(own, fragments, addresses));
-    const all = [...outputs, ...found, columns[columns.length - 1]];
+    const searchColumns = ranked.searchColumns.map((column) => sliceColumn(column, start, count));
+    if (highlighter !== null) searchColumns.push(await highlighter.column(takeSource, fragments, addresses));
+    const all = [...outputs, ...searchColumns, columns[columns.length - 1]];
     yield { columns: await returnedColumns(projection, numbers, all, count, signal), rowCount: count };
   }
 }
@@ -108,5 +108,5 @@ async function searchRanked(
     limit,
     options.signal,
   );
-  return { addresses, found: [scores], rowCount };
+  return { addresses, searchColumns: [scores], rowCount };
 }

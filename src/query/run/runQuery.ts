@@ -40,7 +40,7 @@ export function runQuery(
   const batchRows =
     effort.size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(effort));
   const request = { ...plan, ...options, batchRows };
-  const found =
+  const rows =
     search !== null
       ? nearRows(source, { ...request, search, filter, numbers })
       : order !== null
@@ -48,11 +48,11 @@ export function runQuery(
         : filter !== null
           ? filteredRows(source, { ...request, filter, numbers })
           : null;
-  if (found === null) {
+  if (rows === null) {
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
     return scannedBatches(scanned, projection, numbers, options.signal);
   }
-  return foundBatches(found, request, numbers);
+  return foundBatches(rows, request, numbers);
 }
 
 async function* nearRows(
@@ -106,13 +106,13 @@ async function* scannedBatches(
 }
 
 async function* foundBatches(
-  found: AsyncIterable<BatchRows>,
+  batches: AsyncIterable<BatchRows>,
   request: QueryOptions & QueryPlan,
   numbers: RowNumbers,
 ): AsyncGenerator<RecordBatch, void, undefined> {
   const { projection, memory, signal } = request;
   try {
-    for await (const rows of found) {
+    for await (const rows of batches) {
       const bytes = rows.columns.reduce((sum, column) => sum + columnBytes(column), 0);
       memory?.note(SELECTED, bytes);
       for (const part of partsOf(rows, rowsAtOnce(request, bytes / rows.rowCount))) {

@@ -34,15 +34,15 @@ export async function* searchedRows(
   request: SearchRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { search, observer, projection, fragments, signal } = request;
-  const found = foundBatches(source, request);
-  const own = observer?.source("take", source) ?? source;
+  const results = foundBatches(source, request);
+  const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
   const plan: RowsPlan = { ...projection, withAddresses: true };
   async function* read(): AsyncGenerator<BatchRows, void, undefined> {
-    for await (const near of observer?.rows("search", found) ?? found) {
+    for await (const near of observer?.rows("search", results) ?? results) {
       for (const part of partsOf(near, stepSize)) {
         const rows = await readRowsAtAddresses(
-          own,
+          takeSource,
           { fragments, projection: plan, signal },
           addressesIn(part),
         );
@@ -72,14 +72,14 @@ async function* foundBatches(
   let query = -1;
   let skip = 0;
   let left = 0;
-  const most = offset + limit;
+  const maxRows = offset + limit;
   const { index, requested } = search;
   const searched = { ...request, fragments: searchedFragments(search, request.fragments) };
-  const isAsked = index !== null && areKept(search, most * (requested.refineFactor ?? 1));
-  const found = isAsked
-    ? nearestByIndex(source, searched, index, most)
-    : nearestBySketches(source, searched, most);
-  for await (const near of joined(found)) {
+  const usesIndex = index !== null && areKept(search, maxRows * (requested.refineFactor ?? 1));
+  const neighbors = usesIndex
+    ? nearestByIndex(source, searched, index, maxRows)
+    : nearestBySketches(source, searched, maxRows);
+  for await (const near of joined(neighbors)) {
     for await (const batch of selected(source, request, search.postfilter, near)) {
       const queries = numbersOf(batch.columns[0]);
       const rows = new Uint32Array(batch.rowCount);
@@ -102,26 +102,26 @@ async function* foundBatches(
 }
 
 /** Merges small results of several query vectors into one batch, so that one read loads their columns. */
-async function* joined(found: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch, void, undefined> {
-  let kept: FoundBatch[] = [];
+async function* joined(neighbors: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch, void, undefined> {
+  let pending: FoundBatch[] = [];
   let rowCount = 0;
-  for await (const near of found) {
+  for await (const near of neighbors) {
     const batch = batchOf(near);
     if (batch.rowCount === 0) continue;
-    if (rowCount + batch.rowCount > READ_ROWS && kept.length > 0) {
-      yield joinedBatch(kept, rowCount);
-      kept = [];
+    if (rowCount + batch.rowCount > READ_ROWS && pending.length > 0) {
+      yield joinedBatch(pending, rowCount);
+      pending = [];
       rowCount = 0;
     }
-    kept.push(batch);
+    pending.push(batch);
     rowCount += batch.rowCount;
   }
-  if (kept.length > 0) yield joinedBatch(kept, rowCount);
+  if (pending.length > 0) yield joinedBatch(pending, rowCount);
 }
 
 function joinedBatch(batches: readonly FoundBatch[], rowCount: number): FoundBatch {
-  const column = (place: 0 | 1 | 2): FixedColumn =>
-    concatColumns(batches.map(({ columns }) => columns[place]));
+  const column = (index: 0 | 1 | 2): FixedColumn =>
+    concatColumns(batches.map(({ columns }) => columns[index]));
   return { columns: [column(0), column(1), column(2)], rowCount };
 }
 
@@ -142,13 +142,13 @@ const pick = ({ columns: [query, distance, address] }: FoundBatch, rows: Uint32A
   rowCount: rows.length,
 });
 
-function* partsOf(batch: FoundBatch, most: number): Generator<FoundBatch> {
-  if (batch.rowCount <= most) {
+function* partsOf(batch: FoundBatch, partRows: number): Generator<FoundBatch> {
+  if (batch.rowCount <= partRows) {
     yield batch;
     return;
   }
-  for (let start = 0; start < batch.rowCount; start += most) {
-    const count = Math.min(most, batch.rowCount - start);
+  for (let start = 0; start < batch.rowCount; start += partRows) {
+    const count = Math.min(partRows, batch.rowCount - start);
     yield pick(
       batch,
       Uint32Array.from({ length: count }, (_, row) => start + row),
@@ -168,10 +168,14 @@ async function* selected(
     return;
   }
   const { fragments, signal, search, numbers, observer } = request;
-  const own = observer?.source("filter", source) ?? source;
+  const filterSource = observer?.source("filter", source) ?? source;
   for (const part of partsOf(batch, READ_ROWS)) {
     const { projection } = filter;
-    const read = await readRowsAtAddresses(own, { fragments, projection, signal }, addressesIn(part));
+    const read = await readRowsAtAddresses(
+      filterSource,
+      { fragments, projection, signal },
+      addressesIn(part),
+    );
     const { columns } = withFound(read, search.resultColumns, part);
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
     const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
@@ -182,11 +186,11 @@ async function* selected(
 /** Inserts the columns of the search before the addresses. */
 function withFound(
   { columns, rowCount }: BatchRows,
-  found: readonly FoundColumn[],
+  resultColumns: readonly FoundColumn[],
   { columns: [queries, distances] }: FoundBatch,
 ): BatchRows {
-  const own = found.map((column): Column => (column === DISTANCE ? distances : queries));
-  return { columns: [...columns.slice(0, -1), ...own, columns[columns.length - 1]], rowCount };
+  const searchColumns = resultColumns.map((column): Column => (column === DISTANCE ? distances : queries));
+  return { columns: [...columns.slice(0, -1), ...searchColumns, columns[columns.length - 1]], rowCount };
 }
 
 const sameNumber = (value: number, length: number): FixedColumn => ({
