@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { proseFaults, sentencesOf } from "./support/prose.js";
 
 const CHECKOUT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
-const FOLDERS = ["bench", "examples"];
+const FOLDERS = ["src", "bench", "examples"];
 
 describe("prose", () => {
   it.each(FOLDERS)("of %s has no half docstring, long sentence, wide comment or private word", (folder) => {

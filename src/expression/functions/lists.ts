@@ -275,7 +275,9 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
     };
   });
 
-/** Compares two lists of each row: true if the first has any (`meet`) or all (`holds`) items of the second. */
+/**
+ * Compares two lists of each row: true if the first has any (`meet`) or all (`holds`) items of the second.
+ */
 function* comparePairs(
   comparison: "meet" | "holds",
   [lists, others]: readonly Operand[],

@@ -179,7 +179,8 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are transient.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are
+   * transient.
    * @param columns one per column of the file, each `rowCount` long
    * @param isTransient true if the columns end when this call ends; they have no blobs and no dictionaries
    */
