@@ -100,12 +100,12 @@ export class Expression {
 
   /** True if the value is null. */
   isNull(): Expression {
-    return make({ kind: "is", isNegated: false, what: "null", operand: this.syntax, offset: NOWHERE });
+    return make({ kind: "is", isNegated: false, truth: "null", operand: this.syntax, offset: NOWHERE });
   }
 
   /** True if the value is not null. */
   isNotNull(): Expression {
-    return make({ kind: "is", isNegated: true, what: "null", operand: this.syntax, offset: NOWHERE });
+    return make({ kind: "is", isNegated: true, truth: "null", operand: this.syntax, offset: NOWHERE });
   }
 
   /** True if all conditions are true. */

@@ -113,17 +113,17 @@ export function bindExpression(
 /**
  * Binds an expression whose values are stored in a column. Values of other types are cast like by CAST. Lists
  * may have another layout than the column's, and another number of items.
- * @param wanted returns the type of the column for the type of the expression
+ * @param targetOf returns the type of the column for the type of the expression
  * @throws as {@link bindFilter}; InvalidInputError if the type of the expression cannot be cast
  */
 export function bindAssigned(
   input: ExpressionInput,
   parameters: FilterParameters,
   fields: readonly TypedField[],
-  wanted: (type: ValueType) => ValueType,
+  targetOf: (type: ValueType) => ValueType,
   label: string,
 ): Steps<BoundExpression> {
-  return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, wanted));
+  return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, targetOf));
 }
 
 function* bound(

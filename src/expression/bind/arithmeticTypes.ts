@@ -48,8 +48,8 @@ export function* computed(
     if (kinds.every((kind) => kind === "binary" || kind === "fixedSizeBinary")) {
       const isLarge = [left, right].some(({ type }) => type.kind === "binary" && type.large);
       const both = yield* nodes.castAll([left, right], BINARY, node);
-      const made = yield* nodes.call(node, both, BINARY, concatenation);
-      return isLarge ? yield* nodes.cast(made, { kind: "binary", large: true }, false, node) : made;
+      const call = yield* nodes.call(node, both, BINARY, concatenation);
+      return isLarge ? yield* nodes.cast(call, { kind: "binary", large: true }, false, node) : call;
     }
     const operands = yield* nodes.castAll([left, right], STRING, node);
     return yield* nodes.call(node, operands, STRING, concatenation);

@@ -97,11 +97,11 @@ export class Binder {
 
   /**
    * Binds an expression whose values are stored in a column.
-   * @param wanted returns the type of the column for the type of the expression
+   * @param targetOf returns the type of the column for the type of the expression
    */
-  *assigned(node: Syntax, wanted: (type: ValueType) => ValueType): Steps<Bound> {
+  *assigned(node: Syntax, targetOf: (type: ValueType) => ValueType): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
-    const type = wanted(bound.type);
+    const type = targetOf(bound.type);
     // The number of items of a list is only known after the list is computed.
     const isSized = type.kind === "list" && bound.type.kind === "list";
     return yield* this.#nodes.cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
@@ -216,11 +216,11 @@ export class Binder {
   }
 
   *#is(node: Is): Steps<Bound> {
-    const { what, isNegated } = node;
+    const { isNegated } = node;
     const operand = yield* this.#bind(node.operand);
-    if (what === "null") return yield* this.#nodes.nullTest(operand, isNegated);
+    if (node.truth === "null") return yield* this.#nodes.nullTest(operand, isNegated);
     const condition = yield* this.#nodes.condition(operand, node.operand);
-    const truth = yield* this.#nodes.call(node, [condition], BOOL, isTruth(what, isNegated), false);
+    const truth = yield* this.#nodes.call(node, [condition], BOOL, isTruth(node.truth, isNegated), false);
     return withCondition(truth, truthCondition(conditionOf(condition), node));
   }
 
@@ -327,8 +327,8 @@ export class Binder {
    * @returns the operands that are in the lists
    */
   *#lists(node: Logic, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
-    const taken = new Set<Syntax>();
-    if (node.operands.length < MANY_OPERANDS) return taken;
+    const listed = new Set<Syntax>();
+    if (node.operands.length < MANY_OPERANDS) return listed;
     const isNegated = node.kind === "and";
     const operator = isNegated ? "!=" : "=";
     const groups = new Map<string, { name: Name; tests: Syntax[]; items: Syntax[] }>();
@@ -352,9 +352,9 @@ export class Binder {
       const bound = yield* literalList(this.#nodes, list, yield* this.#bind(name), isDirect);
       if (bound === null) continue;
       merged.add(bound);
-      for (const test of tests) taken.add(test);
+      for (const test of tests) listed.add(test);
     }
-    return taken;
+    return listed;
   }
 
   *#like(node: Like): Steps<Bound> {
@@ -394,7 +394,7 @@ export class Binder {
     // cast of a 64-bit integer to an instant counts seconds.
     const precision = this.#callDepth > 0 ? 9 : 6;
     for (const { type, isTry } of node.types) {
-      const wanted = namedType(this.#nodes, type, precision);
+      const targetType = namedType(this.#nodes, type, precision);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {
         throw this.#nodes.invalid(node, `there are more than ${MAX_DEPTH} casts in a row`);
       }
@@ -402,10 +402,10 @@ export class Binder {
         precision === 9 &&
         !isTry &&
         isWhole64(bound.type) &&
-        wanted.kind === "timestamp" &&
-        wanted.unit === "ns";
+        targetType.kind === "timestamp" &&
+        targetType.unit === "ns";
       if (isSeconds) bound = yield* this.#nodes.cast(bound, timestamp("s", null), isTry, node);
-      bound = yield* this.#nodes.cast(bound, wanted, isTry, node);
+      bound = yield* this.#nodes.cast(bound, targetType, isTry, node);
     }
     if (bound.kind === "constant") return { ...bound, isCast: true };
     // A column of texts may be a dictionary. A cast to text makes it plain.
@@ -441,9 +441,9 @@ export class Binder {
 }
 
 /** Returns the condition of IS [NOT] TRUE or FALSE. */
-function truthCondition(of: Condition, { what, isNegated }: Is): Condition {
-  if (isNegated || of.kind === "unknown" || (what !== "true" && what !== "false")) return UNKNOWN_CONDITION;
-  return { kind: "only", part: what === "true" ? of : notCondition(of) };
+function truthCondition(of: Condition, { truth, isNegated }: Is): Condition {
+  if (isNegated || of.kind === "unknown" || (truth !== "true" && truth !== "false")) return UNKNOWN_CONDITION;
+  return { kind: "only", part: truth === "true" ? of : notCondition(of) };
 }
 
 const isWhole64 = (type: ValueType): boolean => type.kind === "int" && type.bits === 64 && type.signed;

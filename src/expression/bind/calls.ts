@@ -117,11 +117,11 @@ export function* applied(
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
   const { type, kernel, isStrict = true, isVolatile, nullKernel, prepare } = form;
   if (prepare !== undefined) yield* nodes.makeInSteps(node, prepare);
-  const wanted = form.operands;
+  const targetTypes = form.operands;
   const cast: Bound[] = [];
   for (const [index, operand] of operands.entries()) {
     if (pace.isStep()) yield;
-    cast.push(yield* nodes.cast(operand, wanted[index], false, node));
+    cast.push(yield* nodes.cast(operand, targetTypes[index], false, node));
   }
   const call = yield* nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
   const [first, ...others] = cast;
@@ -138,11 +138,11 @@ function* chosen(
   nodes: BoundNodes,
   node: CallSyntax,
   operands: readonly Bound[],
-  least: number,
+  min: number,
   kernelOf: (type: ValueType) => ValueKernel,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): Steps<Bound> {
-  if (operands.length < least || operands.length > most) {
+  if (operands.length < min || operands.length > max) {
     throw nodes.invalid(node, `${node.name}: the number of operands is wrong`);
   }
   const type = unitedType(operands.map((operand) => operand.type));

@@ -20,27 +20,30 @@ export interface Literal {
 /**
  * Casts a literal. Returns undefined if the column has no such value and the reference refuses the literal.
  */
-export function literalAs({ type, value }: Literal, wanted: ValueType): Scalar | undefined {
-  if (value === null || areSame(type, wanted)) return value;
+export function literalAs({ type, value }: Literal, targetType: ValueType): Scalar | undefined {
+  if (value === null || areSame(type, targetType)) return value;
   switch (type.kind) {
     case "int":
-      return integerAs(value as number | bigint, wanted);
+      return integerAs(value as number | bigint, targetType);
     case "float":
-      return wanted.kind === "float" ? value : undefined;
+      return targetType.kind === "float" ? value : undefined;
     case "string":
-      return wanted.kind === "string" ? value : undefined;
+      return targetType.kind === "string" ? value : undefined;
     case "bool":
-      return wanted.kind === "bool" ? value : undefined;
+      return targetType.kind === "bool" ? value : undefined;
     case "binary":
-      if (wanted.kind === "binary") return value;
-      return wanted.kind === "fixedSizeBinary" && (value as Uint8Array).length === wanted.bytes
+      if (targetType.kind === "binary") return value;
+      return targetType.kind === "fixedSizeBinary" && (value as Uint8Array).length === targetType.bytes
         ? value
         : undefined;
     case "list": {
-      if (wanted.kind !== "list" || (wanted.size !== null && wanted.size !== (value as Scalar[]).length))
+      if (
+        targetType.kind !== "list" ||
+        (targetType.size !== null && targetType.size !== (value as Scalar[]).length)
+      )
         return undefined;
       const items = (value as Scalar[]).map((item) =>
-        literalAs({ type: type.item, value: item }, wanted.item),
+        literalAs({ type: type.item, value: item }, targetType.item),
       );
       return items.includes(undefined) ? undefined : (items as Scalar[]);
     }
@@ -49,23 +52,23 @@ export function literalAs({ type, value }: Literal, wanted: ValueType): Scalar |
   }
 }
 
-function integerAs(value: number | bigint, wanted: ValueType): Scalar | undefined {
-  switch (wanted.kind) {
+function integerAs(value: number | bigint, targetType: ValueType): Scalar | undefined {
+  switch (targetType.kind) {
     case "int": {
       const integer = BigInt(value);
-      if (integer < leastInteger(wanted) || integer > greatestInteger(wanted)) return undefined;
-      return wanted.bits === 64 ? integer : Number(integer);
+      if (integer < leastInteger(targetType) || integer > greatestInteger(targetType)) return undefined;
+      return targetType.bits === 64 ? integer : Number(integer);
     }
     case "float":
       return Number(value);
     case "decimal": {
-      const scaled = BigInt(value) * 10n ** BigInt(Math.max(wanted.scale, 0));
-      return scaled < 10n ** BigInt(wanted.precision) && scaled > -(10n ** BigInt(wanted.precision))
+      const scaled = BigInt(value) * 10n ** BigInt(Math.max(targetType.scale, 0));
+      return scaled < 10n ** BigInt(targetType.precision) && scaled > -(10n ** BigInt(targetType.precision))
         ? scaled
         : undefined;
     }
     case "time":
-      return wanted.unit === "s" || wanted.unit === "ms" ? Number(value) : undefined;
+      return targetType.unit === "s" || targetType.unit === "ms" ? Number(value) : undefined;
     default:
       return undefined;
   }

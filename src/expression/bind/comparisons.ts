@@ -133,27 +133,27 @@ export function* literalBeside(
   isDirect: boolean,
 ): Steps<Constant | null> {
   const { type } = literal;
-  const wanted = column.type;
+  const targetType = column.type;
   const value = scalarOf(literal.column, type);
   const isCast = literal.isCast === true;
-  const isLost = isCast && wanted.kind === "float" && wanted.bits === 32 && !isFloat32(value);
-  const rounds = type.kind === "float" && wanted.kind === "float" && (!isDirect || isLost);
-  const coerced = rounds ? undefined : literalAs({ type, value }, wanted);
-  if (coerced !== undefined) return scalarConstant(wanted, coerced);
-  const exact = yield* exactly(nodes, literal, wanted, node);
+  const isLost = isCast && targetType.kind === "float" && targetType.bits === 32 && !isFloat32(value);
+  const rounds = type.kind === "float" && targetType.kind === "float" && (!isDirect || isLost);
+  const coerced = rounds ? undefined : literalAs({ type, value }, targetType);
+  if (coerced !== undefined) return scalarConstant(targetType, coerced);
+  const exact = yield* exactly(nodes, literal, targetType, node);
   if (exact !== null) return exact;
   const isRefused =
     isDirect &&
-    (comparedType(type, wanted) === null ||
+    (comparedType(type, targetType) === null ||
       (type.kind === "int" && !isCast) ||
-      (type.kind === "string" && wanted.kind !== "string"));
+      (type.kind === "string" && targetType.kind !== "string"));
   if (isRefused) {
     if (TIMES.has(type.kind)) {
-      throw nodes.invalid(node, `${typeName(wanted)} cannot be compared with ${typeName(type)}`);
+      throw nodes.invalid(node, `${typeName(targetType)} cannot be compared with ${typeName(type)}`);
     }
-    const isMoment = type.kind === "string" && wanted.kind === "timestamp";
+    const isMoment = type.kind === "string" && targetType.kind === "timestamp";
     const hint = isMoment ? `; a moment is written timestamp '${shownScalar(value)}'` : "";
-    throw nodes.invalid(node, `${shownScalar(value)} is not a value of type ${typeName(wanted)}${hint}`);
+    throw nodes.invalid(node, `${shownScalar(value)} is not a value of type ${typeName(targetType)}${hint}`);
   }
   return null;
 }
@@ -165,22 +165,23 @@ export function* literalBeside(
 function* exactly(
   nodes: BoundNodes,
   literal: Constant,
-  wanted: ValueType,
+  targetType: ValueType,
   node: Place,
 ): Steps<Constant | null> {
   const { type, text, column } = literal;
-  const isNumber = type.kind === "float" && (wanted.kind === "int" || wanted.kind === "decimal");
-  const isTime = TIMES.has(type.kind) && TIMES.has(wanted.kind) && comparedType(type, wanted) !== null;
+  const isNumber = type.kind === "float" && (targetType.kind === "int" || targetType.kind === "decimal");
+  const isTime =
+    TIMES.has(type.kind) && TIMES.has(targetType.kind) && comparedType(type, targetType) !== null;
   if (!isNumber && !isTime) return null;
   const decimal = isNumber && text !== undefined ? decimalOfText(text) : null;
   const source = decimal ?? constantOf(type, column);
-  const there = yield* nodes.cast(source, wanted, true, node);
-  if (there.kind !== "constant" || isNull(there)) return null;
-  const back = yield* nodes.cast(there, source.type, true, node);
+  const value = yield* nodes.cast(source, targetType, true, node);
+  if (value.kind !== "constant" || isNull(value)) return null;
+  const back = yield* nodes.cast(value, source.type, true, node);
   if (back.kind !== "constant" || isNull(back)) return null;
   const isSame = scalarOf(back.column, source.type) === scalarOf(source.column, source.type);
-  const isCut = type.kind === "timestamp" && wanted.kind === "timestamp";
-  return isSame || isCut ? there : null;
+  const isCut = type.kind === "timestamp" && targetType.kind === "timestamp";
+  return isSame || isCut ? value : null;
 }
 
 const isFloat32 = (value: Scalar): boolean => Object.is(Math.fround(Number(value)), Number(value));

@@ -94,11 +94,11 @@ function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNega
     return isNegated ? notCondition(condition) : condition;
   }
   // If an item is null, a value that is not in the list gives null.
-  const there = Uint32Array.from({ length: items.length }, (_, row) => row).filter((row) =>
+  const presentRows = Uint32Array.from({ length: items.length }, (_, row) => row).filter((row) =>
     isValid(items.validity, row),
   );
-  if (isNegated || there.length === 0) return UNKNOWN_CONDITION;
-  const test = testOf(subject, { kind: "in", values: takeColumn(items, there) });
+  if (isNegated || presentRows.length === 0) return UNKNOWN_CONDITION;
+  const test = testOf(subject, { kind: "in", values: takeColumn(items, presentRows) });
   return test.kind === "unknown" ? test : { kind: "only", part: test };
 }
 

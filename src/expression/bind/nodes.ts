@@ -132,9 +132,9 @@ export class BoundNodes {
     return new InvalidInputError(problemText(this.source, node.offset, reason));
   }
 
-  unsupported(span: Place, what: string): UnsupportedError {
+  unsupported(span: Place, feature: string): UnsupportedError {
     return new UnsupportedError(
-      problemText(this.source, span.offset, `${what} is not supported by this release`),
+      problemText(this.source, span.offset, `${feature} is not supported by this release`),
     );
   }
 }

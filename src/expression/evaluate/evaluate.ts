@@ -172,9 +172,10 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
       const needed = rows;
       const columns = inputs.columns.map((column) => takeColumn(column, needed));
       const { column, step } = yield* operandInSteps(part, { columns, rowCount: needed.length });
-      const places = new Uint32Array(rowCount);
-      for (let position = 0; position < needed.length; position++) places[needed[position]] = position * step;
-      operand = { column: takeColumn(plainColumn(column), places), step: 1 };
+      const indices = new Uint32Array(rowCount);
+      for (let position = 0; position < needed.length; position++)
+        indices[needed[position]] = position * step;
+      operand = { column: takeColumn(plainColumn(column), indices), step: 1 };
     }
     operands.push(operand);
     const { column, step } = operand;
@@ -286,9 +287,9 @@ function* callPerValue(
   const indices = readIndices(column);
   const results =
     ofAll ?? (yield* callStrictly(node, values, dictionary.length, usedValues(column, indices)));
-  const taken = yield* takeBounded(results, indices, MAX_REPEATED);
-  if (taken.kind === "null") return taken;
-  return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
+  const result = yield* takeBounded(results, indices, MAX_REPEATED);
+  if (result.kind === "null") return result;
+  return { ...result, validity: bothValid(result.validity, column.validity, column.length) } as Column;
 }
 
 /** Returns the results of all values of a dictionary; null if one fails, because it may be in no row. */
@@ -346,16 +347,16 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   /** Number of values in the results so far. */
   let base = 0;
   /** For each row, the index of its value among all results. */
-  const places = new Uint32Array(rowCount);
+  const indices = new Uint32Array(rowCount);
   let rows = new Uint32Array(rowCount);
   for (let row = 0; row < rowCount; row++) rows[row] = row;
-  function* assign(result: Bound, taken: Uint32Array): Steps<void> {
+  function* assign(result: Bound, rows: Uint32Array): Steps<void> {
     const remaining: Inputs =
-      taken.length === rowCount
+      rows.length === rowCount
         ? inputs
-        : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
+        : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
     const { column, step } = yield* run(result, remaining);
-    for (let index = 0; index < taken.length; index++) places[taken[index]] = base + index * step;
+    for (let index = 0; index < rows.length; index++) indices[rows[index]] = base + index * step;
     base += column.length;
     results.push(plainColumn(column));
   }
@@ -367,30 +368,31 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
     const selected = yield* selectPart(when, chosen);
-    const { taken, left } = split(rows, selected);
-    if (taken.length === 0) continue;
-    yield* assign(result, taken);
+    const { takenRows, left } = split(rows, selected);
+    if (takenRows.length === 0) continue;
+    yield* assign(result, takenRows);
     rows = left;
   }
   if (rows.length > 0) yield* assign(node.otherwise, rows);
   if (results.length === 0) return nullsOf(node.type, rowCount);
   const validBits = new Uint8Array((rowCount + 7) >>> 3).fill(0xff);
-  return yield* takeWhere(yield* concatInSteps(results), places, validBits, node.type);
+  return yield* takeWhere(yield* concatInSteps(results), indices, validBits, node.type);
 }
 
 /** Splits rows into those at some positions, which ascend, and the others; null for all positions. */
 function split(
   rows: Uint32Array<ArrayBuffer>,
   positions: Uint32Array | null,
-): { readonly taken: Uint32Array<ArrayBuffer>; readonly left: Uint32Array<ArrayBuffer> } {
-  if (positions === null) return { taken: rows, left: new Uint32Array(0) };
-  const taken = new Uint32Array(positions.length);
+): { readonly takenRows: Uint32Array<ArrayBuffer>; readonly left: Uint32Array<ArrayBuffer> } {
+  if (positions === null) return { takenRows: rows, left: new Uint32Array(0) };
+  const takenRows = new Uint32Array(positions.length);
   const left = new Uint32Array(rows.length - positions.length);
   let takenCount = 0;
   let leftCount = 0;
   for (let index = 0; index < rows.length; index++) {
-    if (takenCount < taken.length && positions[takenCount] === index) taken[takenCount++] = rows[index];
+    if (takenCount < takenRows.length && positions[takenCount] === index)
+      takenRows[takenCount++] = rows[index];
     else left[leftCount++] = rows[index];
   }
-  return { taken, left };
+  return { takenRows, left };
 }

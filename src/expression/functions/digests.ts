@@ -20,11 +20,11 @@ const byteType = (type: ValueType): ValueType | null =>
 const ofBytes =
   (
     name: string | null,
-    compute: (lane: TextLane, row: number, made: GrowingTexts) => Steps<void> | undefined,
+    compute: (lane: TextLane, row: number, output: GrowingTexts) => Steps<void> | undefined,
   ): ValueKernel =>
   ([operand], length, valid) => {
     const lane = new TextLane(operand);
-    return textRows(name, [lane], length, valid, (row, made) => compute(lane, row, made));
+    return textRows(name, [lane], length, valid, (row, output) => compute(lane, row, output));
   };
 
 const HASHES: ReadonlySet<string> = new Set<HashName>(["md5", "sha224", "sha256", "sha384", "sha512"]);
@@ -36,23 +36,23 @@ const STEP_HASHED = 2 ** 19;
 function hashKernel(name: HashName, isHex: boolean): ValueKernel {
   if (startHash === null) throw new UnsupportedError(`the function ${name} is not supported by this runtime`);
   const start = startHash;
-  const put = (digest: Uint8Array, made: GrowingTexts): void => {
-    if (isHex) putHex(digest, 0, digest.length, made);
-    else made.put(digest, 0, digest.length);
+  const put = (digest: Uint8Array, output: GrowingTexts): void => {
+    if (isHex) putHex(digest, 0, digest.length, output);
+    else output.put(digest, 0, digest.length);
   };
-  function* inSteps(lane: TextLane, row: number, made: GrowingTexts): Steps<void> {
+  function* inSteps(lane: TextLane, row: number, output: GrowingTexts): Steps<void> {
     const hash = start(name);
     const end = lane.end(row);
     for (let offset = lane.start(row); offset < end; offset += STEP_HASHED) {
       hash.update(lane.bytes.subarray(offset, Math.min(end, offset + STEP_HASHED)));
       yield;
     }
-    put(hash.digest(), made);
+    put(hash.digest(), output);
   }
   // An object for each row would be slow to make and to collect.
-  return ofBytes(name, (lane, row, made) => {
-    if (hashAtOnce === null || lane.size(row) > STEP_HASHED) return inSteps(lane, row, made);
-    put(hashAtOnce(name, lane.of(row)), made);
+  return ofBytes(name, (lane, row, output) => {
+    if (hashAtOnce === null || lane.size(row) > STEP_HASHED) return inSteps(lane, row, output);
+    put(hashAtOnce(name, lane.of(row)), output);
     return undefined;
   });
 }
@@ -61,19 +61,19 @@ const hashed =
   (name: HashName): FunctionDefinition =>
   (types) => {
     if (types.length !== 1) return operandCount(1);
-    const wanted = byteType(types[0]);
-    if (wanted === null) return byteOperands;
+    const targetType = byteType(types[0]);
+    if (targetType === null) return byteOperands;
     // The reference returns this hash as text.
     const isHex = name === "md5";
     const type = isHex ? STRING : BINARY;
-    return { operands: [wanted], type, kernel: hashKernel(name, isHex) };
+    return { operands: [targetType], type, kernel: hashKernel(name, isHex) };
   };
 
 /** DIGEST(value, 'sha256'). */
 const digest: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
-  const wanted = byteType(types[0]);
-  if (wanted === null) return byteOperands;
+  const targetType = byteType(types[0]);
+  if (targetType === null) return byteOperands;
   const [, name] = constants;
   if (typeof name !== "string") return "the name of a hash must be a constant text";
   if (/^blake/.test(name)) {
@@ -83,13 +83,13 @@ const digest: FunctionDefinition = (types, constants) => {
     return `there is no hash ${JSON.stringify(shownScalar(name))}, only ${[...HASHES].join(", ")}`;
   }
   const kernel = hashKernel(name as HashName, false);
-  return { operands: [wanted, STRING], type: BINARY, kernel };
+  return { operands: [targetType, STRING], type: BINARY, kernel };
 };
 
 // ------------------------------------------------------------------------------------------ bytes as text
 
 /** Adds the result of the bytes from `start` to `end`. */
-type Code = (bytes: Uint8Array, start: number, end: number, made: GrowingTexts) => Steps<void>;
+type Code = (bytes: Uint8Array, start: number, end: number, output: GrowingTexts) => Steps<void>;
 
 interface Encoding {
   readonly encode: Code;
@@ -100,17 +100,17 @@ interface Encoding {
 const STEP_CODED = 2 ** 15;
 const HEX = new TextEncoder().encode("0123456789abcdef");
 
-function* toHex(bytes: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
+function* toHex(bytes: Uint8Array, start: number, end: number, output: GrowingTexts): Steps<void> {
   for (let first = start; first < end; first += STEP_CODED) {
-    putHex(bytes, first, Math.min(end, first + STEP_CODED), made);
+    putHex(bytes, first, Math.min(end, first + STEP_CODED), output);
     if (first + STEP_CODED < end) yield;
   }
 }
 
-function putHex(bytes: Uint8Array, start: number, end: number, made: GrowingTexts): void {
+function putHex(bytes: Uint8Array, start: number, end: number, output: GrowingTexts): void {
   for (let offset = start; offset < end; offset++) {
-    made.putByte(HEX[bytes[offset] >>> 4]);
-    made.putByte(HEX[bytes[offset] & 15]);
+    output.putByte(HEX[bytes[offset] >>> 4]);
+    output.putByte(HEX[bytes[offset] & 15]);
   }
 }
 
@@ -120,14 +120,14 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-function* fromHex(text: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
+function* fromHex(text: Uint8Array, start: number, end: number, output: GrowingTexts): Steps<void> {
   if ((end - start) % 2 !== 0) throw new InvalidInputError("decode: the number of hex digits is odd");
   const pace = new Pace(STEP_CODED);
   for (let offset = start; offset < end; offset += 2) {
     const high = hexDigit(text[offset]);
     const low = hexDigit(text[offset + 1]);
     if (high < 0 || low < 0) throw new InvalidInputError("decode: the text is not hexadecimal");
-    made.putByte(16 * high + low);
+    output.putByte(16 * high + low);
     if (pace.isStep()) yield;
   }
 }
@@ -138,7 +138,7 @@ for (let six = 0; six < 64; six++) SIXES[ALPHABET[six]] = six;
 const PADDING = 0x3d;
 
 const toBase64 = (isPadded: boolean): Code =>
-  function* encode(bytes, start, end, made) {
+  function* encode(bytes, start, end, output) {
     const pace = new Pace(STEP_CODED);
     for (let offset = start; offset < end; offset += 3) {
       const count = Math.min(3, end - offset);
@@ -146,14 +146,14 @@ const toBase64 = (isPadded: boolean): Code =>
         (bytes[offset] << 16) |
         (count > 1 ? bytes[offset + 1] << 8 : 0) |
         (count > 2 ? bytes[offset + 2] : 0);
-      for (let digit = 0; digit <= count; digit++) made.putByte(ALPHABET[(word >>> (18 - 6 * digit)) & 63]);
-      for (let digit = count; isPadded && digit < 3; digit++) made.putByte(PADDING);
+      for (let digit = 0; digit <= count; digit++) output.putByte(ALPHABET[(word >>> (18 - 6 * digit)) & 63]);
+      for (let digit = count; isPadded && digit < 3; digit++) output.putByte(PADDING);
       if (pace.isStep()) yield;
     }
   };
 
 /** Decodes base64. The padding may be complete, incomplete or missing. */
-function* fromBase64(text: Uint8Array, start: number, stop: number, made: GrowingTexts): Steps<void> {
+function* fromBase64(text: Uint8Array, start: number, stop: number, output: GrowingTexts): Steps<void> {
   let end = stop;
   while (end > start && stop - end < 2 && text[end - 1] === PADDING) end--;
   if ((end - start) % 4 === 1) {
@@ -170,7 +170,7 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, made: Growin
     if (pace.isStep()) yield;
     if (bits < 8) continue;
     bits -= 8;
-    made.putByte((word >>> bits) & 0xff);
+    output.putByte((word >>> bits) & 0xff);
     word &= (1 << bits) - 1;
   }
   // Unused bits of the last character must be 0.
@@ -184,18 +184,18 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
 };
 
 const codeKernel = (code: Code): ValueKernel =>
-  ofBytes(null, (lane, row, made) => code(lane.bytes, lane.start(row), lane.end(row), made));
+  ofBytes(null, (lane, row, output) => code(lane.bytes, lane.start(row), lane.end(row), output));
 
 const coded =
   (type: ValueType, kernelOf: (encoding: Encoding) => ValueKernel): FunctionDefinition =>
   (types, constants) => {
     if (types.length !== 2) return operandCount(2);
-    const wanted = byteType(types[0]);
-    if (wanted === null) return byteOperands;
+    const targetType = byteType(types[0]);
+    if (targetType === null) return byteOperands;
     const [, name] = constants;
     const encoding = typeof name === "string" && Object.hasOwn(ENCODINGS, name) ? ENCODINGS[name] : undefined;
     if (encoding === undefined) return `expected one of ${Object.keys(ENCODINGS).join(", ")}`;
-    return { operands: [wanted, STRING], type, kernel: kernelOf(encoding) };
+    return { operands: [targetType, STRING], type, kernel: kernelOf(encoding) };
   };
 
 export const DIGEST_FUNCTIONS: Functions = {

@@ -51,5 +51,5 @@ export const wantsInteger = (type: ValueType): boolean => type.kind === "int" ||
 export const textOperands = "texts are expected";
 export const integerOperands = "whole numbers are expected";
 
-export const operandCount = (least: number, most = least): string =>
-  least === most ? `${least} operands are expected` : `${least} to ${most} operands are expected`;
+export const operandCount = (min: number, max = min): string =>
+  `expected ${min === max ? min : `${min} to ${max}`} operands`;

@@ -185,13 +185,13 @@ function formatMoment(format: string, moment: Moment): string {
     SPECIFIER.lastIndex = percent;
     const match = SPECIFIER.exec(format);
     const end = SPECIFIER.lastIndex;
-    const made = match === null ? null : specified(match, moment);
-    if (made === null) {
+    const formatted = match === null ? null : specified(match, moment);
+    if (formatted === null) {
       throw new InvalidInputError(
         `to_char: ${JSON.stringify(format.slice(percent, percent + 3))} is not available for this value`,
       );
     }
-    text += made;
+    text += formatted;
     checkLength("to_char", text.length);
     offset = end;
   }

@@ -45,12 +45,12 @@ function* changedInPieces(
   }
 }
 
-/** Returns the first offset from `least` on at which a cut is allowed. */
-function cutAfter(bytes: Uint8Array, least: number, end: number): number {
-  const first = endOfCharacter(bytes, least - 1, end);
-  const most = Math.min(end, first + MAX_LOOKED);
+/** Returns the first offset from `min` on at which a cut is allowed. */
+function cutAfter(bytes: Uint8Array, min: number, end: number): number {
+  const first = endOfCharacter(bytes, min - 1, end);
+  const max = Math.min(end, first + MAX_LOOKED);
   let isPlainBefore = false;
-  for (let offset = first; offset < most; ) {
+  for (let offset = first; offset < max; ) {
     const next = endOfCharacter(bytes, offset, end);
     const isPlain = PLAIN.test(decodeText(bytes, offset, next));
     if (isPlain && isPlainBefore) return offset;

@@ -90,9 +90,9 @@ const zip: FunctionDefinition = (types) => {
     const validBits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       if (pace.isStep(lanes.length)) yield;
-      const most = Math.max(...lanes.map((lane) => lane?.countOf(row) ?? -1));
-      if (most >= 0) validBits[row >>> 3] |= 1 << (row & 7);
-      offsets[row + 1] = offsets[row] + Math.max(most, 0);
+      const max = Math.max(...lanes.map((lane) => lane?.countOf(row) ?? -1));
+      if (max >= 0) validBits[row >>> 3] |= 1 << (row & 7);
+      offsets[row + 1] = offsets[row] + Math.max(max, 0);
     }
     const total = offsets[length];
     const children: Column[] = [];
@@ -102,8 +102,8 @@ const zip: FunctionDefinition = (types) => {
         children.push(nullsOf(type, total));
         continue;
       }
-      const places = new Uint32Array(total);
-      const there = new Uint8Array((total + 7) >>> 3);
+      const indices = new Uint32Array(total);
+      const validItems = new Uint8Array((total + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (pace.isStep()) yield;
         const count = lane.countOf(row);
@@ -111,14 +111,14 @@ const zip: FunctionDefinition = (types) => {
         const { validity } = lane.items;
         for (let item = 0; item < count; item++) {
           const target = offsets[row] + item;
-          places[target] = start + item;
-          if (isValid(validity, start + item)) there[target >>> 3] |= 1 << (target & 7);
+          indices[target] = start + item;
+          if (isValid(validity, start + item)) validItems[target >>> 3] |= 1 << (target & 7);
           if (pace.isStep()) yield;
         }
       }
-      const taken = yield* takeBounded(lane.items, places);
-      const validity = validityFrom(there, 0, total);
-      children.push(taken.kind === "null" ? taken : ({ ...taken, validity } as Column));
+      const column = yield* takeBounded(lane.items, indices);
+      const validity = validityFrom(validItems, 0, total);
+      children.push(column.kind === "null" ? column : ({ ...column, validity } as Column));
     }
     const items: Column = { kind: "struct", length: total, validity: null, children };
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };

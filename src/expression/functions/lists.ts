@@ -136,16 +136,16 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const isListed = constants[0] !== undefined && !isNested(item);
   // The reference turns this into IN with a constant list.
   const memberOf = keptMembership(item, true);
-  const kernel: ValueKernel = function* run([lists, wanted], length, valid) {
+  const kernel: ValueKernel = function* run([lists, needle], length, valid) {
     // One list serves all rows, so each value is looked up in it.
     if (isListed && lists.step === 0) {
       const member = yield* memberOf(lists);
-      return yield* madeBy(member([wanted], length, valid));
+      return yield* madeBy(member([needle], length, valid));
     }
     if (isConstant) {
       const listItems = itemsOf(lists, length);
       const bits = yield* bitsOfItems(listItems.items, (part) =>
-        equal([{ column: part, step: 1 }, wanted], part.length, part.validity),
+        equal([{ column: part, step: 1 }, needle], part.length, part.validity),
       );
       return bitsColumn(
         yield* anyItem(ofValid(bits, listItems.items), listItems, lists.step, length),
@@ -154,7 +154,7 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       );
     }
     const { items, offsets } = listLane(lists);
-    const rows = new RowOrder(items, wanted.column, item);
+    const rows = new RowOrder(items, needle.column, item);
     const foundBits = new Uint8Array((length + 7) >>> 3);
     const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
@@ -162,7 +162,7 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       const start = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;
-      const search = firstEqual(rows, start, end, row * wanted.step, pace);
+      const search = firstEqual(rows, start, end, row * needle.step, pace);
       const position = typeof search === "number" ? search : yield* search;
       if (position < end) foundBits[row >>> 3] |= 1 << (row & 7);
     }
@@ -368,11 +368,11 @@ const arrayPosition: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return listOperands;
   // A null finds a null in the list.
-  const kernel: ValueKernel = function* run([lists, wanted], length) {
+  const kernel: ValueKernel = function* run([lists, needle], length) {
     const { items, offsets } = listLane(lists);
-    const rows = new RowOrder(items, wanted.column, list.item);
+    const rows = new RowOrder(items, needle.column, list.item);
     const pace = new Pace(STEP_ITEMS);
-    const places = new BigInt64Array(length);
+    const positions = new BigInt64Array(length);
     const missing = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
       const list = row * lists.step;
@@ -380,12 +380,12 @@ const arrayPosition: FunctionDefinition = (types) => {
       const end = isValid(lists.column.validity, list) ? offsets[list + 1] : offsets[list];
       const start = offsets[list];
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;
-      const search = firstEqual(rows, start, end, row * wanted.step, pace);
+      const search = firstEqual(rows, start, end, row * needle.step, pace);
       const index = typeof search === "number" ? search : yield* search;
       if (index === end) missing[row >>> 3] |= 1 << (row & 7);
-      else places[row] = BigInt(index - start + 1);
+      else positions[row] = BigInt(index - start + 1);
     }
-    return fixedColumn(places, length, without(null, missing, length));
+    return fixedColumn(positions, length, without(null, missing, length));
   };
   return { operands: [list, list.item], type: UINT64, kernel, isStrict: false };
 };

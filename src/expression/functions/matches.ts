@@ -131,25 +131,25 @@ const replace: FunctionDefinition = (types, constants) => {
       if (replacement.isConstant) ofAll = template;
       return template;
     }
-    return textRows("regexp_replace", [lane, replacement], length, valid, function* write(row, made) {
+    return textRows("regexp_replace", [lane, replacement], length, valid, function* write(row, output) {
       const template = yield* templateOf(row);
       const [start, stop] = [lane.start(row), lane.end(row)];
       let end = start;
       const text = stop - start <= MAX_QUICK ? shortText(template) : null;
       const useNow = (match: Match): boolean => {
-        made.put(bytes, end, match[0]);
-        if (text !== null) made.put(text, 0, text.length);
+        output.put(bytes, end, match[0]);
+        if (text !== null) output.put(text, 0, text.length);
         end = match[1];
         return isGlobal;
       };
       function* use(match: Match): Steps<boolean> {
-        yield* made.copy(bytes, end, match[0]);
-        yield* fill(template, bytes, match, made);
+        yield* output.copy(bytes, end, match[0]);
+        yield* fill(template, bytes, match, output);
         end = match[1];
         return isGlobal;
       }
       yield* search.value.findAll(bytes, start, stop, text === null ? use : useNow);
-      yield* made.copy(bytes, end, stop);
+      yield* output.copy(bytes, end, stop);
     });
   };
   return { operands, type: STRING, prepare: search.prepare, kernel };
@@ -239,10 +239,11 @@ function parseTemplate(text: string, search: Search): Template {
   return parts;
 }
 
-function* fill(template: Template, bytes: Uint8Array, match: Match, made: GrowingTexts): Steps<void> {
+function* fill(template: Template, bytes: Uint8Array, match: Match, output: GrowingTexts): Steps<void> {
   for (const [index, part] of template.entries()) {
-    if (typeof part !== "number") yield* made.copy(part, 0, part.length);
-    else if (part >= 0 && match[2 * part] >= 0) yield* made.copy(bytes, match[2 * part], match[2 * part + 1]);
+    if (typeof part !== "number") yield* output.copy(part, 0, part.length);
+    else if (part >= 0 && match[2 * part] >= 0)
+      yield* output.copy(bytes, match[2 * part], match[2 * part + 1]);
     if ((index & 255) === 255) yield;
   }
 }

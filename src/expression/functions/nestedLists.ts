@@ -110,30 +110,30 @@ const toText: FunctionDefinition = (types) => {
     const separator = new TextLane(separators);
     const forNull = nulls === undefined ? null : new TextLane(nulls);
     const pace = new Pace(STEP_LISTS);
-    const writeLong = function* write(row: number, made: GrowingTexts): Steps<void> {
+    const writeLong = function* write(row: number, output: GrowingTexts): Steps<void> {
       let isFirst = true;
       function* add(lane: TextLane, position: number): Steps<void> {
-        if (!isFirst) yield* made.copy(separator.bytes, separator.start(row), separator.end(row));
+        if (!isFirst) yield* output.copy(separator.bytes, separator.start(row), separator.end(row));
         isFirst = false;
-        yield* made.copy(lane.bytes, lane.start(position), lane.end(position));
+        yield* output.copy(lane.bytes, lane.start(position), lane.end(position));
       }
       function* addItems(depth: number, index: number): Steps<void> {
         const { items: within, offsets } = lanes[depth];
         const isInnermost = depth === lanes.length - 1;
         for (let position = offsets[index]; position < offsets[index + 1]; position++) {
-          const before = made.size;
+          const before = output.size;
           const isNull = isInnermost ? itemTexts.isNull(position) : !isValid(within.validity, position);
           if (isNull) {
             if (forNull !== null && !forNull.isNull(row)) yield* add(forNull, row);
           } else if (isInnermost) yield* add(itemTexts, position);
           else yield* addItems(depth + 1, position);
-          if (pace.isStep(1 + ((made.size - before) >>> 6))) yield;
+          if (pace.isStep(1 + ((output.size - before) >>> 6))) yield;
         }
       }
       yield* addItems(0, row * lists.step);
     };
     const [{ offsets }] = lanes;
-    return yield* textRows("array_to_string", [separator], length, valid, (row, made) => {
+    return yield* textRows("array_to_string", [separator], length, valid, (row, output) => {
       const first = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
       if (first === end) return undefined;
@@ -141,16 +141,16 @@ const toText: FunctionDefinition = (types) => {
       const size =
         lanes.length > 1 ? Number.POSITIVE_INFINITY : itemTexts.end(end - 1) - itemTexts.start(first);
       if (size + between * (end - first) > MAX_AT_ONCE || end - first > MAX_AT_ONCE) {
-        return writeLong(row, made);
+        return writeLong(row, output);
       }
       let isFirst = true;
       for (let position = first; position < end; position++) {
         const isNull = itemTexts.isNull(position);
         if (isNull && (forNull === null || forNull.isNull(row))) continue;
-        if (!isFirst) made.put(separator.bytes, separator.start(row), separator.end(row));
+        if (!isFirst) output.put(separator.bytes, separator.start(row), separator.end(row));
         isFirst = false;
-        if (isNull) (forNull as TextLane).putInto(row, made);
-        else itemTexts.putInto(position, made);
+        if (isNull) (forNull as TextLane).putInto(row, output);
+        else itemTexts.putInto(position, output);
       }
       return undefined;
     });

@@ -51,7 +51,7 @@ const slice: FunctionDefinition = (types) => {
     const readFrom = scalarReader(froms, INT64);
     const readTo = scalarReader(tos, INT64);
     const readStep = steps === undefined ? null : scalarReader(steps, INT64);
-    return listsOf(items, item, length, valid, (row, taken) => {
+    return listsOf(items, item, length, valid, (row, takenItems) => {
       const start = offsets[row * lists.step];
       const count = offsets[row * lists.step + 1] - start;
       const from = Number(readFrom(row));
@@ -61,18 +61,18 @@ const slice: FunctionDefinition = (types) => {
       const first = from < 0 ? Math.max(count + from, 0) : Math.max(from - 1, 0);
       const last = to < 0 ? count + to : Math.min(to, count) - 1;
       if (first >= count || last < 0) return undefined;
-      if (step === 1) return taken.addAll({ start: start + first, end: start + last + 1 });
-      return addEvery(start + first, start + last, step, taken);
+      if (step === 1) return takenItems.addAll({ start: start + first, end: start + last + 1 });
+      return addEvery(start + first, start + last, step, takenItems);
     });
   };
   return { operands: [listTypeOf(item), ...positions.map(() => INT64)], type: listTypeOf(item), kernel };
 };
 
 /** Adds every `step`th item between two, both included. */
-function* addEvery(first: number, last: number, step: number, taken: TakenItems): Steps<void> {
+function* addEvery(first: number, last: number, step: number, takenItems: TakenItems): Steps<void> {
   for (let item = first; step > 0 ? item <= last : item >= last; item += step) {
-    taken.add(item);
-    if (taken.pace.isStep()) yield;
+    takenItems.add(item);
+    if (takenItems.pace.isStep()) yield;
   }
 }
 
@@ -93,12 +93,12 @@ const repeat: FunctionDefinition = (types) => {
       checkItems("array_repeat", total);
       offsets[row + 1] = total;
     }
-    const places = new Uint32Array(total);
+    const indices = new Uint32Array(total);
     const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
       for (let from = offsets[row]; from < offsets[row + 1]; from += STEP_ITEMS) {
         const end = Math.min(from + STEP_ITEMS, offsets[row + 1]);
-        places.fill(row * values.step, from, end);
+        indices.fill(row * values.step, from, end);
         if (pace.isStep(end - from)) yield;
       }
       if (pace.isStep()) yield;
@@ -106,7 +106,7 @@ const repeat: FunctionDefinition = (types) => {
     const items =
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
-        : yield* takeBounded(values.column, places);
+        : yield* takeBounded(values.column, indices);
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
@@ -130,12 +130,12 @@ const flatten: FunctionDefinition = (types) => {
     if (outer.items.kind === "null") return listsOf(outer.items, item, length, valid, null);
     const { items, offsets } = listLane({ column: outer.items, step: 1 });
     const { validity } = outer.items;
-    return listsOf(items, item, length, valid, function* fill(row, taken) {
+    return listsOf(items, item, length, valid, function* fill(row, takenItems) {
       const end = outer.offsets[row * lists.step + 1];
       for (let position = outer.offsets[row * lists.step]; position < end; position++) {
-        if (taken.pace.isStep()) yield;
+        if (takenItems.pace.isStep()) yield;
         if (!isValid(validity, position)) continue;
-        const steps = taken.addAll({ start: offsets[position], end: offsets[position + 1] });
+        const steps = takenItems.addAll({ start: offsets[position], end: offsets[position + 1] });
         if (steps !== undefined) yield* steps;
       }
     });
@@ -203,9 +203,9 @@ const fromText: FunctionDefinition = (types) => {
     const searchOf = madeOnce(separator, (row) => new ByteSearch(separator.of(row)));
     for (let row = 0; row < length; row++) {
       if (!lane.isNull(row)) {
-        const wanted = forNull === null || forNull.isNull(row) ? null : forNull.of(row);
+        const needle = forNull === null || forNull.isNull(row) ? null : forNull.of(row);
         const search = separator.isNull(row) ? null : yield* searchOf(row);
-        yield* parts.add(lane.bytes, lane.start(row), lane.end(row), search, wanted);
+        yield* parts.add(lane.bytes, lane.start(row), lane.end(row), search, needle);
       }
       parts.endList(!lane.isNull(row));
       if (pace.isStep(row)) yield;
@@ -262,17 +262,17 @@ class ListParts {
     for (const [row, isNull] of this.#nullLists.entries())
       if (!isNull) validBits[row >>> 3] |= 1 << (row & 7);
     const count = this.#texts.count;
-    const there = new Uint8Array((count + 7) >>> 3).fill(0xff);
-    for (const item of yield* this.#nullItems.finish()) there[item >>> 3] &= ~(1 << (item & 7));
+    const validItems = new Uint8Array((count + 7) >>> 3).fill(0xff);
+    for (const item of yield* this.#nullItems.finish()) validItems[item >>> 3] &= ~(1 << (item & 7));
     const offsets = new Int32Array(length + 1);
     offsets.set(yield* this.#ends.finish(), 1);
-    const items = yield* this.#texts.finish(validityFrom(there, 0, count));
+    const items = yield* this.#texts.finish(validityFrom(validItems, 0, count));
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   }
 }
 
-function isEqual(bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean {
-  return end - start === wanted.length && compareRanges(bytes, start, end, wanted, 0, wanted.length) === 0;
+function isEqual(bytes: Uint8Array, start: number, end: number, needle: Uint8Array): boolean {
+  return end - start === needle.length && compareRanges(bytes, start, end, needle, 0, needle.length) === 0;
 }
 
 /** Numbers per step. */

@@ -167,16 +167,16 @@ const searchOf = (lane: TextLane): ((row: number) => Steps<ByteSearch>) =>
 
 /** An empty text lies before, between and after all characters. */
 const replace = makingTexts("replace", "ttt", 3, (operands) => {
-  const [text, wanted, replacement] = [operands.text(0), operands.text(1), operands.text(2)];
-  const search = searchOf(wanted);
+  const [text, needle, replacement] = [operands.text(0), operands.text(1), operands.text(2)];
+  const search = searchOf(needle);
   const { bytes } = text;
   return function* write(row, texts) {
-    const sought = yield* search(row);
+    const byteSearch = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
     const [otherStart, otherEnd] = [replacement.start(row), replacement.end(row)];
     const otherSize = otherEnd - otherStart;
     const pace = new Pace(STEP_BYTES);
-    if (sought.size === 0) {
+    if (byteSearch.size === 0) {
       yield* texts.copy(replacement.bytes, otherStart, otherEnd);
       for (let index = start; index < end; ) {
         const next = endOfCharacter(bytes, index, end);
@@ -188,7 +188,7 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
       return;
     }
     for (let from = start; ; ) {
-      const position = yield* nextPlace(sought, bytes, from, end);
+      const position = yield* nextPlace(byteSearch, bytes, from, end);
       if (position < 0) {
         yield* texts.copy(bytes, from, end);
         return;
@@ -196,7 +196,7 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
       yield* copyShort(texts, bytes, from, position);
       yield* copyShort(texts, replacement.bytes, otherStart, otherEnd);
       if (pace.isStep(16 + position - from + otherSize)) yield;
-      from = position + sought.size;
+      from = position + byteSearch.size;
     }
   };
 });
@@ -205,13 +205,13 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
 const SHORT = 2 ** 12;
 
 /** Returns the next occurrence. Short ranges are searched without steps, because there may be many. */
-export function* nextPlace(sought: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
-  const near = Math.min(end, from + SHORT + sought.size);
-  if (sought.size < SHORT) {
-    const position = sought.find(bytes, from, near);
+export function* nextPlace(search: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
+  const near = Math.min(end, from + SHORT + search.size);
+  if (search.size < SHORT) {
+    const position = search.find(bytes, from, near);
     if (position >= 0 || near === end) return position;
   }
-  return yield* sought.findInSteps(bytes, sought.size < SHORT ? near - sought.size : from, end);
+  return yield* search.findInSteps(bytes, search.size < SHORT ? near - search.size : from, end);
 }
 
 function* copyShort(texts: GrowingTexts, bytes: Uint8Array, start: number, end: number): Steps<void> {
@@ -282,33 +282,33 @@ const splitPart = makingTexts(null, "tti", 3, (operands) => {
   return function* write(row, texts) {
     const number = numbers(row);
     if (number === 0) throw new InvalidInputError("split_part: the number of the part must not be 0");
-    const sought = yield* search(row);
+    const byteSearch = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
-    const wanted = number > 0 ? number : (yield* countParts(sought, bytes, start, end)) + 1 + number;
+    const wanted = number > 0 ? number : (yield* countParts(byteSearch, bytes, start, end)) + 1 + number;
     if (wanted < 1) return;
     const pace = new Pace(STEP_BYTES);
     let from = start;
     for (let part = 1; ; part++) {
-      const position = sought.size === 0 ? -1 : yield* nextPlace(sought, bytes, from, end);
+      const position = byteSearch.size === 0 ? -1 : yield* nextPlace(byteSearch, bytes, from, end);
       if (part === wanted) {
         yield* texts.copy(bytes, from, position < 0 ? end : position);
         return;
       }
       if (position < 0) return;
       if (pace.isStep(16 + position - from)) yield;
-      from = position + sought.size;
+      from = position + byteSearch.size;
     }
   };
 });
 
-function* countParts(sought: ByteSearch, bytes: Uint8Array, start: number, end: number): Steps<number> {
-  if (sought.size === 0) return 1;
+function* countParts(search: ByteSearch, bytes: Uint8Array, start: number, end: number): Steps<number> {
+  if (search.size === 0) return 1;
   const pace = new Pace(STEP_BYTES);
   for (let count = 1, from = start; ; count++) {
-    const position = yield* nextPlace(sought, bytes, from, end);
+    const position = yield* nextPlace(search, bytes, from, end);
     if (position < 0) return count;
     if (pace.isStep(16 + position - from)) yield;
-    from = position + sought.size;
+    from = position + search.size;
   }
 }
 
@@ -341,7 +341,7 @@ const substringIndex = makingTexts(null, "tti", 3, (operands) => {
 
 /** Returns the offset of the `count`th occurrence; -1 for none. */
 function* placeOf(
-  sought: ByteSearch,
+  search: ByteSearch,
   bytes: Uint8Array,
   start: number,
   end: number,
@@ -350,10 +350,10 @@ function* placeOf(
   const pace = new Pace(STEP_BYTES);
   let from = start;
   for (let seen = 1; ; seen++) {
-    const position = yield* nextPlace(sought, bytes, from, end);
+    const position = yield* nextPlace(search, bytes, from, end);
     if (position < 0 || seen >= count) return position;
     if (pace.isStep(16 + position - from)) yield;
-    from = position + sought.size;
+    from = position + search.size;
   }
 }
 
@@ -369,8 +369,8 @@ function* reversed(bytes: Uint8Array, start: number, end: number): Steps<Uint8Ar
 
 /** The position of a text in another, from 1; 0 for none. */
 const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
-  const [text, wanted] = [operands.text(0), operands.text(1)];
-  const search = searchOf(wanted);
+  const [text, needle] = [operands.text(0), operands.text(1)];
+  const search = searchOf(needle);
   return numberRows(operands.lanes, length, valid, function* compute(row) {
     const start = text.start(row);
     const position = yield* nextPlace(yield* search(row), text.bytes, start, text.end(row));
@@ -380,9 +380,9 @@ const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
 
 /** The position of a text among those between commas, from 1; 0 for none. */
 const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
-  const [wanted, list] = [operands.text(0), operands.text(1)];
+  const [needle, list] = [operands.text(0), operands.text(1)];
   return numberRows(operands.lanes, length, valid, function* compute(row) {
-    const text = wanted.of(row);
+    const text = needle.of(row);
     const { bytes } = list;
     const end = list.end(row);
     const pace = new Pace(STEP_BYTES);

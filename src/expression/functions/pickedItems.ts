@@ -118,9 +118,9 @@ export const positions: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return listOperands;
   const type = listTypeOf(UINT64);
-  const kernel: ValueKernel = function* run([lists, wanted], length) {
+  const kernel: ValueKernel = function* run([lists, needle], length) {
     const { items, offsets } = listLane(lists);
-    const rows = new RowOrder(items, wanted.column, list.item);
+    const rows = new RowOrder(items, needle.column, list.item);
     const pace = new Pace(STEP_ITEMS);
     const positions = new GrowingNumbers();
     const ends = new GrowingNumbers();
@@ -129,7 +129,7 @@ export const positions: FunctionDefinition = (types) => {
       if (pace.isStep()) yield;
       if (isValid(lists.column.validity, row * lists.step)) {
         validBits[row >>> 3] |= 1 << (row & 7);
-        const value = row * wanted.step;
+        const value = row * needle.step;
         const start = offsets[row * lists.step];
         for (let position = start; position < offsets[row * lists.step + 1]; position++) {
           const order = rows.isLong(position, value)

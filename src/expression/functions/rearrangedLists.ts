@@ -11,18 +11,18 @@ import { anyItem, extremeItem, positions } from "./pickedItems.js";
 import { sort } from "./sortedLists.js";
 import { type Arrange, arranging, STEP_PLACES, type TakenItems } from "./takenItems.js";
 
-const addEach: Arrange = (places, _, taken) => {
-  for (let index = 0; index < places.length; index++) {
-    const steps = taken.addAll(places[index]);
-    if (steps !== undefined) return addRest(steps, places.slice(index + 1), taken);
+const addEach: Arrange = (ranges, _, takenItems) => {
+  for (let index = 0; index < ranges.length; index++) {
+    const steps = takenItems.addAll(ranges[index]);
+    if (steps !== undefined) return addRest(steps, ranges.slice(index + 1), takenItems);
   }
   return undefined;
 };
 
-function* addRest(first: Steps<void>, places: readonly ItemRange[], taken: TakenItems): Steps<void> {
+function* addRest(first: Steps<void>, ranges: readonly ItemRange[], takenItems: TakenItems): Steps<void> {
   yield* first;
-  for (const each of places) {
-    const steps = taken.addAll(each);
+  for (const each of ranges) {
+    const steps = takenItems.addAll(each);
     if (steps !== undefined) yield* steps;
   }
 }
@@ -66,12 +66,12 @@ interface Wanted {
 function addDistinct(
   ranges: readonly ItemRange[],
   items: ComparedItems,
-  taken: TakenItems,
+  takenItems: TakenItems,
   wanted: Wanted | null = null,
 ): Steps<void> | undefined {
   let count = wanted === null ? 0 : wanted.list.end - wanted.list.start;
   for (const { start, end } of ranges) count += end - start;
-  if (!items.isQuick(count)) return addDistinctInSteps(ranges, items, taken, wanted);
+  if (!items.isQuick(count)) return addDistinctInSteps(ranges, items, takenItems, wanted);
   const others = wanted === null ? null : items.setNow(wanted.list);
   let room = 0;
   for (const { start, end } of ranges) room += end - start;
@@ -79,7 +79,7 @@ function addDistinct(
   for (const { start, end } of ranges) {
     for (let position = start; position < end; position++) {
       if (others !== null && others.hasNow(position) !== wanted?.isIn) continue;
-      if (seen.addNow(position)) taken.add(position);
+      if (seen.addNow(position)) takenItems.add(position);
     }
   }
   return undefined;
@@ -88,7 +88,7 @@ function addDistinct(
 function* addDistinctInSteps(
   ranges: readonly ItemRange[],
   items: ComparedItems,
-  taken: TakenItems,
+  takenItems: TakenItems,
   wanted: Wanted | null,
 ): Steps<void> {
   const others = wanted === null ? null : yield* items.setOf(wanted.list);
@@ -107,47 +107,51 @@ function* addDistinctInSteps(
         work += others.work;
       }
       if (isWanted) {
-        if (seen.addNow(item) ?? (yield* seen.add(item))) taken.add(item);
+        if (seen.addNow(item) ?? (yield* seen.add(item))) takenItems.add(item);
         work += seen.work;
       }
-      if (taken.itemPace.isStep(work)) yield;
+      if (takenItems.itemPace.isStep(work)) yield;
     }
   }
 }
 
-const distinct = arranging("l", (lists, items, taken) => addDistinct(lists, items, taken));
-const union = arranging("ll", (lists, items, taken) => addDistinct(lists, items, taken));
+const distinct = arranging("l", (lists, items, takenItems) => addDistinct(lists, items, takenItems));
+const union = arranging("ll", (lists, items, takenItems) => addDistinct(lists, items, takenItems));
 /** The result has the order of the longer list, as in the reference. */
-const intersect = arranging("ll", ([left, right], items, taken) => {
+const intersect = arranging("ll", ([left, right], items, takenItems) => {
   const isLonger = right.end - right.start > left.end - left.start;
   const [longer, shorter] = isLonger ? [right, left] : [left, right];
-  return addDistinct([longer], items, taken, { list: shorter, isIn: true });
+  return addDistinct([longer], items, takenItems, { list: shorter, isIn: true });
 });
-const except = arranging("ll", ([left, right], items, taken) =>
-  addDistinct([left], items, taken, { list: right, isIn: false }),
+const except = arranging("ll", ([left, right], items, takenItems) =>
+  addDistinct([left], items, takenItems, { list: right, isIn: false }),
 );
 
-const reverse = arranging("l", ([list], _, taken) => taken.addAll(list, true));
-const popFront = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start: start + 1, end }));
-const popBack = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start, end: end - 1 }));
+const reverse = arranging("l", ([list], _, takenItems) => takenItems.addAll(list, true));
+const popFront = arranging("l", ([{ start, end }], _, takenItems) =>
+  takenItems.addAll({ start: start + 1, end }),
+);
+const popBack = arranging("l", ([{ start, end }], _, takenItems) =>
+  takenItems.addAll({ start, end: end - 1 }),
+);
 
-/** Omits or replaces the first `most` items that equal a value. */
+/** Omits or replaces the first `max` items that equal a value. */
 function without(
   range: ItemRange,
   value: number,
-  most: number,
+  max: number,
   items: ComparedItems,
-  taken: TakenItems,
+  takenItems: TakenItems,
   replacement?: number,
 ): Steps<void> | undefined {
   const { start, end } = range;
-  if (!items.isQuick(end - start)) return withoutInSteps(range, value, most, items, taken, replacement);
-  let left = most;
+  if (!items.isQuick(end - start)) return withoutInSteps(range, value, max, items, takenItems, replacement);
+  let left = max;
   for (let position = start; position < end; position++) {
-    if (left <= 0 || !items.sameNow(position, value)) taken.add(position);
+    if (left <= 0 || !items.sameNow(position, value)) takenItems.add(position);
     else {
       left--;
-      if (replacement !== undefined) taken.add(replacement);
+      if (replacement !== undefined) takenItems.add(replacement);
     }
   }
   return undefined;
@@ -156,43 +160,43 @@ function without(
 function* withoutInSteps(
   { start, end }: ItemRange,
   value: number,
-  most: number,
+  max: number,
   items: ComparedItems,
-  taken: TakenItems,
+  takenItems: TakenItems,
   replacement: number | undefined,
 ): Steps<void> {
-  let left = most;
+  let left = max;
   for (let item = start; item < end; item++) {
     let isLeft = true;
     if (left > 0) {
       const same = items.same(item, value);
       isLeft = !(typeof same === "boolean" ? same : yield* same);
-      if (taken.itemPace.isStep(items.work(item, value))) yield;
-    } else if (taken.pace.isStep()) yield;
-    if (isLeft) taken.add(item);
+      if (takenItems.itemPace.isStep(items.work(item, value))) yield;
+    } else if (takenItems.pace.isStep()) yield;
+    if (isLeft) takenItems.add(item);
     else {
       left--;
-      if (replacement !== undefined) taken.add(replacement);
+      if (replacement !== undefined) takenItems.add(replacement);
     }
   }
 }
 
-const removing = (most: number) =>
-  arranging("lv", ([list, value], items, taken) => without(list, value.start, most, items, taken));
-const removeSome = arranging("lvn", ([list, value], items, taken, [most]) =>
-  without(list, value.start, most, items, taken),
+const removing = (max: number) =>
+  arranging("lv", ([list, value], items, takenItems) => without(list, value.start, max, items, takenItems));
+const removeSome = arranging("lvn", ([list, value], items, takenItems, [max]) =>
+  without(list, value.start, max, items, takenItems),
 );
-const replacing = (most: number) =>
+const replacing = (max: number) =>
   arranging(
     "lvv",
-    ([list, value, replacement], items, taken) =>
-      without(list, value.start, most, items, taken, replacement.start),
+    ([list, value, replacement], items, takenItems) =>
+      without(list, value.start, max, items, takenItems, replacement.start),
     false,
   );
 const replaceSome = arranging(
   "lvvn",
-  ([list, value, replacement], items, taken, [most]) =>
-    without(list, value.start, most, items, taken, replacement.start),
+  ([list, value, replacement], items, takenItems, [max]) =>
+    without(list, value.start, max, items, takenItems, replacement.start),
   false,
 );
 

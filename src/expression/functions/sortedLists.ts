@@ -46,21 +46,21 @@ export const sort: FunctionDefinition = (types, constants) => {
         return orderOfNulls(left, right) || sign * (yield* rows.inSteps(left, right));
       },
     };
-    function* addSorted(start: number, end: number, taken: TakenItems): Steps<void> {
+    function* addSorted(start: number, end: number, takenItems: TakenItems): Steps<void> {
       checkCompared({ start, end });
       for (const position of yield* sorted(start, end, order, pace)) {
-        taken.add(position);
-        if (taken.pace.isStep()) yield;
+        takenItems.add(position);
+        if (takenItems.pace.isStep()) yield;
       }
     }
     const few = new Uint32Array(FEW_SORTED);
-    return listsOf(items, item, length, valid, (row, taken) => {
+    return listsOf(items, item, length, valid, (row, takenItems) => {
       const start = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
-      if (end - start > FEW_SORTED || !rows.isSmall) return addSorted(start, end, taken);
+      if (end - start > FEW_SORTED || !rows.isSmall) return addSorted(start, end, takenItems);
       const count = sortFew(few, start, end, orderNow);
-      for (let index = 0; index < count; index++) taken.add(few[index]);
-      taken.pace.add(count * count);
+      for (let index = 0; index < count; index++) takenItems.add(few[index]);
+      takenItems.pace.add(count * count);
       return undefined;
     });
   };
@@ -76,7 +76,7 @@ export const FEW_SORTED = 32;
 
 /** Writes the indices from `start` to `end` in an order. @returns their number */
 function sortFew(
-  places: Uint32Array,
+  indices: Uint32Array,
   start: number,
   end: number,
   order: (left: number, right: number) => number,
@@ -85,8 +85,8 @@ function sortFew(
   for (let index = 0; index < count; index++) {
     const position = start + index;
     let to = index;
-    for (; to > 0 && order(places[to - 1], position) > 0; to--) places[to] = places[to - 1];
-    places[to] = position;
+    for (; to > 0 && order(indices[to - 1], position) > 0; to--) indices[to] = indices[to - 1];
+    indices[to] = position;
   }
   return count;
 }
@@ -105,18 +105,18 @@ interface ItemOrder {
  * doubles.
  */
 function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
-  let places = new Uint32Array(end - start);
-  for (let index = 0; index < places.length; index++) places[index] = start + index;
-  let target = new Uint32Array(places.length);
-  for (let width = 1; width < places.length; width *= 2) {
-    for (let first = 0; first < places.length; first += 2 * width) {
-      const middle = Math.min(first + width, places.length);
-      const last = Math.min(middle + width, places.length);
+  let indices = new Uint32Array(end - start);
+  for (let index = 0; index < indices.length; index++) indices[index] = start + index;
+  let target = new Uint32Array(indices.length);
+  for (let width = 1; width < indices.length; width *= 2) {
+    for (let first = 0; first < indices.length; first += 2 * width) {
+      const middle = Math.min(first + width, indices.length);
+      const last = Math.min(middle + width, indices.length);
       let left = first;
       let right = middle;
       let to = first;
       while (left < middle && right < last) {
-        const [one, two] = [places[left], places[right]];
+        const [one, two] = [indices[left], indices[right]];
         const ordered = order.isLong(one, two) ? yield* order.inSteps(one, two) : order.compare(one, two);
         if (ordered <= 0) {
           target[to++] = one;
@@ -127,13 +127,13 @@ function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Step
         }
         if (pace.isStep(order.work(one, two))) yield;
       }
-      if (left < middle) target.set(places.subarray(left, middle), to);
-      else target.set(places.subarray(right, last), to);
+      if (left < middle) target.set(indices.subarray(left, middle), to);
+      else target.set(indices.subarray(right, last), to);
     }
     yield;
-    [places, target] = [target, places];
+    [indices, target] = [target, indices];
   }
-  return places;
+  return indices;
 }
 
 const wordOf = (text: Scalar | undefined, words: readonly string[]): number | null => {

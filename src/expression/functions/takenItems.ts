@@ -42,9 +42,9 @@ function* poolOf(parts: readonly Column[]): Steps<Pool> {
 }
 
 /** Range in the pool of an operand of a row: the items of its list, or the value itself. */
-type Places = (row: number) => ItemRange;
+type RangeOf = (row: number) => ItemRange;
 
-function placesOf(operand: Operand, isList: boolean, base: number): Places {
+function rangesOf(operand: Operand, isList: boolean, base: number): RangeOf {
   if (!isList) return (row) => ({ start: base + row * operand.step, end: base + row * operand.step + 1 });
   const { offsets } = listLane(operand);
   const { column, step } = operand;
@@ -57,51 +57,51 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
 
 /** Adds the indices of a row's items. Many take steps. */
 export type Arrange = (
-  places: readonly ItemRange[],
+  ranges: readonly ItemRange[],
   items: ComparedItems,
-  taken: TakenItems,
+  takenItems: TakenItems,
   numbers: readonly number[],
 ) => Steps<void> | undefined;
 
 /** The indices of the items of the new lists. */
 export class TakenItems {
-  readonly #places = new GrowingNumbers();
+  readonly #indices = new GrowingNumbers();
   readonly #ends = new GrowingNumbers();
   readonly pace = new Pace(STEP_PLACES);
   /** Counts items that are compared or looked up. */
   readonly itemPace = new Pace(STEP_ITEMS);
 
   add(position: number): void {
-    this.#places.push(position);
+    this.#indices.push(position);
   }
 
   /** Adds a range of indices, in order or reversed. */
   addAll(range: ItemRange, isReversed = false): Steps<void> | undefined {
     const { start, end } = range;
     if (end - start > STEP_PLACES) return this.#addInSteps(range, isReversed);
-    if (isReversed) for (let position = end - 1; position >= start; position--) this.#places.push(position);
-    else for (let slot = start; slot < end; slot++) this.#places.push(slot);
+    if (isReversed) for (let position = end - 1; position >= start; position--) this.#indices.push(position);
+    else for (let slot = start; slot < end; slot++) this.#indices.push(slot);
     return undefined;
   }
 
   *#addInSteps({ start, end }: ItemRange, isReversed: boolean): Steps<void> {
     for (let position = start; position < end; position++) {
-      this.#places.push(isReversed ? start + end - 1 - position : position);
+      this.#indices.push(isReversed ? start + end - 1 - position : position);
       if (this.pace.isStep()) yield;
     }
   }
 
   /** Finishes a list. @throws InvalidInputError for too many items */
   endList(): void {
-    checkItems(this.#places.length);
-    this.#ends.push(this.#places.length);
+    checkItems(this.#indices.length);
+    this.#ends.push(this.#indices.length);
   }
 
   *finish(items: Column, item: ValueType, length: number, valid: Validity | null): Steps<Column> {
     const offsets = new Int32Array(length + 1);
     offsets.set(yield* this.#ends.finish(), 1);
-    const places = yield* this.#places.finish();
-    const all = places.length === 0 ? nullsOf(item, 0) : yield* takeBounded(items, places);
+    const indices = yield* this.#indices.finish();
+    const all = indices.length === 0 ? nullsOf(item, 0) : yield* takeBounded(items, indices);
     return { kind: "list", length, validity: valid, offsets, items: all };
   }
 }
@@ -129,30 +129,31 @@ function arranged(
           : operand.column,
     );
     const { items, starts } = yield* poolOf(columns);
-    const places = sources.map(({ operand, index }, source) =>
-      placesOf(operand, kinds[index] === "l", starts[source]),
+    const rangeOfOperand = sources.map(({ operand, index }, source) =>
+      rangesOf(operand, kinds[index] === "l", starts[source]),
     );
     const numbers = operands.flatMap((operand, index) =>
       kinds[index] === "n" ? [scalarReader(operand, types[index])] : [],
     );
     const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
-    const taken = new TakenItems();
-    const ranges = new Array<ItemRange>(places.length);
+    const takenItems = new TakenItems();
+    const ranges = new Array<ItemRange>(rangeOfOperand.length);
     const sorted = new Array<number>(numbers.length);
     for (let row = 0; row < length; row++) {
       let work = 1;
       if (isValid(valid, row)) {
-        for (let index = 0; index < places.length; index++) ranges[index] = places[index](row);
+        for (let index = 0; index < rangeOfOperand.length; index++)
+          ranges[index] = rangeOfOperand[index](row);
         for (let index = 0; index < numbers.length; index++) sorted[index] = Number(numbers[index](row) ?? 0);
-        const steps = arrange(ranges, compared, taken, sorted);
+        const steps = arrange(ranges, compared, takenItems, sorted);
         if (steps !== undefined) yield* steps;
         work = 8;
         for (const { start, end } of ranges) work += 4 * Math.min(end - start, STEP_PLACES);
       }
-      taken.endList();
-      if (taken.pace.isStep(work)) yield;
+      takenItems.endList();
+      if (takenItems.pace.isStep(work)) yield;
     }
-    return yield* taken.finish(items, item, length, valid);
+    return yield* takenItems.finish(items, item, length, valid);
   };
 }
 
@@ -168,12 +169,12 @@ export function arranging(kinds: string, arrange: Arrange, isStrict = true): Fun
       if (kinds[index] === "n") return wantsInteger(type) ? INT64 : null;
       return type.kind === "list" || type.kind === "null" ? listTypeOf(item) : null;
     });
-    const wanted = operands.filter((type) => type !== null);
-    if (wanted.length < operands.length) return "expected lists, items of them, or whole numbers";
+    const targetTypes = operands.filter((type) => type !== null);
+    if (targetTypes.length < operands.length) return "expected lists, items of them, or whole numbers";
     const form: FunctionForm = {
-      operands: wanted,
+      operands: targetTypes,
       type: listTypeOf(item),
-      kernel: arranged(kinds, item, arrange, wanted),
+      kernel: arranged(kinds, item, arrange, targetTypes),
       isStrict,
     };
     return form;
@@ -189,16 +190,16 @@ export function* listsOf(
   item: ValueType,
   length: number,
   valid: Validity | null,
-  fill: ((row: number, taken: TakenItems) => Steps<void> | undefined) | null,
+  fill: ((row: number, takenItems: TakenItems) => Steps<void> | undefined) | null,
 ): Steps<Column> {
-  const taken = new TakenItems();
+  const takenItems = new TakenItems();
   for (let row = 0; row < length; row++) {
     if (fill !== null && isValid(valid, row)) {
-      const steps = fill(row, taken);
+      const steps = fill(row, takenItems);
       if (steps !== undefined) yield* steps;
     }
-    taken.endList();
-    if (taken.pace.isStep(8)) yield;
+    takenItems.endList();
+    if (takenItems.pace.isStep(8)) yield;
   }
-  return yield* taken.finish(items, item, length, valid);
+  return yield* takenItems.finish(items, item, length, valid);
 }

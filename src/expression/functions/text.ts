@@ -78,8 +78,8 @@ function* changedAscii(
 
 /** A test of a text by another, which is quick if that is a constant. */
 function tested(
-  quick: (wanted: Uint8Array) => ValueKernel,
-  slow: (lane: TextLane, wanted: TextLane, row: number) => boolean | Steps<boolean>,
+  quick: (needle: Uint8Array) => ValueKernel,
+  slow: (lane: TextLane, needle: TextLane, row: number) => boolean | Steps<boolean>,
   test: (wanted: string) => ColumnTest | null = () => null,
 ): FunctionDefinition {
   return (types, constants) => {
@@ -110,9 +110,9 @@ const MAX_TESTED = 2 ** 16;
 
 /** A test of a text by another in each row. */
 const testedByRow =
-  (quick: (wanted: Uint8Array) => ReturnType<typeof textsTest>) =>
-  (lane: TextLane, wanted: TextLane, row: number): boolean | Steps<boolean> => {
-    const test = quick(wanted.of(row));
+  (quick: (needle: Uint8Array) => ReturnType<typeof textsTest>) =>
+  (lane: TextLane, needle: TextLane, row: number): boolean | Steps<boolean> => {
+    const test = quick(needle.of(row));
     const [start, end] = [lane.start(row), lane.end(row)];
     return test.fits(lane.bytes, start, end) ?? test.inSteps(lane.bytes, start, end);
   };
@@ -209,11 +209,11 @@ const concatWithSeparator: FunctionDefinition = (types) => {
  * digits.
  */
 const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
-  const [text, wanted] = [operands.text(0), operands.text(1)];
+  const [text, needle] = [operands.text(0), operands.text(1)];
   return truthRows(operands.lanes, length, valid, function* test(row) {
     const missing = new Set<string>();
     const pace = new Pace(STEP_PIECES);
-    for (const words of wordsInSteps(wanted.bytes, wanted.start(row), wanted.end(row))) {
+    for (const words of wordsInSteps(needle.bytes, needle.start(row), needle.end(row))) {
       if (pace.isStep()) yield;
       for (const word of words) missing.add(word);
     }
@@ -334,16 +334,16 @@ export const TEXT_FUNCTIONS: Functions = {
   to_hex: ofInteger((value) => BigInt.asUintN(64, value).toString(16)),
   starts_with: tested(
     startsWithTest,
-    testedByRow((wanted) => textsTest("start", wanted)),
+    testedByRow((needle) => textsTest("start", needle)),
     (prefix) => ({ kind: "startsWith", prefix }),
   ),
   ends_with: tested(
     endsWithTest,
-    testedByRow((wanted) => textsTest("end", wanted)),
+    testedByRow((needle) => textsTest("end", needle)),
   ),
   contains: tested(
     containsTest,
-    testedByRow((wanted) => textsTest("any", wanted)),
+    testedByRow((needle) => textsTest("any", needle)),
     (text) => ({ kind: "contains", text }),
   ),
   concat,

@@ -59,16 +59,16 @@ export class Arguments {
 
 /**
  * @param kinds of the operands: t text, i whole number
- * @param least number of operands; those after them may be missing
+ * @param min number of operands; those after them may be missing
  */
 export function ofTexts(
   kinds: string,
-  least: number,
+  min: number,
   type: ValueType,
   compute: (operands: Arguments, length: number, valid: Validity | null) => Steps<Column>,
 ): FunctionDefinition {
   return (types) => {
-    const refusal = refusalOf(kinds, least, types);
+    const refusal = refusalOf(kinds, min, types);
     if (refusal !== null) return refusal;
     return {
       operands: types.map((_, index) => (kinds[index] === "t" ? STRING : INT64)),
@@ -78,8 +78,8 @@ export function ofTexts(
   };
 }
 
-function refusalOf(kinds: string, least: number, types: readonly ValueType[]): string | null {
-  if (types.length < least || types.length > kinds.length) return operandCount(least, kinds.length);
+function refusalOf(kinds: string, min: number, types: readonly ValueType[]): string | null {
+  if (types.length < min || types.length > kinds.length) return operandCount(min, kinds.length);
   for (const [index, operand] of types.entries()) {
     if (kinds[index] === "t" && !wantsText(operand)) return textOperands;
     if (kinds[index] === "i" && !wantsInteger(operand)) return integerOperands;
@@ -94,10 +94,10 @@ function refusalOf(kinds: string, least: number, types: readonly ValueType[]): s
 export const makingTexts = (
   name: string | null,
   kinds: string,
-  least: number,
+  min: number,
   write: (operands: Arguments) => (row: number, texts: GrowingTexts) => Steps<void>,
 ): FunctionDefinition =>
-  ofTexts(kinds, least, STRING, (operands, length, valid) =>
+  ofTexts(kinds, min, STRING, (operands, length, valid) =>
     textRows(name, operands.lanes, length, valid, write(operands)),
   );
 

@@ -260,8 +260,8 @@ const makeDate: FunctionDefinition = (types) => {
     type: DATE,
     kernel: rowKernel([INT32, INT32, INT32], DATE, ([year, month, day]) => {
       const days = daysOf({ year: Number(year), month: Number(month), day: Number(day) });
-      const made = dayOf(days);
-      return made.month === Number(month) && made.day === Number(day) ? days : null;
+      const date = dayOf(days);
+      return date.month === Number(month) && date.day === Number(day) ? days : null;
     }),
   };
 };

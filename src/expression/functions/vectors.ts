@@ -204,10 +204,10 @@ const normalize: FunctionDefinition = (types) => {
     const { numbers } = vectors;
     const offsets = new Int32Array(length + 1);
     const validBits = new Uint8Array((length + 7) >>> 3);
-    let most = 0;
-    for (let row = 0; row < length; row++) if (isValid(valid, row)) most += vectors.size(row);
-    checkMade(8 * most);
-    const made = new Float64Array(most);
+    let max = 0;
+    for (let row = 0; row < length; row++) if (isValid(valid, row)) max += vectors.size(row);
+    checkMade(8 * max);
+    const values = new Float64Array(max);
     let end = 0;
     for (let row = 0; row < length; row++) {
       if (pace.isStep(8)) yield;
@@ -227,7 +227,7 @@ const normalize: FunctionDefinition = (types) => {
             validBits[row >>> 3] |= 1 << (row & 7);
             for (let first = start; first < stop; first += STEP_NUMBERS) {
               const last = Math.min(stop, first + STEP_NUMBERS);
-              for (let item = first; item < last; item++) made[end++] = numbers[item] / norm;
+              for (let item = first; item < last; item++) values[end++] = numbers[item] / norm;
               if (pace.isStep(last - first)) yield;
             }
           }
@@ -235,7 +235,7 @@ const normalize: FunctionDefinition = (types) => {
       }
       offsets[row + 1] = end;
     }
-    const items = fixedColumn(made.subarray(0, end), end, null);
+    const items = fixedColumn(values.subarray(0, end), end, null);
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [VECTOR], type: VECTOR, kernel };

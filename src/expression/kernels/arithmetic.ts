@@ -277,15 +277,15 @@ export function* perRow(
 ): Steps<Column> {
   const values = new Array<Scalar>(length);
   const pace = new Pace(STEP_ROWS);
-  let made = 0;
+  let byteCount = 0;
   for (let row = 0; row < length; row++) {
     const value = isValid(valid, row) ? compute(row) : null;
     values[row] = value;
     let size = 0;
     if (typeof value === "string" || (typeof value === "object" && value !== null)) {
       size = value.length;
-      made += size;
-      checkMade(made);
+      byteCount += size;
+      checkMade(byteCount);
     }
     if (pace.isStep(1 + (size >>> 8) + (workOf?.(row) ?? 0))) yield;
   }

@@ -25,8 +25,8 @@ export class ByteSearch {
   readonly #wanted: Uint8Array;
   #factors: Factors | null = null;
 
-  constructor(wanted: Uint8Array) {
-    this.#wanted = wanted;
+  constructor(needle: Uint8Array) {
+    this.#wanted = needle;
   }
 
   get size(): number {
@@ -61,15 +61,15 @@ export class ByteSearch {
    * search must continue at that offset by the two-way algorithm
    */
   #quick(bytes: Uint8Array, start: number, last: number, end: number): number {
-    const wanted = this.#wanted;
-    const size = wanted.length;
+    const needle = this.#wanted;
+    const size = needle.length;
     if (size === 0) return start <= end ? start : -1;
-    const [first] = wanted;
+    const [first] = needle;
     let budget = FREE_BYTES;
     for (let offset = start; offset <= last; offset++) {
       if (bytes[offset] !== first) continue;
       let byte = 1;
-      while (byte < size && bytes[offset + byte] === wanted[byte]) byte++;
+      while (byte < size && bytes[offset + byte] === needle[byte]) byte++;
       if (byte === size) return offset;
       budget -= byte;
       if (budget < -MAX_COMPARED * (offset - start)) return -2 - (offset + 1);
@@ -80,13 +80,13 @@ export class ByteSearch {
   *#twoWay(bytes: Uint8Array, start: number, end: number): Steps<number> {
     this.#factors ??= yield* factorsOf(this.#wanted);
     const { cut, shift, remembered } = this.#factors;
-    const wanted = this.#wanted;
-    const size = wanted.length;
+    const needle = this.#wanted;
+    const size = needle.length;
     const pace = new Pace(STEP_BYTES);
     let seen = 0;
     for (let offset = start; offset + size <= end; ) {
       let byte = Math.max(cut, seen);
-      while (byte < size && wanted[byte] === bytes[offset + byte]) {
+      while (byte < size && needle[byte] === bytes[offset + byte]) {
         byte++;
         if (pace.isStep()) yield;
       }
@@ -97,7 +97,7 @@ export class ByteSearch {
         continue;
       }
       byte = cut;
-      while (byte > seen && wanted[byte - 1] === bytes[offset + byte - 1]) {
+      while (byte > seen && needle[byte - 1] === bytes[offset + byte - 1]) {
         byte--;
         if (pace.isStep()) yield;
       }
@@ -109,14 +109,14 @@ export class ByteSearch {
   }
 }
 
-function* factorsOf(wanted: Uint8Array): Steps<Factors> {
-  const size = wanted.length;
-  const one = yield* greatestSuffix(wanted, false);
-  const reversed = yield* greatestSuffix(wanted, true);
+function* factorsOf(needle: Uint8Array): Steps<Factors> {
+  const size = needle.length;
+  const one = yield* greatestSuffix(needle, false);
+  const reversed = yield* greatestSuffix(needle, true);
   const { cut, period } = reversed.cut > one.cut ? reversed : one;
   const pace = new Pace(STEP_BYTES);
   let byte = 0;
-  while (byte < cut && wanted[byte] === wanted[period + byte]) {
+  while (byte < cut && needle[byte] === needle[period + byte]) {
     byte++;
     if (pace.isStep()) yield;
   }
@@ -128,15 +128,15 @@ function* factorsOf(wanted: Uint8Array): Steps<Factors> {
  * Returns the offset of the suffix that comes last in the order of bytes, or in the reverse order, and its
  * period.
  */
-function* greatestSuffix(wanted: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
+function* greatestSuffix(needle: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
   const pace = new Pace(STEP_BYTES);
   let suffix = -1;
   let candidate = 0;
   let offset = 1;
   let period = 1;
-  while (candidate + offset < wanted.length) {
+  while (candidate + offset < needle.length) {
     if (pace.isStep()) yield;
-    const difference = wanted[suffix + offset] - wanted[candidate + offset];
+    const difference = needle[suffix + offset] - needle[candidate + offset];
     if (difference === 0) {
       if (offset === period) {
         candidate += period;

@@ -114,8 +114,8 @@ function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel |
       }
       if (pace.isStep(row)) yield;
     }
-    const made = withOffsets(operand, length, valid, to.large);
-    return { ...made, validity: without(valid, failed, length) } as Column;
+    const column = withOffsets(operand, length, valid, to.large);
+    return { ...column, validity: without(valid, failed, length) } as Column;
   };
 }
 
@@ -153,8 +153,8 @@ function withOffsets(operand: Operand, length: number, valid: Validity | null, i
       words[2 * row + 1] = Math.floor(offset / 2 ** 32);
     }
   }
-  const made = (wide ?? narrow) as BigInt64Array | Int32Array;
-  return { kind: "variable", length, validity: valid, offsets: made, bytes };
+  const numbers = (wide ?? narrow) as BigInt64Array | Int32Array;
+  return { kind: "variable", length, validity: valid, offsets: numbers, bytes };
 }
 
 /** Lists as text: their items between brackets. */
@@ -172,8 +172,8 @@ function listTextCast(
       texts.end();
       if (pace.isStep()) yield;
     }
-    const made = yield* texts.finish(valid);
-    return to.large ? withOffsets({ column: made, step: 1 }, length, valid, true) : made;
+    const column = yield* texts.finish(valid);
+    return to.large ? withOffsets({ column: column, step: 1 }, length, valid, true) : column;
   };
 }
 

@@ -17,10 +17,10 @@ function* pick(
   length: number,
   choose: (row: number) => number | Steps<number>,
 ): Steps<Column> {
-  const places = Float64Array.from({ length: operands.length }, () => 0);
+  const sourceIndices = Float64Array.from({ length: operands.length }, () => 0);
   let base = 0;
   for (const [index, { column }] of operands.entries()) {
-    places[index] = base;
+    sourceIndices[index] = base;
     base += column.length;
   }
   const indices = new Uint32Array(length);
@@ -31,7 +31,7 @@ function* pick(
     const choice = choose(row);
     const chosen = typeof choice === "number" ? choice : yield* choice;
     if (chosen < 0) continue;
-    indices[row] = places[chosen] + row * operands[chosen].step;
+    indices[row] = sourceIndices[chosen] + row * operands[chosen].step;
     validBits[row >>> 3] |= 1 << (row & 7);
   }
   const all = yield* concatInSteps(operands.map(({ column }) => column));
@@ -52,13 +52,13 @@ export function* takeWhere(
 ): Steps<Column> {
   const { length } = indices;
   if (column.length === 0) return nullsOf(type, length);
-  const taken = yield* takeBounded(column, indices, MAX_TAKEN);
-  const { validity } = taken;
-  if (taken.kind === "null") return taken;
-  if (validity === null) return { ...taken, validity: validityFrom(validBits, 0, length) };
+  const values = yield* takeBounded(column, indices, MAX_TAKEN);
+  const { validity } = values;
+  if (values.kind === "null") return values;
+  if (validity === null) return { ...values, validity: validityFrom(validBits, 0, length) };
   const both = validBits.slice();
   for (let row = 0; row < length; row++) if (!isValid(validity, row)) both[row >>> 3] &= ~(1 << (row & 7));
-  return { ...taken, validity: validityFrom(both, 0, length) };
+  return { ...values, validity: validityFrom(both, 0, length) };
 }
 
 /** The first operand that is not null. */

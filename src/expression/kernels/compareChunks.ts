@@ -72,10 +72,10 @@ export function lookUpInChunks(
 
 /** True if all unsigned numbers are less than `end`. */
 function lieBelow(chunks: ChunkedValues, end: number, length: number): boolean {
-  let most = 0;
-  for (const bits of chunks.packedBits) most = Math.max(most, bits);
-  if (2 ** most <= end) return true;
-  if (most > 31 || end > 2 ** 31 - 1) return false;
+  let max = 0;
+  for (const bits of chunks.packedBits) max = Math.max(max, bits);
+  if (2 ** max <= end) return true;
+  if (max > 31 || end > 2 ** 31 - 1) return false;
   const below = compareChunks("i32x4", "less", chunks, bytesOf(Int32Array.of(end)), length);
   return below !== null && countOnes(below, 0, length) === length;
 }

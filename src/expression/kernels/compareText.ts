@@ -43,14 +43,14 @@ export class TextQuestions {
 /** Asks for the relation of texts to a constant. @param constant a column of one value */
 function questionOf(relation: NumberRelation, constant: Column): TextQuestion {
   const lane = byteLane({ column: constant, step: 0 });
-  const wanted = lane.bytes.slice(lane.offsets[0], lane.offsets[1]);
-  return new TextQuestion(relationAutomaton(relation, wanted), {
+  const needle = lane.bytes.slice(lane.offsets[0], lane.offsets[1]);
+  return new TextQuestion(relationAutomaton(relation, needle), {
     fits: (bytes, start, end) =>
-      Math.min(end - start, wanted.length) > STEP_BYTES
+      Math.min(end - start, needle.length) > STEP_BYTES
         ? null
-        : fits(relation, compareRanges(bytes, start, end, wanted, 0, wanted.length)),
+        : fits(relation, compareRanges(bytes, start, end, needle, 0, needle.length)),
     *inSteps(bytes, start, end) {
-      return fits(relation, yield* compareRangesInSteps(bytes, start, end, wanted, 0, wanted.length));
+      return fits(relation, yield* compareRangesInSteps(bytes, start, end, needle, 0, needle.length));
     },
   });
 }

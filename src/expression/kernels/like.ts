@@ -160,7 +160,7 @@ function patternOf(pieces: readonly Piece[], ignoresCase: boolean): Pattern[] {
     const any: Pattern = { kind: "set", set: ANY_CHARACTER };
     if (piece.kind === "one") parts.push(any);
     else if (piece.kind === "any") {
-      parts.push({ kind: "repeat", part: any, least: 0, most: Number.POSITIVE_INFINITY, isLazy: false });
+      parts.push({ kind: "repeat", part: any, min: 0, max: Number.POSITIVE_INFINITY, isLazy: false });
     } else {
       for (const character of piece.text) {
         const set = single(character);
@@ -254,10 +254,10 @@ const piecesFrom = (
 const NOTHING = new Uint8Array(0);
 
 /** Tests if a text equals another, begins or ends with it, or contains it. */
-export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint8Array): TextTest {
-  const size = wanted.length;
+export function textsTest(where: "whole" | "start" | "end" | "any", needle: Uint8Array): TextTest {
+  const size = needle.length;
   if (where === "any") {
-    const search = new ByteSearch(wanted);
+    const search = new ByteSearch(needle);
     return {
       fits: (bytes, start, end) => {
         if (end - start < size) return false;
@@ -274,13 +274,13 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
   return {
     fits: (bytes, start, end) => {
       if (!mayFit(start, end)) return false;
-      return size > STEP_BYTES ? null : isAt(bytes, placeIn(start, end), wanted, 0, size);
+      return size > STEP_BYTES ? null : isAt(bytes, placeIn(start, end), needle, 0, size);
     },
     *inSteps(bytes, start, end) {
       if (!mayFit(start, end)) return false;
       const position = placeIn(start, end);
       for (let first = 0; first < size; first += STEP_BYTES) {
-        if (!isAt(bytes, position, wanted, first, Math.min(size, first + STEP_BYTES))) return false;
+        if (!isAt(bytes, position, needle, first, Math.min(size, first + STEP_BYTES))) return false;
         yield;
       }
       return true;
@@ -288,7 +288,7 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
   };
 }
 
-function isAt(bytes: Uint8Array, offset: number, wanted: Uint8Array, first: number, end: number): boolean {
-  for (let byte = first; byte < end; byte++) if (bytes[offset + byte] !== wanted[byte]) return false;
+function isAt(bytes: Uint8Array, offset: number, needle: Uint8Array, first: number, end: number): boolean {
+  for (let byte = first; byte < end; byte++) if (bytes[offset + byte] !== needle[byte]) return false;
   return true;
 }

@@ -113,13 +113,13 @@ export const not: ValueKernel = ([operand], length, valid) => {
 };
 
 /** IS [NOT] TRUE, FALSE and UNKNOWN, which are never unknown themselves. */
-export function isTruth(what: "true" | "false" | "unknown", isNegated: boolean): ValueKernel {
+export function isTruth(truth: "true" | "false" | "unknown", isNegated: boolean): ValueKernel {
   return ([operand], length) => {
     const { trues, falses } = truthOf(operand, length);
     const bits = new Uint8Array(trues.length);
     for (let byte = 0; byte < bits.length; byte++) {
       const holds =
-        what === "true" ? trues[byte] : what === "false" ? falses[byte] : ~(trues[byte] | falses[byte]);
+        truth === "true" ? trues[byte] : truth === "false" ? falses[byte] : ~(trues[byte] | falses[byte]);
       bits[byte] = isNegated ? ~holds : holds;
     }
     return bitsColumn(bits, length, null);

@@ -103,11 +103,11 @@ export class TextQuestion {
     if (rows.length === 0) return;
     const coded = codesIn(column);
     const { bytes, offsets } = coded === null ? column : takeCoded(coded, rows);
-    const places = narrowOffsets(offsets);
+    const positions = narrowOffsets(offsets);
     const pace = new Pace(STEP_BYTES);
     for (const [index, row] of rows.entries()) {
       const position = coded === null ? row : index;
-      const [start, end] = [places[position], places[position + 1]];
+      const [start, end] = [positions[position], positions[position + 1]];
       const isFit = this.#test.fits(bytes, start, end) ?? (yield* this.#test.inSteps(bytes, start, end));
       if (isFit) yes[row >>> 3] |= 1 << (row & 7);
       if (pace.isStep(OPEN_WORK + end - start)) yield;

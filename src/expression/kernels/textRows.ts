@@ -79,8 +79,8 @@ export class RowPace {
   }
 
   /** Counts a row, and the bytes of its result. @returns true if a step ends with it */
-  isStep(row: number, made = 0): boolean {
-    let work = ROW_WORK + made;
+  isStep(row: number, resultBytes = 0): boolean {
+    let work = ROW_WORK + resultBytes;
     for (const lane of this.#lanes) work += lane.size(row);
     return this.#pace.isStep(work);
   }
@@ -101,14 +101,14 @@ export function* textRows(
   const texts = new GrowingTexts(name);
   const pace = new RowPace(lanes);
   for (let row = 0; row < length; row++) {
-    let made = 0;
+    let byteCount = 0;
     if (isValid(valid, row)) {
       const steps = write(row, texts);
       if (steps !== undefined) yield* steps;
-      made = texts.size;
+      byteCount = texts.size;
     }
     texts.end();
-    if (pace.isStep(row, made)) yield;
+    if (pace.isStep(row, byteCount)) yield;
   }
   return yield* texts.finish(valid);
 }
@@ -160,8 +160,8 @@ export function madeOnce<Made extends object>(
   return function* of(row) {
     if (cached !== null) return cached;
     const making = make(row);
-    const made = "next" in making ? yield* making : making;
-    if (lane.isConstant) cached = made;
-    return made;
+    const value = "next" in making ? yield* making : making;
+    if (lane.isConstant) cached = value;
+    return value;
   };
 }

@@ -216,8 +216,8 @@ class Parser extends Grammar {
       case "FALSE":
       case "UNKNOWN": {
         lexer.next();
-        const what = keyword.toLowerCase() as "null" | "true" | "false" | "unknown";
-        return { kind: "is", isNegated, what, operand, offset: index };
+        const truth = keyword.toLowerCase() as "null" | "true" | "false" | "unknown";
+        return { kind: "is", isNegated, truth, operand, offset: index };
       }
       case "DISTINCT": {
         lexer.next();

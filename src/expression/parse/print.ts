@@ -48,7 +48,7 @@ export function printExpression(node: Syntax): string {
       return `${operand(node.operand)} ${not(node.isNegated)}${word} ${operand(node.pattern)}${escaping}`;
     }
     case "is":
-      return `${operand(node.operand)} IS ${not(node.isNegated)}${node.what.toUpperCase()}`;
+      return `${operand(node.operand)} IS ${not(node.isNegated)}${node.truth.toUpperCase()}`;
     case "cast":
       return node.types.reduce(
         (text, { type, isTry }) => `${isTry ? "TRY_CAST" : "CAST"}(${text} AS ${printType(type)})`,

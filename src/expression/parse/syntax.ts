@@ -139,7 +139,7 @@ export interface Like extends Node {
 export interface Is extends Node {
   readonly kind: "is";
   readonly isNegated: boolean;
-  readonly what: "null" | "true" | "false" | "unknown";
+  readonly truth: "null" | "true" | "false" | "unknown";
   readonly operand: Syntax;
 }
 

@@ -285,12 +285,12 @@ const NONE = new Int32Array(0);
 
 /** Returns the indices of the bits that are set, ascending. */
 function placesOf(bits: Uint32Array): Int32Array {
-  const places: number[] = [];
+  const indices: number[] = [];
   for (const [word, value] of bits.entries()) {
     for (let left = value; left !== 0; left &= left - 1)
-      places.push(32 * word + 31 - Math.clz32(left & -left));
+      indices.push(32 * word + 31 - Math.clz32(left & -left));
   }
-  return Int32Array.from(places);
+  return Int32Array.from(indices);
 }
 
 function isSame(left: Int32Array, right: Int32Array): boolean {

@@ -41,8 +41,8 @@ export type Pattern =
   | {
       readonly kind: "repeat";
       readonly part: Pattern;
-      readonly least: number;
-      readonly most: number;
+      readonly min: number;
+      readonly max: number;
       /** True if fewer repetitions are tried first. */
       readonly isLazy: boolean;
     };
@@ -123,7 +123,7 @@ class PatternParser {
       const bounds = this.#bounds();
       if (bounds === null) return part;
       const isLazy = this.#accept("?");
-      part = { kind: "repeat", part, least: bounds[0], most: bounds[1], isLazy };
+      part = { kind: "repeat", part, min: bounds[0], max: bounds[1], isLazy };
       if (++this.#nesting > MAX_NESTING * 100) throw this.#fail("too many repetitions");
     }
   }
@@ -138,13 +138,12 @@ class PatternParser {
     );
     if (match === null) throw this.#fail("expected {n}, {n,} or {n,m}");
     this.#next += match[0].length;
-    const least = Number(match[1]);
-    const most =
-      match[2] === undefined ? least : match[3] === "" ? Number.POSITIVE_INFINITY : Number(match[3]);
-    if (most < least || least > MAX_REPEAT || (most > MAX_REPEAT && most !== Number.POSITIVE_INFINITY)) {
+    const min = Number(match[1]);
+    const max = match[2] === undefined ? min : match[3] === "" ? Number.POSITIVE_INFINITY : Number(match[3]);
+    if (max < min || min > MAX_REPEAT || (max > MAX_REPEAT && max !== Number.POSITIVE_INFINITY)) {
       throw this.#fail(`expected counts that ascend to at most ${MAX_REPEAT}`);
     }
-    return [least, most];
+    return [min, max];
   }
 
   /** Returns null for a group of flags, which has no pattern. */

@@ -97,8 +97,8 @@ function compile(pattern: Pattern, program: Instruction[], written: { steps: num
       return;
     }
     case "repeat": {
-      for (let count = 0; count < pattern.least; count++) compile(pattern.part, program, written);
-      if (pattern.most === Number.POSITIVE_INFINITY) {
+      for (let count = 0; count < pattern.min; count++) compile(pattern.part, program, written);
+      if (pattern.max === Number.POSITIVE_INFINITY) {
         const index = program.length;
         const to: number[] = [index + 1];
         program.push({ kind: "split", to });
@@ -109,7 +109,7 @@ function compile(pattern: Pattern, program: Instruction[], written: { steps: num
         return;
       }
       const exits: number[][] = [];
-      for (let count = pattern.least; count < pattern.most; count++) {
+      for (let count = pattern.min; count < pattern.max; count++) {
         const to: number[] = [program.length + 1];
         exits.push(to);
         program.push({ kind: "split", to });

@@ -37,9 +37,9 @@ class Threads {
   readonly #slotCount: number;
   count = 0;
 
-  constructor(most: number, slotCount: number) {
-    this.starts = new Int32Array(most);
-    this.slots = new Int32Array(most * slotCount);
+  constructor(max: number, slotCount: number) {
+    this.starts = new Int32Array(max);
+    this.slots = new Int32Array(max * slotCount);
     this.#slotCount = slotCount;
   }
 
@@ -78,13 +78,13 @@ export class Search {
   private constructor(pattern: Pattern, automaton: Automaton, remembersGroups: boolean) {
     this.#program = compilePattern({ kind: "group", index: 0, name: null, part: pattern });
     this.#automaton = automaton;
-    let [most, sets] = [1, 1];
+    let [max, sets] = [1, 1];
     for (const instruction of this.#program) {
-      if (instruction.kind === "save") most = Math.max(most, instruction.slot);
+      if (instruction.kind === "save") max = Math.max(max, instruction.slot);
       else if (instruction.kind === "set") sets++;
     }
-    this.groupCount = (most - 1) / 2;
-    this.#slotCount = remembersGroups ? most + 1 : 2;
+    this.groupCount = (max - 1) / 2;
+    this.#slotCount = remembersGroups ? max + 1 : 2;
     this.#threadCount = sets;
     if (this.#slotCount * sets > MAX_REMEMBERED) {
       throw new InvalidInputError(
@@ -97,16 +97,16 @@ export class Search {
   /**
    * Returns the first match that begins at `from` or later; null for none.
    * @param start of the text
-   * @param looked counts looks at characters
+   * @param counter counts looks at characters
    */
   *find(
     bytes: Uint8Array,
     start: number,
     end: number,
     from: number,
-    looked: { looks: number } = { looks: 0 },
+    counter: { looks: number } = { looks: 0 },
   ): Steps<Match | null> {
-    const quick = this.#findNow(bytes, start, end, from, looked);
+    const quick = this.#findNow(bytes, start, end, from, counter);
     if (quick !== undefined) return quick;
     const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
     if (!(yield* this.#isMatchBehind(bytes, from, end, edge))) return null;
@@ -117,7 +117,7 @@ export class Search {
     for (let index = from; ; ) {
       const isEnd = index >= end;
       const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, index, end);
-      looked.looks++;
+      counter.looks++;
       const work = run.reach(index, before, after, longest === null);
       const match = run.follow(isEnd ? -1 : pointAt(bytes, index, end));
       if (match !== null) longest = match;
@@ -138,7 +138,7 @@ export class Search {
     start: number,
     end: number,
     from: number,
-    looked: { looks: number },
+    counter: { looks: number },
   ): Match | null | undefined {
     if ((end - from + 1) * this.#program.length * this.#slotCount > STEP_WORK) return undefined;
     const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
@@ -149,7 +149,7 @@ export class Search {
     for (let offset = from; ; ) {
       const isEnd = offset >= end;
       const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, offset, end);
-      looked.looks++;
+      counter.looks++;
       run.reach(offset, before, after, match === null);
       match = run.follow(isEnd ? -1 : pointAt(bytes, offset, end)) ?? match;
       if (isEnd || (match !== null && run.isEnded)) {
@@ -182,11 +182,11 @@ export class Search {
     let from = start;
     let lastEnd = -1;
     const pace = new Pace(STEP_WORK);
-    const looked = { looks: 0 };
+    const counter = { looks: 0 };
     while (from <= end) {
-      let match = this.#findNow(bytes, start, end, from, looked);
-      if (match === undefined) match = yield* this.find(bytes, start, end, from, looked);
-      if (looked.looks > MAX_LOOKS * (end - start) + FREE_LOOKS) {
+      let match = this.#findNow(bytes, start, end, from, counter);
+      if (match === undefined) match = yield* this.find(bytes, start, end, from, counter);
+      if (counter.looks > MAX_LOOKS * (end - start) + FREE_LOOKS) {
         throw new InvalidInputError(
           "regular expression: the search for all matches takes too long, because most of them read the rest of the text",
         );

@@ -56,10 +56,10 @@ function* takenBytes(column: Column, indices: Uint32Array): Steps<number> {
 }
 
 /** @throws InvalidInputError */
-export function checkMade(size: number, most = MAX_MADE): void {
-  if (size <= most) return;
+export function checkMade(size: number, max = MAX_MADE): void {
+  if (size <= max) return;
   throw new InvalidInputError(
-    `the values of an expression take more than ${most} bytes for one batch of rows`,
+    `the values of an expression take more than ${max} bytes for one batch of rows`,
   );
 }
 
@@ -175,12 +175,12 @@ function* takeValidity(validity: Validity | null, indices: Uint32Array): Steps<V
 }
 
 function* bitsInSteps(bits: Uint8Array, bitOffset: number, indices: Uint32Array): Steps<Uint8Array> {
-  const taken = new Uint8Array((indices.length + 7) >>> 3);
+  const bytes = new Uint8Array((indices.length + 7) >>> 3);
   for (let first = 0; first < indices.length; first += FEW_VALUES) {
-    taken.set(takeBits(bits, bitOffset, indices.subarray(first, first + FEW_VALUES)), first >>> 3);
+    bytes.set(takeBits(bits, bitOffset, indices.subarray(first, first + FEW_VALUES)), first >>> 3);
     yield;
   }
-  return taken;
+  return bytes;
 }
 
 /** Returns the number of bytes of the values before one, without validities and offsets. */

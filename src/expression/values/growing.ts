@@ -148,12 +148,12 @@ export class GrowingTexts {
     const first = this.#used;
     yield* copyInSteps(bytes, start, end, block, first);
     // Copies what is there, twice as much each time, up to a step.
-    for (let made = size; made < total; ) {
-      const whole = made > MOST_BYTES ? Math.max(size, MOST_BYTES - (MOST_BYTES % size)) : made;
-      const count = Math.min(whole, total - made);
-      yield* copyInSteps(block, first, first + count, block, first + made);
-      made += count;
-      if (count >= FEW_BYTES && made < total) yield;
+    for (let copied = size; copied < total; ) {
+      const whole = copied > MOST_BYTES ? Math.max(size, MOST_BYTES - (MOST_BYTES % size)) : copied;
+      const count = Math.min(whole, total - copied);
+      yield* copyInSteps(block, first, first + count, block, first + copied);
+      copied += count;
+      if (count >= FEW_BYTES && copied < total) yield;
     }
     this.#used += total;
   }

@@ -31,8 +31,8 @@ export type ValueKernel = (
 ) => Column | Steps<Column>;
 
 /** Returns the result of a kernel, which it may make in steps. */
-export function* madeBy(made: Column | Steps<Column>): Steps<Column> {
-  return "next" in made ? yield* made : made;
+export function* madeBy(result: Column | Steps<Column>): Steps<Column> {
+  return "next" in result ? yield* result : result;
 }
 
 /** Lanes of JavaScript numbers. Few classes of arrays keep the loops over them fast. */

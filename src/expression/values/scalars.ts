@@ -239,12 +239,12 @@ function variableOf(
   scalars: readonly Scalar[],
   large: boolean,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
-  let most = 0;
+  let max = 0;
   for (const value of scalars) {
-    if (typeof value === "string") most += 3 * value.length;
-    else if (isUint8Array(value)) most += value.length;
+    if (typeof value === "string") max += 3 * value.length;
+    else if (isUint8Array(value)) max += value.length;
   }
-  const target = new Uint8Array(most);
+  const target = new Uint8Array(max);
   const offsets = large ? new BigInt64Array(scalars.length + 1) : new Int32Array(scalars.length + 1);
   let end = 0;
   for (let row = 0; row < scalars.length; row++) {
@@ -256,7 +256,7 @@ function variableOf(
     }
     offsets[row + 1] = large ? BigInt(end) : end;
   }
-  const bytes = end === most ? target : target.slice(0, end);
+  const bytes = end === max ? target : target.slice(0, end);
   return { offsets, bytes };
 }
 

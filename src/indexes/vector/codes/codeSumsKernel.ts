@@ -99,8 +99,8 @@ export function codeSumsInKernel(
   isTransposed: boolean,
   sums: Float32Array,
 ): boolean {
-  const made = table.length / 256 <= MAX_CODES ? codeSumsKernelUse.get() : null;
-  if (made === null) return false;
-  if (sums.length > 0) made.fill(table, codes, isTransposed, sums);
+  const views = table.length / 256 <= MAX_CODES ? codeSumsKernelUse.get() : null;
+  if (views === null) return false;
+  if (sums.length > 0) views.fill(table, codes, isTransposed, sums);
   return true;
 }

@@ -133,8 +133,8 @@ export function fillSquaresInKernel(
   vector: Float64Array,
   table: Float32Array,
 ): boolean {
-  const made = codebookKernelUse.get();
-  if (made === null) return false;
-  table.set(made.fill(codebook, arranged, vector));
+  const views = codebookKernelUse.get();
+  if (views === null) return false;
+  table.set(views.fill(codebook, arranged, vector));
   return true;
 }

@@ -130,8 +130,8 @@ export function stepSquaresInKernel(
   count: number,
   sums: Float64Array,
 ): boolean {
-  const made = query.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
-  if (made === null) return false;
-  if (count > 0) made.fill(query, codes, rows, count, sums);
+  const views = query.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
+  if (views === null) return false;
+  if (count > 0) views.fill(query, codes, rows, count, sums);
   return true;
 }
