@@ -41,7 +41,7 @@ export async function seeDirectory(
 
 /**
  * Returns true if the directory under a path is one that was seen under this path or another.
- * @param knownStat its current stat, which saves a look
+ * @param recentStat its current stat, which saves a look
  */
 export async function isSeenDirectory(
   disk: Disk,
