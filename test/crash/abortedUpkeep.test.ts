@@ -1,8 +1,8 @@
 /**
- * Cleanups and compactions that are called off, at every call that they make to the disk: one that rejects has changed
- * nothing but files that no version refers to, one that resolves has done all of its work.
+ * Cancels cleanups and compactions at every call to the disk. A rejected one has changed nothing but files
+ * that no version refers to; a resolved one has done all of its work.
  *
- * `npm run soak` goes through more of the calls than `npm test`.
+ * `npm run soak` covers more of the calls than `npm test`.
  */
 
 import { cp, mkdir, rm, utimes, writeFile } from "node:fs/promises";
@@ -24,14 +24,14 @@ const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, n
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Files of the table that are nobody's. */
+/** Orphans in the table's directory. */
 const GARBAGE = [
   join("data", "1".repeat(50).concat(".lance")),
   join("_versions", temporaryName()),
   join("_tiltyard", "versions", "77.json"),
 ];
 
-/** Six versions, of which a tag keeps the second and a branch the third, and garbage. */
+/** Makes six versions, with a tag of the second and a branch of the third, and orphans. */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1, 2, 3));
@@ -52,7 +52,7 @@ async function prepare(root: string): Promise<void> {
   }
 }
 
-/** Each version with its rows, and what tags and branches mean. */
+/** Returns the rows of each version, and of tags and branches. */
 async function contentOf(root: string): Promise<Record<string, number[]>> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const content: Record<string, number[]> = {};
@@ -81,7 +81,7 @@ const operations: { title: string; run: Operation }[] = [
 describe.each(operations)("$title", ({ run }) => {
   it("that is called off has changed nothing, or goes through", async () => {
     const base = await makeTempDir();
-    // Prepared at the very place where it is used: the branch knows its source by an absolute path.
+    // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");
     const template = join(base, "template");
     await mkdir(dirname(root));

@@ -1,9 +1,9 @@
-/** Rows that are appended while disk calls fail: see crashLoop. */
+/** Appends rows while disk calls fail: see crashLoop. */
 
 import { NamespaceError } from "tiltyard";
 import { ID, prepared, rowsOf, STRIDE, testCrashes } from "./crashLoop.js";
 
-/** Rows that come in two batches, and what happens before the second one. */
+/** Yields rows in two batches; `happens` runs before the second one. */
 async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {
   yield rowsOf(values[0]).batches[0];
   await happens();

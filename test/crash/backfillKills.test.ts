@@ -1,7 +1,7 @@
 /**
- * A process that fills a column is killed at random moments, and another goes on: no value in a finished checkpoint is
- * computed again, the reference reads every row right, and no file is left behind. Two processes that ask for the same work
- * at once do it once.
+ * Kills a process that fills a column at random moments, while another resumes. No value in a finished
+ * checkpoint is computed again, the reference reads every row right, and no file is left. Two processes that
+ * request the same work do it once.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -93,7 +93,7 @@ async function expectWhole(root: string): Promise<void> {
   expect(pairs).toEqual(Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, n) => [n, n * 2]));
 }
 
-/** Names of the files of the namespace that nobody needs, once a cleanup has been. */
+/** Returns the names of orphans of the namespace after a cleanup. */
 async function orphans(root: string): Promise<string[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.cleanupTable({ ...ID, deleteUnverified: true, olderThanMs: 0 } as never);
@@ -102,11 +102,11 @@ async function orphans(root: string): Promise<string[]> {
   expect(table.numRows).toBe(FRAGMENTS * FRAGMENT_ROWS);
   const names = await readdir(join(root, "t.lance"), { recursive: true });
   const data = names.filter((name) => name.startsWith("data/"));
-  // Of each fragment a file with the rows, and one with the filled column.
+  // Each fragment has a file with the rows, and one with the filled column.
   expect(data.length).toBe(2 * FRAGMENTS);
   const all = await readdir(root, { recursive: true });
   const records = all.filter((name) => /^\.tiltyard-jobs\/[^/]*$/.test(name)).map((name) => name.slice(15));
-  // One job for each table, whose record stays for a while: what it was, and how it ended.
+  // Each table keeps the record of one job for a while: what it was, and how it ended.
   expect(records.filter((name) => !name.startsWith("."))).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   return all.filter((name) => /\.tmp|checkpoints|\.lock/.test(name));
 }
@@ -120,7 +120,7 @@ describe("backfills", () => {
       const log = join(root, "calls.txt");
       await makeTable(root);
       let runner = await Runner.start(root, log);
-      // `true` selects every row, so that nothing but what was noted tells which are done.
+      // `true` selects every row, so that only the note tells which are done.
       const where = table % 2 === 0 ? {} : { where: "true" };
       let ended = false;
       let ownKills = 0;
@@ -147,7 +147,7 @@ describe("backfills", () => {
       await expectWhole(root);
       const calls = await computed(log);
       expect(new Set(calls).size).toBe(FRAGMENTS * FRAGMENT_ROWS);
-      // Of each killed process, the calls under way, and those whose checkpoints were being written.
+      // Per killed process: its running calls, and those whose checkpoints were being written.
       const again = calls.length - FRAGMENTS * FRAGMENT_ROWS;
       expect(again).toBeLessThanOrEqual(ownKills * CONCURRENCY * BATCH_ROWS * 2);
       expect(await orphans(root)).toEqual([]);

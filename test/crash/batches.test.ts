@@ -1,8 +1,9 @@
 /**
- * The crash loop over bringing somebody else's batch to its end: whatever disk call fails, and however, the next one finds
- * all of the batch done, or all of it undone, as it had to be from the beginning; and nothing of it is left.
+ * Crash loop over finishing another process's batch. Whatever disk call fails, and however, the next attempt
+ * finds all of the batch done, or all of it undone, and no file is left.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -22,10 +23,10 @@ const STRIDE = strideOf("CRASH_STRIDE", 127);
 
 const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
 
-/** Rows of every version of every table. */
+/** Returns the rows of every version of every table. */
 async function stateOf(root: string): Promise<Record<string, unknown>> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
-  // Whoever looks at a table of the batch, here one that is in its way, sees its end.
+  // Any read of a table of the batch, here of one that blocks it, finishes the batch.
   await ns.describeTable({ id: ["a"] });
   const state: Record<string, unknown> = {};
   for (const name of (await ns.listAllTables()).tables) {
@@ -42,8 +43,8 @@ async function stateOf(root: string): Promise<Record<string, unknown>> {
 }
 
 /**
- * Tables `a` and `b` with a batch of all there is, whose process died behind `parts` of its versions.
- * @param isPossible whether all of the batch can be done
+ * Makes tables `a` and `b`, and a batch whose process died after `parts` of its versions.
+ * @param isPossible true if the whole batch can be done
  */
 async function prepare(root: string, parts: number, isPossible: boolean): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });

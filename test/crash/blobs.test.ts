@@ -1,9 +1,10 @@
 /**
- * The crash loop over writes of blobs of version 2, whose side files go into a directory of their own: whatever disk
- * call fails, and however, a version that is found afterwards has all its values, and what a write has left lying
- * around goes with the next cleanup that may take it.
+ * Crash loop over writes of blobs of version 2, whose side files have a directory of their own. Whatever disk
+ * call fails, and however, every later version has all its values, and the next full cleanup removes the
+ * orphans.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -20,7 +21,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const STRIDE = strideOf("CRASH_STRIDE", 15);
 const id = ["t"];
 const BLOB = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
-/** Up to 4 bytes in the data file, up to 8 in a side file with others, of which one has 16 at most. */
+/** Up to 4 bytes lie in the data file, up to 8 in a shared side file of at most 16. */
 const METADATA = new Map([
   ["ARROW:extension:name", "lance.blob.v2"],
   ["lance-encoding:blob-inline-size-threshold", "4"],
@@ -84,7 +85,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-/** Data files, and the directories beside them. */
+/** Returns data files, and the directories beside them. */
 async function dataOf(root: string): Promise<{ files: string[]; directories: string[] }> {
   const entries = await readdir(join(root, "t.lance", "data"), { withFileTypes: true });
   const names = (isDirectory: boolean) =>
@@ -116,7 +117,7 @@ describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
     }
     await cp(root, template, { recursive: true });
     let withLeftovers = 0;
-    // Few calls write blobs: steps must be small enough to meet one.
+    // Few calls write blobs: small steps are needed to hit one.
     const stride = dead && !powerCut ? Math.ceil(STRIDE / 3) : STRIDE;
     for (let failing = index % stride; ; failing += stride) {
       await rm(root, { recursive: true });
@@ -145,7 +146,7 @@ describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
       if (acknowledged) expect(texts, where).toEqual(after);
       else expect([before, after], where).toContainEqual(texts);
 
-      // The next write, and a cleanup whose caller knows that nobody else is writing.
+      // The next write, and a cleanup whose caller knows that no other process writes.
       if (texts === null) await reader.createTable({ id }, rowsOf("dedicated"));
       else await reader.insertIntoTable({ id }, rowsOf("dedicated"));
       const left = await dataOf(root);

@@ -1,9 +1,9 @@
 /**
- * The crash loop over changes of the catalog: whatever disk call fails, and however, an engine that opens the root
- * afterwards sees it as it was before the change or as it is after it; what was acknowledged is there; and the
- * change can be made, or made again.
+ * Crash loop over changes of the catalog. Whatever disk call fails, and however, an engine that opens the
+ * root afterwards sees the state before or after the change. Acknowledged changes are there, and the change
+ * can be made, or repeated.
  *
- * Each way to fail has some of the calls to itself; `npm run soak` goes through more.
+ * Each kind of failure has some of the calls to itself; `npm run soak` covers more.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -22,7 +22,7 @@ const STRIDE = strideOf("CRASH_STRIDE", 211);
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
-/** Everything there is: properties of namespaces, rows of tables. */
+/** State of a root: properties of namespaces, rows of tables. */
 interface State {
   namespaces: Record<string, unknown>;
   tables: Record<string, unknown>;
@@ -49,7 +49,7 @@ async function stateOf(ns: DirectoryNamespace): Promise<State> {
   return state;
 }
 
-/** What all scenarios find: namespaces a, a.b and z, tables in each and in the root. */
+/** Makes the start of all scenarios: namespaces a, a.b and z, tables in each and in the root. */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
@@ -64,7 +64,7 @@ async function prepare(root: string): Promise<void> {
   await ns.close();
 }
 
-/** A version of a table of one version, for a batch. */
+/** Returns an entry of a batch: the only version of a table. */
 async function entryOf(ns: DirectoryNamespace, ...id: string[]) {
   const { location } = await ns.describeTable({ id });
   return { id, version: 2, manifestPath: await stageDoubled(location as string, 2) };

@@ -1,7 +1,7 @@
 /**
- * SQLite's loop: fail the Nth disk call for N = 0, 1, 2 … until the operation gets through, in every way a call
- * can fail. Whatever happened, a table opened afterwards is at its old or its new version, whole; what was
- * acknowledged is there; and the next write works.
+ * Crash loop, as SQLite has it: fails the Nth disk call for N = 0, 1, 2 … until the operation succeeds, in
+ * every way in which a call can fail. A table that is opened afterwards is at its old or its new version,
+ * whole. Acknowledged changes are there, and the next write works.
  */
 
 import { mkdir, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
@@ -33,32 +33,32 @@ const valuesOf = (table: Table): number[] => {
   return values;
 };
 
-/** What a table holds: its version and its rows, or that there is none. */
+/** Version and rows of a table; null if there is none. */
 type State = { version: number; rows: number[] } | null;
 
 export interface Scenario {
   readonly name: string;
-  /** Whether the table is made beforehand, with rows 1, 2 in version 1 and 1, 2, 3 in version 2. */
+  /** True to prepare the table, with rows 1, 2 in version 1 and 1, 2, 3 in version 2. */
   readonly prepared: boolean;
-  /** Whether rows of the table that is made beforehand keep their ids. */
+  /** True if rows of the prepared table keep their ids. */
   readonly stableRowIds?: boolean;
-  /** What happens then, before calls can fail; to be durable. */
+  /** Runs before calls can fail, and is durable. */
   readonly setUp?: (namespace: DirectoryNamespace, disk: Disk, root: string) => Promise<unknown>;
   /** @param other another engine on the same disk */
   readonly run: (namespace: DirectoryNamespace, other: DirectoryNamespace) => Promise<unknown>;
   readonly before: State;
-  /** Between the steps of one that takes several; absent: it takes one. */
+  /** State between the steps of an operation; absent if it takes one step. */
   readonly between?: State;
   readonly after: State;
-  /** Calls from one that fails to the next. Default 1. */
+  /** Calls from one failure to the next. Default 1. */
   readonly stride?: number;
 }
 
 export const STRIDE = strideOf("CRASH_STRIDE", 257);
-/** The same of what is done in few calls. */
+/** Stride for operations of few calls. */
 const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 5);
 
-/** A table of two versions. */
+/** Scenario members for a prepared table of two versions. */
 export const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };
 
 const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
@@ -71,7 +71,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-/** A root that is made on the first write, the table in it if the scenario wants one, all of it durable. */
+/** Makes a durable root, with the table if the scenario wants one. */
 async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
   await mkdir(dirname(root));
   const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
@@ -92,7 +92,7 @@ async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
   return disk;
 }
 
-/** Files of a directory, by their paths in it. */
+/** Files of a directory, by relative path. */
 type Tree = ReadonlyMap<string, { readonly bytes: Uint8Array; readonly modified: Date }>;
 
 export async function readTree(directory: string): Promise<Tree> {
@@ -105,7 +105,7 @@ export async function readTree(directory: string): Promise<Tree> {
   return tree;
 }
 
-/** Writes files as they were, with the times they had; all of it durable. */
+/** Writes files with their former times; all of it durable. */
 export async function writeTree(disk: Disk, directory: string, tree: Tree): Promise<void> {
   for (const [name, { bytes, modified }] of tree) {
     const path = join(directory, name);
@@ -131,7 +131,7 @@ export async function stateOf(namespace: DirectoryNamespace): Promise<State> {
   }
 }
 
-/** The tests of some operations; files of their own run side by side. */
+/** Defines the tests of some operations; separate files run in parallel. */
 export function testCrashes(scenarios: readonly Scenario[]): void {
   describe.each(scenarios)("$name", testScenario);
 }
@@ -199,7 +199,7 @@ function testScenario(scenario: Scenario): void {
         break;
       }
     }
-    // The loop has been on both sides of the commit.
+    // The loop has seen both sides of the commit.
     expect(seenOld).toBeGreaterThan(0);
     expect(seenNew).toBeGreaterThan(0);
   });

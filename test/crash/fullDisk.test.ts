@@ -1,8 +1,9 @@
 /**
- * Cleaning up a full disk: nothing can be written until something was removed. What can go without a note goes first,
- * then the rest; and wherever the process dies, every version there is has its rows, and the next cleanup finishes.
+ * Cleans up a full disk, where nothing can be written before something is removed. Files that need no note
+ * are removed first, then the rest. Wherever the process dies, every version has its rows, and the next
+ * cleanup finishes.
  *
- * `npm run soak` goes through more of the calls than `npm test`.
+ * `npm run soak` covers more of the calls than `npm test`.
  */
 
 import { cp, mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
@@ -24,7 +25,7 @@ const LATEST = 8;
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
-/** Versions 1 to 8, each with the row of its number alone. */
+/** Makes versions 1 to 8; each holds one row, its number. */
 async function prepare(root: string, tagged: readonly number[]): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1));
@@ -35,7 +36,7 @@ async function prepare(root: string, tagged: readonly number[]): Promise<void> {
   await ns.close();
 }
 
-/** Numbers of the versions there are; each of them has its row. */
+/** Returns the numbers of the versions; each has its row. */
 async function versionsOf(root: string, where = ""): Promise<number[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const versions = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
@@ -50,7 +51,7 @@ async function versionsOf(root: string, where = ""): Promise<number[]> {
 const filesIn = async (root: string, part: string): Promise<number> =>
   (await readdir(join(root, "t.lance", part))).filter((name) => /\.(lance|txn)$/.test(name)).length;
 
-/** Only large files make room: a hint or a directory entry does not. */
+/** Only large files free space: a hint or a directory entry does not. */
 const isDataFile = (path: string): boolean => path.endsWith(".lance");
 
 const cases = [
@@ -74,7 +75,7 @@ describe.each(cases)("a table $title", ({ tagged }) => {
     });
     expect(await versionsOf(root)).toEqual(left);
     expect(await filesIn(root, "data")).toBe(left.length);
-    // No hint that a stalled writer has yet to write is taken for right.
+    // A hint of a stalled writer must not count.
     for (const version of [1, ...tagged]) {
       const hint = join(root, "t.lance", "_versions", "latest_version_hint.json");
       await writeFile(hint, JSON.stringify({ version }));

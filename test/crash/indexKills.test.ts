@@ -1,7 +1,7 @@
 /**
- * A process that builds an index, or brings one up to date, is killed at random moments, and another goes on: the table
- * is at its old version or its new one, what is found by the index is what is there, and no file is left behind.
- * `npm run soak` kills more often.
+ * Kills a process that builds or updates an index at random moments, while another resumes. The table is at
+ * its old or its new version, answers by the index are those of a scan, and no file is left. `npm run soak`
+ * kills more often.
  */
 
 import { readdir } from "node:fs/promises";
@@ -45,15 +45,15 @@ const KINDS = [
 ] as const;
 const id = ["t"];
 
-/** A vector that only one value has, and that is not near those of its neighbours. */
+/** Returns a vector that is unique to a value and far from those of its neighbours. */
 const vectorOf = (value: number): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => Math.floor(value / 16 ** index) % 16);
 
-/** Two items, of which one is of this value alone. */
+/** Returns two items, one of them unique to the value. */
 const listOf = (value: number): string[] => [`v${value}`, `of ${value % 40}`];
 const textOf = (value: number): string => `text of ${value} here`;
 
-/** A filter that only the rows of one value pass, by column. */
+/** By column: a filter that only the rows of one value pass. */
 const FILTERS = {
   v: (value: number) => `v = ${value}`,
   e: (value: number) => `v = ${value}`,
@@ -74,7 +74,7 @@ function rowsFrom(first: number): Table {
 const valuesOf = (table: Table) =>
   Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
 
-/** What the index finds. */
+/** Checks the answers of the index. */
 async function check(
   root: string,
   column: keyof typeof FILTERS,
@@ -113,7 +113,7 @@ it(`index builds are gone on with after ${KILLS} kills`, async () => {
     await begin.close();
     let engine = new KillableEngine(options);
     await engine.ready;
-    /** Kills the process a while after it began; whether it was done by then. */
+    /** Kills the process after a delay; returns true if it was done. */
     const interrupt = async (work: Promise<EngineOutcome | null>): Promise<void> => {
       await sleep(drawing.number(MAX_DELAY_MS));
       engine.kill();

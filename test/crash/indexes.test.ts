@@ -1,9 +1,10 @@
 /**
- * The crash loop over indexes: whatever disk call fails while one is built, brought up to date or remapped, and however,
- * the table has all its rows, what is found by the index is what is there, and a cleanup leaves the files of the
- * indexes that there are and no others.
+ * Crash loop over indexes. Whatever disk call fails while one is built, updated or remapped, and however, the
+ * table has all its rows, and answers by the index are those of a scan. A cleanup leaves exactly the files of
+ * existing indexes.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -39,7 +40,7 @@ interface Scenario {
   readonly name: string;
   readonly prepare: (namespace: DirectoryNamespace) => Promise<unknown>;
   readonly run: (namespace: DirectoryNamespace) => Promise<unknown>;
-  /** Whether there is an index before. */
+  /** True if an index exists before. */
   readonly isIndexed: boolean;
 }
 
@@ -91,7 +92,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-/** All rows are there, and found: by looking at all of them, and by the index. */
+/** Checks that all rows are found, by a scan and by the index. */
 async function check(ns: DirectoryNamespace, where: string): Promise<void> {
   const table = ns.table(id);
   expect(valuesOf(await table.scan().toArrow()), where).toEqual(ROWS);
@@ -105,7 +106,7 @@ async function check(ns: DirectoryNamespace, where: string): Promise<void> {
   }
 }
 
-/** Directories of indexes, and all temporary files. */
+/** Returns directories of indexes, and all temporary files. */
 async function orphans(root: string): Promise<{ readonly indices: number; readonly orphan: string[] }> {
   const directory = join(root, "t.lance");
   const indices = await readdir(join(directory, "_indices")).catch(() => []);
@@ -158,14 +159,14 @@ describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
       seen.add(version > old);
       const { indexes } = await next.listTableIndices({ id });
       expect(indexes.length, where).toBe(isIndexed || version > old ? 1 : 0);
-      // What did not get through can be done now.
+      // A failed build succeeds now.
       await build(next, "BTREE");
       await next.optimizeTable({ id });
       expect((await next.listTableIndices({ id })).indexes, where).toMatchObject([
         { indexName: "i", indexType: "BTREE", numIndexedRows: ROWS.length, numUnindexedRows: 0 },
       ]);
       await check(next, where);
-      // Files younger than the latest version might be those of a writer who goes on.
+      // Files younger than the latest version may belong to a running writer.
       await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
       expect(await orphans(root), where).toEqual({ indices: 1, orphan: [] });
       await next.close();
@@ -179,7 +180,7 @@ describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
         break;
       }
     }
-    // The loop has been on both sides of the commit.
+    // The loop has seen both sides of the commit.
     expect([...seen].sort()).toEqual([false, true]);
   });
 });

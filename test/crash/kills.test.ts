@@ -1,8 +1,8 @@
 /**
- * A process that changes a directory is killed at random moments, again and again on one directory: an engine that opens
- * it afterwards sees all that was acknowledged, and of the change that was under way all or nothing.
+ * Kills a process that changes a directory at random moments, repeatedly on one directory. An engine that
+ * opens it afterwards sees all acknowledged changes, and of the change in flight all or nothing.
  *
- * `npm run soak` kills far more often. The moments are not in the seed; the changes are.
+ * `npm run soak` kills far more often. The seed determines the changes, not the moments.
  */
 
 import { readdir } from "node:fs/promises";
@@ -25,22 +25,24 @@ import { makeTempDir } from "../support/tempDir.js";
 const KILLS = runsOf("KILLS", 8);
 const MAX_DELAY_MS = 150;
 const STALE_MS = 2000;
-/** After every so manieth kill, what the dead left gets old by itself; otherwise it is made old. */
+/** Kills between two that wait for orphans to age; after the others, the test ages them. */
 const WAITING_STRIDE = 10;
 
-/** A directory's changes, one at a time. */
+/** A sequence of changes of a directory. */
 interface Workload {
   /**
-   * The next change, as calls one after the other.
-   * @param kind what it is best a change of: any number, which stands for one of the kinds
+   * Returns the next change, as consecutive calls.
+   * @param kind preferred kind of change: any number, which stands for one of the kinds
    */
   next(
     ns: DirectoryNamespace,
     kind: number,
   ): Promise<{ readonly name: string; readonly steps: readonly EngineStep[] }>;
-  /** The change was acknowledged so. */
+  /** Records the acknowledgement of the change. */
   settle(outcome: EngineOutcome): void;
-  /** Compares what an engine sees with what was acknowledged; true where the change in flight is there as well. */
+  /**
+   * Compares the engine's view with the acknowledged changes; true if the change in flight is there as well.
+   */
   compare(ns: DirectoryNamespace, where: string): Promise<boolean>;
 }
 
@@ -53,7 +55,7 @@ async function killRepeatedly(
   const root = await makeTempDir();
   const workload = await start(root, drawing);
   const options = { root, durability: "none", lock: { staleMs: STALE_MS } } as const;
-  // `locked`: how often the dead left a lock, so was in the middle of something.
+  // `locked` counts the dead processes that left a lock, so were in the middle of a change.
   const counts = { acknowledged: 0, done: 0, undone: 0, locked: 0 };
   let successor = new KillableEngine(options);
   for (let kill = 1; kill <= KILLS; kill++) {
@@ -65,7 +67,7 @@ async function killRepeatedly(
     const first = drawing.number(3);
     let inFlight = "";
     for (let number = 0; inFlight === ""; number++) {
-      // Quick changes would else be hit seldom: from the first that may be, all are of one kind, each in its turn.
+      // Fast changes would rarely be hit: from the first such change on, all are of one kind, in turn.
       const kind = number < first ? drawing.number(1000) : seed + kill;
       const { name, steps } = await workload.next(reader, kind);
       if (number === first) setTimeout(() => engine.kill(), drawing.number(MAX_DELAY_MS));
@@ -94,7 +96,7 @@ async function killRepeatedly(
   return root;
 }
 
-/** The outcome of the last call; null where the process was killed before it told. */
+/** Returns the outcome of the last call; null if the process was killed before it answered. */
 async function callInTurn(
   engine: KillableEngine,
   steps: readonly EngineStep[],
@@ -109,7 +111,7 @@ async function callInTurn(
 
 // ------------------------------------------------------------------------------------- the whole namespace
 
-/** Changes of all kinds, mostly such as the model takes. */
+/** Changes of all kinds, mostly ones that the model accepts. */
 class NamespaceChanges implements Workload {
   readonly #drawing: Drawing;
   #model = new Model();
@@ -133,7 +135,7 @@ class NamespaceChanges implements Workload {
   }
 
   async next(ns: DirectoryNamespace, kind: number) {
-    // Where the model takes none of that kind, it may after one of its neighbours: what makes is beside what removes.
+    // If the model accepts no change of that kind, try a neighbouring kind: creations are next to removals.
     const neighbour = () => kind + changes.length + (this.#drawing.number(1) === 0 ? 1 : -1);
     if (!this.#draw(kind) && !this.#draw(neighbour())) this.#draw(this.#drawing.number(1000));
     const steps: EngineStep[] = [];
@@ -141,7 +143,7 @@ class NamespaceChanges implements Workload {
     return { name: this.#change.name, steps };
   }
 
-  /** Draws a change that the model takes; false where it is one that it refuses. */
+  /** Draws a change; false if the model refuses it. */
   #draw(kind: number): boolean {
     const [, arbitrary] = changes[kind % changes.length];
     for (let attempt = 1; attempt <= 40; attempt++) {
@@ -151,7 +153,7 @@ class NamespaceChanges implements Workload {
     return false;
   }
 
-  /** The model after the change, or after some of it; null where that is refused. */
+  /** Returns the model after the change, or after a part of it; null if it refuses. */
   #after(change: Change["model"] = this.#change.model): Model | null {
     const after = this.#model.copy();
     return outcomeOf(() => change(after)) === "done" ? after : null;
@@ -186,7 +188,7 @@ it("a namespace whose writer is killed", async () => {
     const latest = Object.values(branches.main).pop();
     if (latest === undefined) continue;
     const rows = (await reference.catalogStep(root, "readRows", key.split("$"))) as { v: number }[];
-    // Columns that came are compared by the model.
+    // The model compares added columns.
     expect(
       rows.map(({ v }) => ({ v })),
       key,
@@ -208,11 +210,11 @@ const CYCLES = [
   ["cleanupTable", "insertIntoTable", "optimizeTable"],
 ] as const;
 
-/** Rows are appended, the table is optimized and cleaned up; now and then the reference deletes a row. */
+/** Appends rows, optimizes and cleans up a table; now and then the reference deletes a row. */
 class Upkeep implements Workload {
   readonly #drawing: Drawing;
   readonly #root: string;
-  /** Rows of a version, where they changed. */
+  /** By version: rows, if they changed. */
   readonly #history: [version: number, rows: readonly number[]][] = [];
   #inserting: readonly number[] = [];
   #changes = 0;
@@ -233,7 +235,8 @@ class Upkeep implements Workload {
 
   async next(_: DirectoryNamespace, kind: number) {
     this.#inserting = [];
-    // A cleanup finds files to remove after a compaction only, and that one fragments to merge after insertions.
+    // A cleanup removes files only after a compaction, and a compaction merges fragments only after
+    // insertions.
     const cycle = CYCLES[kind % CYCLES.length];
     const method = cycle[this.#changes++ % cycle.length];
     if (method === "optimizeTable") return { name: method, steps: [[method, { id }] as const] };
@@ -291,7 +294,7 @@ it("a table whose rows are appended and tidied by a process that is killed", asy
     await workload.begin();
     return workload;
   });
-  // What the dead left goes as soon as somebody says that there are no writers.
+  // Orphans go at once if the caller says that there are no writers.
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.insertIntoTable({ id, mode: "Overwrite" }, rowsOf([-1]));
   await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });

@@ -1,45 +1,48 @@
 /**
- * What must be there of changes that many processes make at once, any of which may be killed: all that was
- * acknowledged, and of a change that was under way all or nothing.
+ * Ledgers of the changes that concurrent processes make, any of which may be killed. All acknowledged changes
+ * must be there, and of a change in flight all or nothing.
  */
 
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 
-/** A change under way: it is acknowledged, or its process is killed; or that comes first, and its last words after. */
+/**
+ * A change in flight. It is acknowledged, or its process is killed; a late acknowledgement may follow the
+ * kill.
+ */
 export interface Entry {
   acknowledge(version: number): void;
   lose(): void;
 }
 
-/** What only one process changes at a time: it is in one of several states. */
+/** State that only one process changes at a time: one of several candidates. */
 export class Possible<State> {
   #states: readonly State[];
-  /** Changes that came to an end. */
+  /** Number of finished changes. */
   #ended = 0;
 
   constructor(state: State) {
     this.#states = [state];
   }
 
-  /** What holds of it whichever state it is in. */
+  /** Returns the elements that every candidate has. */
   surely<T>(of: (state: State) => readonly T[]): T[] {
     const [first, ...others] = this.#states.map(of);
     return first.filter((each) => others.every((other) => other.includes(each)));
   }
 
-  /** What holds of it in any of its states. */
+  /** Returns a value of each candidate. */
   possibly<T>(of: (state: State) => T): T[] {
     return this.#states.map(of);
   }
 
-  /** @param halfway what is there between the steps of a change that takes several */
+  /** @param halfway state between the steps of a change */
   begin(change: (state: State) => State, halfway?: (state: State) => State): Entry {
     const before = this.#states;
     let ended: number | undefined;
     return {
       acknowledge: () => {
-        // What was done since then came after it.
+        // Later changes follow it.
         if (ended !== undefined && ended !== this.#ended) return;
         this.#states = before.map(change);
         this.#ended++;
@@ -51,14 +54,14 @@ export class Possible<State> {
     };
   }
 
-  /** @param shown what of a state can be seen */
+  /** @param shown visible part of a state */
   settle<Shown>(seen: Shown, shown: (state: State) => Shown, where: string): void {
     expect(this.#states.map(shown), where).toContainEqual(seen);
     this.#states = this.#states.filter((state) => isDeepStrictEqual(shown(state), seen)).slice(0, 1);
   }
 }
 
-/** Values that are added to a table and never taken away, by many at once. */
+/** Values that many processes add to a table, and none removes. */
 export class Additions {
   readonly #present = new Set<number>();
   readonly #lost = new Set<number>();
@@ -76,29 +79,32 @@ export class Additions {
     };
   }
 
-  /** Those that are surely there. */
+  /** Values that must be there. */
   get values(): number[] {
     return [...this.#present];
   }
 
-  /** A value of a writer that tells no version. */
+  /** Records a value of a writer that reports no version. */
   note(value: number, isAcknowledged: boolean): void {
     (isAcknowledged ? this.#present : this.#lost).add(value);
   }
 
   settle(seen: readonly number[], where: string): void {
     for (const value of this.#lost) if (seen.includes(value)) this.#present.add(value);
-    // Their processes are gone: what is not there will not come.
+    // Their processes are gone: missing values will not come.
     this.#lost.clear();
     const byNumber = (a: number, b: number) => a - b;
     expect([...seen].sort(byNumber), where).toEqual([...this.#present].sort(byNumber));
   }
 }
 
-/** What a version of a table was made by. */
+/** Effect that made a version of a table. */
 export type Effect = { readonly added: number } | { readonly restored: number };
 
-/** A table all of whose versions stay, by many at once: each is what its effect makes of those before. */
+/**
+ * A table that keeps all its versions, changed by many processes: each version follows from its effect and
+ * those before.
+ */
 export class History {
   readonly #rows: (readonly number[])[] = [[]];
   readonly #effects = new Map<number, Effect>();
@@ -110,12 +116,12 @@ export class History {
     this.#effects.set(1, { restored: 1 });
   }
 
-  /** Versions that are there. */
+  /** Existing versions. */
   get versions(): number[] {
     return [...this.#effects.keys()];
   }
 
-  /** Rows of a version that was settled. */
+  /** Returns the rows of a settled version. */
   rowsOf(version: number): readonly number[] {
     return this.#rows[version];
   }

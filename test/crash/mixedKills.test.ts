@@ -1,11 +1,11 @@
 /**
- * Several processes write to one namespace at once, all kinds of changes, with the reference beside them. Again and
- * again one of them is killed in the middle of a write, and at once another process makes a write of the same kind to
- * the same table: it gets through without waiting for a lock to go stale, nothing acknowledged is lost, and of what
- * was under way all is there or nothing.
+ * Several processes, and the reference, write to one namespace at the same time, with all kinds of changes.
+ * Repeatedly, one of them is killed during a write, and another one writes the same kind to the same table.
+ * That write does not wait for a stale lock. No acknowledged change is lost, and of each change in flight all
+ * or nothing is there.
  *
- * How long it takes from the kill to the next acknowledged write is printed. `npm run soak` kills far more often. The
- * moments are not in the seed; the writes are.
+ * It prints the time from each kill to the next acknowledged write. `npm run soak` kills far more often. The
+ * seed determines the writes, not the moments.
  */
 
 import { type Dirent, readdirSync } from "node:fs";
@@ -28,26 +28,26 @@ import { MixedWrites, rowsOf, type Write } from "./mixedWrites.js";
 const KILLS = runsOf("MIXED_KILLS", 8);
 const WRITERS = 3;
 const MAX_DELAY_MS = 60;
-/** Between two writes of one who is not about to be killed. */
+/** Maximum pause between two writes of a process that is not about to be killed. */
 const MAX_PAUSE_MS = 30;
-/** Kills between two looks at everything. */
+/** Kills between two full checks. */
 const LOOK_STRIDE = 12;
 const REFERENCE_PAUSE_MS = 100;
-/** A write that waited for a lock to go stale would give up before, and be refused. */
+/** A write that waits for a stale lock would give up earlier and be refused. */
 const STALE_MS = 600_000;
 
-/** Where one who writes all the time is held between two writes. */
+/** Holds a writer between two writes. */
 class Gate {
   #closed: Promise<void> | null = null;
   #onArrival: (() => void) | undefined;
 
-  /** Called between two writes. */
+  /** Call it between two writes. */
   async pass(): Promise<void> {
     this.#onArrival?.();
     await this.#closed;
   }
 
-  /** Resolves when who passes here is held; what opens the gate again. */
+  /** Resolves when the writer is held, to a function that opens the gate. */
   async close(): Promise<() => void> {
     let open = () => {};
     this.#closed = new Promise((resolve) => {
@@ -60,19 +60,19 @@ class Gate {
   }
 }
 
-/** One of the processes that write all the time, and who comes after it. */
+/** A process that writes all the time, and its successor. */
 class Writer {
   readonly #number: number;
   readonly #writes: MixedWrites;
   readonly #drawing: Drawing;
   #engine: KillableEngine;
-  /** Processes that go on when this one is killed. */
+  /** Processes that continue when this one is killed. */
   readonly #successors: KillableEngine[] = [];
   #onSuccessor: (() => void) | undefined;
   #kind: number | undefined;
   #isStopping = false;
   readonly gate = new Gate();
-  /** What it has asked for and was not answered yet. */
+  /** Unanswered request. */
   inFlight: Write | undefined;
   acknowledged = 0;
   refused = 0;
@@ -84,7 +84,7 @@ class Writer {
     this.#writes = writes;
     this.#drawing = drawing;
     this.ended = this.#run();
-    // A failure is found out by whoever awaits.
+    // Whoever awaits it gets the failure.
     this.ended.catch(() => undefined);
   }
 
@@ -92,12 +92,12 @@ class Writer {
     return this.#engine;
   }
 
-  /** From now on it makes writes of this kind only, until it is killed. */
+  /** Makes only writes of this kind until the kill. */
   insistOn(kind: number): void {
     this.#kind = kind;
   }
 
-  /** The process was killed; another one goes on. */
+  /** Replaces the killed process. */
   succeedBy(engine: KillableEngine): void {
     this.#kind = undefined;
     this.#successors.push(engine);
@@ -133,7 +133,7 @@ class Writer {
   }
 }
 
-/** @returns false where it was refused because others write as well */
+/** @returns false if it was refused because of other writers */
 function settleWrite(write: Write, outcome: EngineOutcome): boolean {
   if ("ok" in outcome) {
     write.entry.acknowledge((outcome.ok as { version?: number } | undefined)?.version ?? 0);
@@ -145,14 +145,14 @@ function settleWrite(write: Write, outcome: EngineOutcome): boolean {
   return false;
 }
 
-/** How many locks a process holds, of tables, the catalog and batches. */
+/** Counts the locks that a process holds, of tables, the catalog and batches. */
 function locksHeldBy(pid: number, directory: string, depth = 0): number {
   let held = 0;
   let entries: Dirent[];
   try {
     entries = readdirSync(directory, { withFileTypes: true });
   } catch {
-    // It went while it was looked for.
+    // It was removed during the search.
     return 0;
   }
   for (const { name } of entries) {
@@ -175,7 +175,7 @@ function entriesOf(directory: string): string[] {
   }
 }
 
-/** The reference, which knows nothing of our locks: it appends all the time. */
+/** The reference, which ignores our locks and appends all the time. */
 class Bystander {
   readonly gate = new Gate();
   readonly #root: string;
@@ -206,7 +206,7 @@ class Bystander {
           : reference.catalogStep(this.#root, "addRows", ["n", "t"], [{ v: value }]);
       const isAcknowledged = await append.then(
         () => true,
-        // It gives up where others commit faster than it can follow, and where its version is cleaned up meanwhile.
+        // It gives up if others commit too fast, or if its version is cleaned up.
         () => false,
       );
       this.#writes.note(table, value, isAcknowledged);
@@ -216,13 +216,13 @@ class Bystander {
   }
 }
 
-/** From a kill to the next acknowledged write. */
+/** Interval from a kill to the next acknowledged write. */
 interface Takeover {
   readonly ms: number;
   readonly name: string;
-  /** Writes until one was acknowledged: others write to the same table. */
+  /** Writes until the first acknowledgement: others write to the same table. */
   readonly tries: number;
-  /** Processor time that the host took from this machine meanwhile. */
+  /** Milliseconds of processor time that the host stole from this machine meanwhile. */
   readonly stolenMs: number;
 }
 
@@ -316,7 +316,7 @@ it("many kinds of writers, one of which is killed and at once followed by anothe
     },
   );
   expect(bystander.acknowledged).toBeGreaterThan(0);
-  // The reference sees what we see.
+  // The reference sees the same rows.
   const rows = await reference.catalogStep(root, "readRows", ["n", "t"]);
   expect(rows).toHaveLength((await ns.table(["n", "t"]).scan().toArrow()).numRows);
   expect(tableFromIPC(await reference.readTable(root, "t")).numRows).toBe(

@@ -1,13 +1,13 @@
 /**
- * Writes of all kinds that several processes make at once in one namespace, and what must be there of them, whichever
- * of the processes is killed.
+ * Writes of all kinds that several processes make at once in one namespace, and their ledgers, which hold
+ * whichever process is killed.
  *
- *   t, n$t      all append and merge; rows are updated to what they were; they are compacted and cleaned up; the reference
- *               appends as well; rows of n$t keep their ids
- *   h           all append and restore; every version stays; tags and a branch of each writer's own
+ *   t, n$t      all append and merge, and update rows to their old values; they are compacted and cleaned up; the
+ *               reference appends as well; rows of n$t keep their ids
+ *   h           all append and restore; every version stays; each writer has its tags and a branch
  *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
- *   seq<w>      of one writer at a time: sequences of all changes of rows and columns; n$seq<w> the same, whose rows keep
- *               their ids
+ *   seq<w>      of one writer at a time: sequences of all changes of rows and columns; n$seq<w> the same, with stable row
+ *               ids
  *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
  */
 
@@ -27,9 +27,9 @@ export interface Write {
   readonly name: string;
   readonly step: EngineStep;
   readonly entry: Entry;
-  /** Types of errors with which it may be refused, as others write as well. */
+  /** Error types with which other writers' changes may refuse it. */
   readonly refusals: readonly string[];
-  /** A write of the same kind to the same table that may follow whatever has become of this one. */
+  /** Makes a write of the same kind to the same table, valid whatever the outcome of this one. */
   readonly next: () => Write | Promise<Write>;
 }
 
@@ -38,20 +38,20 @@ export const rowsOf = (...values: number[]): Uint8Array =>
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 const NOTHING: Entry = { acknowledge: () => undefined, lose: () => undefined };
-/** The table whose rows keep their ids. */
+/** Id of the table with stable row ids. */
 const STABLE = ["n", "t"];
 const BATCHED = [["b"], ["n", "b"]] as const;
 
-/** Rows, or what there is instead. */
+/** Rows of a table, or its state without any. */
 type OwnState = readonly number[] | "declared" | "absent";
 
 interface BranchState {
-  /** The version of h that it was made from. */
+  /** Version of h that it was made from. */
   readonly from: number;
   readonly added: readonly number[];
 }
 
-/** What one writer at a time changes. */
+/** State that one writer at a time changes. */
 interface Own {
   readonly tables: readonly Possible<OwnState>[];
   /** Tags of h, to version. */
@@ -60,7 +60,7 @@ interface Own {
   readonly branches: Possible<Readonly<Record<string, BranchState>>>;
   /** Names of tables in n. */
   readonly declared: Possible<readonly string[]>;
-  /** Of the root, and of n. */
+  /** Sequences of the root, and of n. */
   readonly sequences: readonly Possible<Model>[];
 }
 
@@ -77,7 +77,7 @@ export class MixedWrites {
   readonly #own: readonly Own[];
   readonly #batched = new Set<number>();
   #lostBatches: LostBatch[] = [];
-  /** Of the rows of n$t, by their values. */
+  /** By value: ids of the rows of n$t. */
   readonly #rowIds = new Map<number, bigint>();
   #lastBatch = 1;
   /** Directories of the tables of batches. */
@@ -115,12 +115,12 @@ export class MixedWrites {
     }
   }
 
-  /** A value that was never written. */
+  /** Returns a value that was never written. */
   value(): number {
     return ++this.#lastValue;
   }
 
-  /** Somebody else's append to t or n$t. */
+  /** Records another process's append to t or n$t. */
   note(table: string, value: number, isAcknowledged: boolean): void {
     this.#appended[table].note(value, isAcknowledged);
   }
@@ -185,7 +185,7 @@ export class MixedWrites {
     };
   }
 
-  /** Rows move to another fragment, or none are deleted: what is there stays. */
+  /** Moves all rows to another fragment, or deletes none: the values stay. */
   #changeRows(table: string): Write {
     const id = table.split("$");
     const rest = this.#drawing.number(4);
@@ -201,7 +201,7 @@ export class MixedWrites {
     };
   }
 
-  /** A row that is there is replaced by the same, and a new one is added. */
+  /** Replaces a row by an equal one, and adds a new one. */
   #merge(table: string): Write {
     const value = this.value();
     const present = this.#appended[table].values;
@@ -233,7 +233,7 @@ export class MixedWrites {
         name: "append to h",
         step: ["insertIntoTable", { id: ["h"] }, rowsOf(effect.added)],
         entry,
-        // A restore stands against appends.
+        // A restore conflicts with appends.
         refusals: ["ConcurrentModification"],
         next: () => this.#change({ added: this.value() }),
       };
@@ -356,7 +356,7 @@ export class MixedWrites {
     };
   }
 
-  /** The next change of a sequence. Which is drawn, and what comes of it, is the model's. */
+  /** Makes the next change of a sequence; the model draws it and predicts its outcome. */
   #changeSequence(writer: number, isChild: boolean): Write {
     const table = this.#own[writer].sequences[Number(isChild)];
     const arbitrary = rowChanges(sequenceId(writer, isChild), "main");
@@ -372,7 +372,7 @@ export class MixedWrites {
     };
   }
 
-  /** A version of each of two tables, a table that comes and, with luck, one that goes. */
+  /** Makes a version of each of two tables, creates a table and, at random, drops one. */
   async #batch(writer: number): Promise<Write> {
     const version = ++this.#lastBatch;
     const declared = this.#name(writer);
@@ -401,7 +401,7 @@ export class MixedWrites {
           this.#lostBatches.push({ version, declared });
         },
       },
-      // One with a higher number was first.
+      // A batch with a higher number came first.
       refusals: ["ConcurrentModification"],
       next: () => this.#batch(writer),
     };
@@ -413,7 +413,7 @@ export class MixedWrites {
 
   // ------------------------------------------------------------------------------------------------ looking
 
-  /** Compares what an engine sees with what was acknowledged; nobody writes meanwhile. */
+  /** Compares the engine's view with the ledgers, while no process writes. */
   async settle(ns: DirectoryNamespace, where: string): Promise<void> {
     const rowsAt = async (id: readonly string[], at: { version?: number; branch?: string } = {}) =>
       valuesOf(await ns.table(id, at).scan().toArrow());
@@ -471,7 +471,7 @@ export class MixedWrites {
     }
   }
 
-  /** A row that is there keeps its id, whatever moves it; no other row has it. */
+  /** Checks that each row keeps its unique id, even if it moves. */
   async #settleRowIds(ns: DirectoryNamespace, where: string): Promise<void> {
     const rows = await ns.table(STABLE).scan({ withRowId: true }).toArrow();
     const ids = Array.from(rows.getChild("_rowid") as Iterable<bigint>);
@@ -511,7 +511,7 @@ const SEQUENCE_ROWS = [1, 2, 3];
 const sequenceId = (writer: number, isChild: boolean): string[] =>
   isChild ? ["n", `seq${writer}`] : [`seq${writer}`];
 
-/** A model with one table. */
+/** Makes a model with one table. */
 function modelOf(id: readonly string[]): Model {
   const model = new Model();
   if (id.length > 1) model.createNamespace(id.slice(0, -1), false);
@@ -519,7 +519,7 @@ function modelOf(id: readonly string[]): Model {
   return model;
 }
 
-/** The model after a change; as it was where that is refused. */
+/** Returns the model after a change; the old one if it is refused. */
 const changed =
   (change: (model: Model) => void) =>
   (model: Model): Model => {

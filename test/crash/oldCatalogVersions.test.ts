@@ -1,9 +1,10 @@
 /**
- * The crash loop over a change of the catalog that empties old versions: whatever disk call fails, and however, every
- * number that was given away stays taken, the newest versions stay whole, a connection of the reference that was open all
- * the while sees what there is and loses nothing, and later changes empty what this one left.
+ * Crash loop over a change of the catalog that empties old versions. Whatever disk call fails, and however,
+ * every assigned number stays taken, and the newest versions stay whole. An open connection of the reference
+ * loses nothing, and later changes empty the remaining versions.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -88,7 +89,7 @@ describe("a change that empties old versions", () => {
       if (emptied.length > 0) emptiedSome = true;
       else emptiedNone = true;
 
-      // It was at a version whose successor may be emptied, or which was taken back by the power cut.
+      // Its version's successor may be emptied, or lost in the power cut.
       const names = latest > LATEST ? ["heavy", "last", "new"] : ["heavy", "last"];
       expect(await listed(), where).toEqual(names);
       await theirs.createNamespace(["theirs"]);
@@ -98,7 +99,7 @@ describe("a change that empties old versions", () => {
       const later = await catalogVersions(root);
       expect([...later.emptied, ...later.whole], where).toEqual(upTo(latest + 1 + BACKLOG));
       expect(later.whole.length, where).toBeLessThan(MIN_KEPT + BACKLOG);
-      // What the writer wrote and did not publish may be left.
+      // One unpublished file of the writer may remain.
       expect(later.dataFiles, where).toBeLessThanOrEqual(later.whole.length + 1);
       expect(await listed(), where).toHaveLength(names.length + 1 + BACKLOG);
       await next.close();
@@ -111,7 +112,7 @@ describe("a change that empties old versions", () => {
       }
     }
     expect(emptiedNone).toBe(true);
-    // Nothing waits for what is emptied to be durable: a power cut brings it back, whole.
+    // Emptying is not synced: a power cut restores the versions, whole.
     expect(emptiedSome).toBe(!powerCut);
   });
 });

@@ -1,9 +1,10 @@
 /**
- * The crash loop over changes of tags and branches: whatever disk call fails, and however, an engine that opens the table
- * afterwards sees its refs as they were before the change or as they are after it; what was acknowledged is there;
- * and the change can be made, or made again.
+ * Crash loop over changes of tags and branches. Whatever disk call fails, and however, an engine that opens
+ * the table afterwards sees the refs before or after the change. Acknowledged changes are there, and the
+ * change can be made, or repeated.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -24,7 +25,7 @@ const id = ["t"];
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
-/** Every tag and branch, and the rows that they show. */
+/** Returns every tag and branch with its rows. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
   const state: Record<string, unknown> = {};
   for (const [tag, { version, branch }] of Object.entries((await ns.listTableTags({ id })).tags)) {
@@ -39,8 +40,8 @@ async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>>
 }
 
 /**
- * What all scenarios find: versions 1 and 2, and a tag of the first; branches dev, with rows of its own, in it dev/x,
- * and deep/down. Where a branch is deleted and made again, its version differs from that of before.
+ * Makes the start of all scenarios: versions 1 and 2, a tag of the first, branches dev (with rows), dev/x in
+ * it, and deep/down. If a branch is deleted and made again, its version differs.
  */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
@@ -53,14 +54,14 @@ async function prepare(root: string): Promise<void> {
   await ns.createTableBranch({ id, name: "deep/down", fromBranch: "dev" });
   await ns.createTableBranch({ id, name: "gone" });
   await ns.insertIntoTable({ id, branch: "gone" }, rowsOf(60));
-  // As a creation leaves it that ends before the ref.
+  // A creation that ended before it wrote the ref leaves this state.
   await rm(join(root, "t.lance", "_refs", "branches", "gone.json"));
   await ns.close();
 }
 
 type Step = (ns: DirectoryNamespace) => Promise<unknown>;
 
-/** Steps one after the other; others may see the first ones without the rest. */
+/** Consecutive steps; others may see the first ones alone. */
 const scenarios: [name: string, ...steps: Step[]][] = [
   ["createTableTag", (ns) => ns.createTableTag({ id, tag: "w", version: 2 })],
   ["updateTableTag", (ns) => ns.updateTableTag({ id, tag: "v", version: 2 })],
@@ -108,7 +109,7 @@ describe.each(someOf(scenarios))("%s", (_name, ...steps) => {
     await engine.close();
     const after = states[steps.length];
     expect(after).not.toEqual(before);
-    /** Takes the steps that come after one of the states. */
+    /** Takes the steps that follow a state. */
     const goOn = async (ns: DirectoryNamespace, from: number) => {
       for (const step of steps.slice(from)) await step(ns);
     };
@@ -160,7 +161,7 @@ describe.each(someOf(scenarios))("%s", (_name, ...steps) => {
   });
 });
 
-/** The reference sees the refs that we see, writes to the branches, and makes one where one was deleted. */
+/** Checks that the reference sees the same refs, writes to the branches, and recreates a deleted one. */
 async function expectReference(root: string, where: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const { tags } = await ns.listTableTags({ id });

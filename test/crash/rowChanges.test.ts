@@ -1,4 +1,4 @@
-/** Rows that are deleted, updated and merged while disk calls fail: see crashLoop. */
+/** Deletes, updates and merges rows while disk calls fail: see crashLoop. */
 
 import { ID, prepared, rowsOf, STRIDE, testCrashes } from "./crashLoop.js";
 

@@ -1,8 +1,8 @@
 /**
- * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, each of which may be cut
- * short by a disk call that fails, by the end of the process or by a power cut. After each, an engine that is opened anew
- * sees all versions of all tables as they were before it or as they are after it, and the next change follows whichever it
- * is; what was acknowledged is there. Rows of one of the tables keep their ids.
+ * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores. A failing
+ * disk call, the death of the process or a power cut interrupts each. Afterwards a new engine sees every
+ * version of every table as before or after the change, and the next change continues from there.
+ * Acknowledged changes are there. One of the tables has stable row ids.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -18,7 +18,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const RUNS = runsOf("CRASH_SEQUENCES", 12);
-/** Calls of a change; those of a longer one are cut short before their end, those of shorter ones not always at all. */
+/** Calls of a change that may fail: longer changes are always interrupted, shorter ones sometimes. */
 const MAX_CALLS = 120;
 
 interface Fault {
@@ -45,10 +45,10 @@ const sequence = fc.array(
   { minLength: 6, maxLength: 14, size: "max" },
 );
 
-/** How many changes were found undone and done after their fault, and how many were acknowledged. */
+/** Counts of interrupted changes that were undone or done, and of acknowledged ones. */
 const seen = { before: 0, after: 0, acknowledged: 0 };
 
-/** The model after a change that was cut short: whichever of its states is there. */
+/** Returns the model of the state that an interrupted change left. */
 async function settle(root: string, models: readonly Model[], where: string): Promise<Model> {
   const reader = new DirectoryNamespace({ root, durability: "none" });
   try {
@@ -86,7 +86,7 @@ async function makeCutShort(root: string, model: Model, change: Change, fault: F
   if (fault.powerCut) await disk.loseUnsynced();
   await disk.dispose();
   if (!tripped || outcome === "done") expect(outcome, where).toBe(wanted);
-  // The one that is there, if they are alike: what was acknowledged.
+  // If states are equal, the first one, which was acknowledged, wins.
   const possible = outcome === "done" ? [after] : wanted === "done" ? [after, halfway, before] : [before];
   const found = await settle(root, possible, where);
   if (outcome === "done") seen.acknowledged++;

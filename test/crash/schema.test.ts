@@ -1,9 +1,10 @@
 /**
- * The crash loop over changes of a schema and of what is noted in it: whatever disk call fails, and however, an engine
- * that opens the table afterwards sees schema, metadata and rows as they were before the change or as they are after
- * it, on the branch too; what was acknowledged is there; and the change can be made, or made again.
+ * Crash loop over changes of a schema and its metadata. Whatever disk call fails, and however, an engine that
+ * opens the table afterwards sees schema, metadata and rows before or after the change, on the branch too.
+ * Acknowledged changes are there, and the change can be made, or repeated.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -39,7 +40,10 @@ const shapeOf = ({ fields, metadata }: Schema) => ({
 
 const contentOf = (table: Table) => ({ ...shapeOf(table.schema), rows: table.toArray().map(String) });
 
-/** Schema, metadata and rows, on main and on the branch; without versions, which a change made again counts anew. */
+/**
+ * Returns schema, metadata and rows of main and of the branch, without versions, which a repeated change
+ * increments.
+ */
 async function stateOf(root: string): Promise<Record<string, unknown>> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const state = {
@@ -51,8 +55,8 @@ async function stateOf(root: string): Promise<Record<string, unknown>> {
 }
 
 /**
- * Columns v, s and w, the last all null; two fragments, the first with a deleted row; a branch that reads the files of
- * main, and has a fragment of its own.
+ * Makes columns v, s and w, the last all null; two fragments, the first with a deleted row; and a branch with
+ * a fragment of its own.
  */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
@@ -156,7 +160,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
 describe.each(scenarios)("%s", (_name, run) => {
   it("is before or after, wherever it ends", async () => {
     const base = await makeTempDir();
-    // Prepared at the very place where it is used: the branch knows its source by an absolute path.
+    // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");
     const template = join(base, "template");
     await mkdir(dirname(root));
@@ -195,7 +199,7 @@ describe.each(scenarios)("%s", (_name, run) => {
         else expect([before, after], where).toContainEqual(state);
         const isAfter = JSON.stringify(state) === JSON.stringify(after);
         seen[isAfter ? "after" : "before"]++;
-        // Who lives on cleans up, but for what the very call that failed was to remove.
+        // A surviving writer cleans up, except for the file whose removal failed.
         if (!dead && !disk.log[failing]?.startsWith("remove")) {
           expect((await dataFiles(root)).length, where).toBe((isAfter ? filesAfter : filesBefore).length);
         }
@@ -220,14 +224,14 @@ async function changeAt(root: string, run: Run): Promise<void> {
   await ns.close();
 }
 
-/** Data files of main and of the branch; none half-written. */
+/** Returns data files of main and of the branch; none is incomplete. */
 async function dataFiles(root: string): Promise<string[]> {
   const places = [join(root, "t.lance", "data"), join(root, "t.lance", "tree", BRANCH, "data")];
   const names = await Promise.all(places.map((location) => readdir(location).catch(() => [])));
   return names.flat();
 }
 
-/** The reference sees what we see, and adds rows, on main and on the branch. */
+/** Checks that the reference sees the same, and adds rows, on main and on the branch. */
 async function expectReference(root: string, state: Record<string, unknown>, where: string): Promise<void> {
   for (const [line, options] of [
     ["main", {}],

@@ -1,4 +1,4 @@
-/** Tables that are made, put back and dropped while disk calls fail: see crashLoop. */
+/** Makes, restores and drops tables while disk calls fail: see crashLoop. */
 
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -48,7 +48,7 @@ testCrashes([
     setUp: async (namespace, disk, root) => {
       const table = join(root, "t.lance");
       const copy = await readTree(table);
-      // The engine knows versions by now that are not in the copy.
+      // The engine knows versions that the copy lacks.
       await namespace.insertIntoTable({ id: ID }, rowsOf(4));
       expect(await stateOf(namespace)).toEqual({ version: 3, rows: [1, 2, 3, 4] });
       await disk.removeTree(table);

@@ -1,7 +1,6 @@
 /**
- * A process that builds an index of words, or brings one up to date, is killed at random moments, and another goes on:
- * what is searched for is found, by the index and without it, and no file is left behind. `npm run soak` kills more
- * often.
+ * Kills a process that builds or updates an index of words at random moments, while another resumes. Searches
+ * with and without the index agree, and no file is left. `npm run soak` kills more often.
  */
 
 import { readdir } from "node:fs/promises";
@@ -24,7 +23,7 @@ const MAX_DELAY_MS = 250;
 const ROWS = 8000;
 const id = ["t"];
 
-/** Each text has a word of its own, one that every seventh has, and one that all have. */
+/** Returns texts with a unique word, a word of every seventh text, and a word of all texts. */
 const rowsFrom = (first: number) =>
   new Table({
     t: vectorFromArray(

@@ -1,9 +1,9 @@
 /**
- * The crash loop over cleanup and compaction: whatever disk call fails, and however, every version that an engine finds
- * afterwards has all its rows, as have tags and branches; and the next one leaves what one that went through would have
- * left.
+ * Crash loop over cleanup and compaction. Whatever disk call fails, and however, every remaining version has
+ * all its rows, as have tags and branches. The next run leaves the files that a successful one leaves.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -18,7 +18,7 @@ import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 6);
-/** Between the two commits of a compaction are few calls. */
+/** Few calls lie between the two commits of a compaction. */
 const COMPACTION_STRIDE = Math.ceil(STRIDE / 3);
 const id = ["t"];
 
@@ -28,7 +28,9 @@ const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number)
 /** Rows of the versions of the main branch, from 1 on. */
 const HISTORY = [[1, 2, 3], [1, 2, 3, 4], [1, 3, 4], [1, 3, 4, 5], [6], [6, 7]];
 
-/** Versions as in {@link HISTORY}; a tag of the second, and a branch of the fourth with a row of its own. */
+/**
+ * Makes the versions of {@link HISTORY}, a tag of the second, and a branch of the fourth with another row.
+ */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1, 2, 3));
@@ -43,7 +45,7 @@ async function prepare(root: string): Promise<void> {
   await ns.close();
 }
 
-/** Every version that is there has its rows; returns their numbers. */
+/** Checks the rows of every version; returns their numbers. */
 async function checkVersions(root: string, where: string): Promise<number[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const numbers = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
@@ -60,7 +62,7 @@ async function checkVersions(root: string, where: string): Promise<number[]> {
   return numbers;
 }
 
-/** Files of each part of the table, but those that are being written. */
+/** Returns the files of each part of the table, without unfinished ones. */
 async function filesOf(root: string): Promise<Record<string, string[]>> {
   const parts = ["data", "_versions", "_transactions", "_deletions", join("_tiltyard", "retired")];
   const files: Record<string, string[]> = {};
@@ -87,7 +89,7 @@ describe("cleanup", () => {
     index,
   }) => {
     const base = await makeTempDir();
-    // Prepared at the very place where it is used: the branch knows its source by an absolute path.
+    // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");
     const template = join(base, "template");
     await mkdir(dirname(root));
@@ -139,13 +141,13 @@ describe("cleanup", () => {
         break;
       }
     }
-    // The loop has been where versions are gone and their files are not.
+    // The loop has seen removed versions with remaining files.
     expect(inBetween).toBeGreaterThan(0);
   });
 });
 
 describe("compaction", () => {
-  /** Rows of a table of five fragments, of which two have lost rows. */
+  /** Rows of a table of five fragments, two of which have lost rows. */
   const ROWS = [0, 1, 2, 10, 12, 20, 21, 22, 30, 31, 32, 40];
 
   async function prepareFragments(root: string): Promise<void> {
@@ -156,7 +158,7 @@ describe("compaction", () => {
     await reference.deleteRows(root, "t", "v IN (11, 41, 42)");
   }
 
-  /** All versions have their rows; returns the number of the latest. */
+  /** Checks the rows of all versions; returns the latest. */
   async function checkRows(root: string, where: string): Promise<number> {
     const ns = new DirectoryNamespace({ root, durability: "none" });
     const { versions } = await ns.listTableVersions({ id });
@@ -203,7 +205,8 @@ describe("compaction", () => {
       expect([6, 7, 8], where).toContain(latest);
       if (answer !== null) expect(latest, where).toBe(answer.version);
       if (!dead && latest < 8) {
-        // Who failed and lived has taken its files away, but for those it could not, and those of a commit that may last.
+        // A surviving writer removes its files, except those whose removal failed, and those of a commit that
+        // may last.
         const isUncertain = /syncDirectory .*_versions$/.test(where);
         expect((await filesOf(root)).data.length, where).toBeLessThanOrEqual(
           isUncertain ? 7 : tripped ? 6 : 5,
@@ -232,7 +235,7 @@ describe("compaction", () => {
         break;
       }
     }
-    // The loop has been before and between the commits, and behind them.
+    // The loop has seen the states before, between and after the commits.
     expect([...seen].sort()).toEqual([6, 7, 8]);
   });
 });

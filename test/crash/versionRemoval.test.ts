@@ -1,9 +1,10 @@
 /**
- * The crash loop over deleting versions, alone and in a batch: whatever disk call fails, and however, an engine that
- * opens the tables afterwards finds all of the versions or none of them, and all there is has its rows; the deletion can
- * be made, or made again; and the next cleanup leaves no file that only they had.
+ * Crash loop over deleting versions, alone and in a batch. Whatever disk call fails, and however, a later
+ * engine sees all of the versions or none, and every version has its rows. The deletion can be made, or
+ * repeated, and the next cleanup leaves no file of deleted versions.
  *
- * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
+ * calls.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -23,14 +24,17 @@ const STRIDE = strideOf("CRASH_STRIDE", 127);
 const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
-/** Where versions are. */
+/** Tables and branches that have versions. */
 const LINES = [
   { id: ["a"], branch: undefined, directory: "a.lance" },
   { id: ["b"], branch: undefined, directory: "b.lance" },
   { id: ["b"], branch: "dev", directory: join("b.lance", "tree", "dev") },
 ] as const;
 
-/** Tables a and b of versions 1 to 5, and a branch of b with versions 5 to 8; each replaces the one before. */
+/**
+ * Makes tables a and b with versions 1 to 5, and a branch of b with versions 5 to 8; each replaces the one
+ * before.
+ */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   for (const name of ["a", "b"]) {
@@ -47,7 +51,7 @@ async function prepare(root: string): Promise<void> {
   await ns.close();
 }
 
-/** Rows of every version there is. */
+/** Returns the rows of every version. */
 async function stateOf(root: string): Promise<Record<string, number[]>> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const state: Record<string, number[]> = {};
@@ -61,7 +65,7 @@ async function stateOf(root: string): Promise<Record<string, number[]>> {
   return state;
 }
 
-/** How many files each part of the tables has, without those that are being written or staged. */
+/** Counts the files of each part of the tables, without unfinished and staged ones. */
 async function filesOf(root: string): Promise<Record<string, number>> {
   const files: Record<string, number> = {};
   for (const { directory } of LINES) {
@@ -105,7 +109,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-/** What a cleanup of everything that is nobody's leaves. */
+/** Removes all orphans. */
 async function cleanUp(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   for (const { id, branch } of LINES) await ns.cleanupTable({ id, branch });
@@ -115,7 +119,7 @@ async function cleanUp(root: string): Promise<void> {
 describe.each(scenarios)("versions %s", (_name, run) => {
   it("are there or gone, wherever it ends", async () => {
     const base = await makeTempDir();
-    // Prepared at the very place where it is used: the branch knows its source by an absolute path.
+    // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");
     const template = join(base, "template");
     await mkdir(dirname(root));

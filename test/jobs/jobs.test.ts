@@ -1,4 +1,4 @@
-/** Jobs in one process, or in several namespaces of it: their records, states, progress, checkpoints and ends. */
+/** Jobs in one process, or in several namespaces of it: records, states, progress, checkpoints and ends. */
 
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => table.close());
 
-/** Work that waits to be let go. */
+/** Makes work that waits until the test releases it. */
 function gate() {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -109,7 +109,7 @@ describe("a job", () => {
     const ids: string[] = [];
     for (const spec of specs) ids.push((await jobs.start(spec)).jobId);
     await until(async () => (await jobs.list({ state: "Running" })).length === 4);
-    // Another engine reads the list from the disk, where a job that has begun is told of a moment later.
+    // Another engine reads the list from the disk, where a started job appears a moment later.
     await until(async () => (await table.open().list({ state: "Queued" })).length === 2);
     expect((await jobs.cancel(ids[4])).state).toBe("Cancelled");
     held.open();
@@ -128,7 +128,7 @@ describe("a job", () => {
         for (let done = 0; done <= 30; done++) {
           control.progress(done, 30);
           await new Promise((resolve) => setTimeout(resolve, 50));
-          // On a busy machine, another engine may look seldom.
+          // On a busy machine, another engine polls rarely.
           if (done === 20) await until(async () => Object.values(seen).every(hasRate));
         }
         return undefined;
@@ -199,7 +199,7 @@ describe("cancelling", () => {
       expect(again.jobId).not.toBe(jobId);
       const done = await jobs.wait({ jobId: again.jobId });
       expect(done.result).toBe(null);
-      // What has ended stays as it is.
+      // An ended job stays as it is.
       expect(await jobs.cancel(again.jobId)).toMatchObject({ state: "Succeeded" });
     }
   });
@@ -286,7 +286,7 @@ describe("records that can't be removed", () => {
     const rename = disk.rename.bind(disk);
     let refused = 0;
     const renaming = vi.spyOn(disk, "rename").mockImplementation(async (from, to) => {
-      // What is removed loses its name first.
+      // A removal renames first.
       if (dirname(from) === jobsDirectory(table.root) && !basename(from).startsWith(".")) {
         refused++;
         throw Object.assign(new Error("not permitted"), { code: "EACCES" });
@@ -346,7 +346,7 @@ describe("a table that is dropped", () => {
     const { jobId } = await jobs.start(spec);
     await until(async () => (await readdir(jobDirectory(table.root, jobId))).includes("checkpoint.json"));
     await jobs.close("cancel");
-    // As another engine would.
+    // Acts like another engine.
     await rm(table.directory, { recursive: true });
     await table.createTable();
     const other = table.open();
@@ -360,7 +360,7 @@ describe("a table that is dropped", () => {
   });
 });
 
-/** JSON that `JSON.parse` takes, and that recursion over it can't. */
+/** JSON that `JSON.parse` accepts, and that overflows a recursive walk. */
 const deep = "[".repeat(5000) + "]".repeat(5000);
 
 describe("records that somebody else has put there", () => {
@@ -430,7 +430,7 @@ describe("records that somebody else has put there", () => {
     await rm(join(directory, "outcome.json"));
     await writeFile(join(directory, "checkpoint.json"), "{{");
     expect(record.key).toBe("k");
-    // The process that saw it end knows that it has.
+    // The process that saw the end remembers it.
     const others = table.open();
     expect(await others.start(table.spec("k", async ({ checkpoint }) => checkpoint))).toEqual({ jobId });
     expect((await others.wait({ jobId })).result).toBe(null);

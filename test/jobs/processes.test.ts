@@ -1,4 +1,4 @@
-/** Jobs of several processes: one runs what two ask for; one goes on with what a dead or a suspended one has begun. */
+/** Jobs of several processes: one runs what two request; one resumes the job of a dead or suspended one. */
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { JobTable, until } from "../support/jobTable.js";
@@ -15,7 +15,7 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 describe("processes", () => {
   it("that ask for the same job at once get one id, and one of them runs it", async () => {
     const runners = await Promise.all([table.process(), table.process(), table.process()]);
-    // Long enough for the last of them to have asked.
+    // Long enough for both requests to arrive.
     const job = { key: "k", steps: 5, stepMs: 200 };
     const ids = await Promise.all(runners.map((runner) => runner.start(table, job)));
     expect(new Set(ids).size).toBe(1);
@@ -47,7 +47,7 @@ describe("processes", () => {
     const steps = await table.steps();
     const begun = steps.filter(({ pid }) => pid === first.pid).length;
     const again = steps.length - 12;
-    // A step whose checkpoint was not yet saved is done again.
+    // A step without a saved checkpoint runs again.
     expect(again === 0 || again === 1).toBe(true);
     expect(done(steps.slice(begun))).toEqual(upTo(12).slice(begun - again));
   });
@@ -59,7 +59,7 @@ describe("processes", () => {
     await until(async () => (await table.steps()).length >= 2);
     first.signal("SIGSTOP");
     const before = (await table.steps()).length;
-    // The lock goes stale while somebody looks at it; until then the job counts as running.
+    // The lock goes stale while a waiter polls it; until then the job counts as running.
     expect(await second.start(table, job)).toBe(jobId);
     await expect(second.wait(jobId)).rejects.toMatchObject({ type: "ServiceUnavailable" });
     expect(await second.start(table, job)).toBe(jobId);
@@ -69,7 +69,7 @@ describe("processes", () => {
     expect(await first.wait(jobId, 5000)).toMatchObject({ state: "Succeeded", done: 8 });
     const steps = await table.steps();
     const ofFirst = steps.filter(({ pid }) => pid === first.pid);
-    // One step may have been past its look at the lock when the process was stopped.
+    // One step may have checked the lock before the process was stopped.
     expect(ofFirst.length).toBeLessThanOrEqual(before + 1);
     expect([...new Set(done(steps))].sort((a, b) => a - b)).toEqual(upTo(8));
     expect(steps.length).toBeLessThanOrEqual(8 + 2);

@@ -1,7 +1,7 @@
 /**
- * Index builds, backfills and compactions as jobs: asked for by several processes at once, by one while another that had
- * begun stands still, and while the table or branch they are about is dropped. What two do is done once, and whoever was
- * suspended publishes nothing any more.
+ * Index builds, backfills and compactions as jobs. Several processes request them at once, one requests them
+ * while another is suspended, and the table or branch is dropped meanwhile. Two requests run the work once,
+ * and a suspended process publishes nothing afterwards.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -56,7 +56,7 @@ async function makeTable(ns: DirectoryNamespace): Promise<void> {
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", computed: "n * 2" }] });
 }
 
-/** Work that is done by jobs. */
+/** Kinds of work that run as jobs. */
 const works = {
   backfill: ["alterTableBackfillColumns", { ...ID, column: "d" }],
   index: ["createTableIndex", { ...ID, column: "n", indexType: "BTREE" }],
@@ -70,7 +70,7 @@ async function start(ns: DirectoryNamespace, work: Work): Promise<string> {
   return (await ns[method](request as never)).jobId as string;
 }
 
-/** Has the work done, however often a job that another process ran has to be taken over. */
+/** Runs the work to its end, even if the job must be taken over several times. */
 async function finish(ns: DirectoryNamespace, work: Work): Promise<Job> {
   for (;;) {
     const jobId = await start(ns, work);
@@ -84,10 +84,13 @@ async function finish(ns: DirectoryNamespace, work: Work): Promise<Job> {
 
 const latestVersion = async (): Promise<number> => (await open().describeTable(ID)).version ?? 0;
 
-/** That the work was done once, that the reference reads all rows right, and that a cleanup leaves nothing behind. */
+/**
+ * Checks that the work ran once, that the reference reads all rows right, and that a cleanup leaves no
+ * orphan.
+ */
 async function expectDone(work: Work, versionsMade: number): Promise<void> {
   const ns = open();
-  // A compaction reserves ids first; where that is done twice, only the second ones are used.
+  // A compaction reserves ids first; if two reserve, the second ids are used.
   if (work === "optimize") expect([2, 3]).toContain(versionsMade);
   else expect(versionsMade).toBe(1);
   const { indexes } = await ns.listTableIndices(ID);
@@ -118,7 +121,7 @@ async function expectDone(work: Work, versionsMade: number): Promise<void> {
 }
 
 describe("two processes that ask for the same at once", () => {
-  /** A process with the namespace open, which does calls. */
+  /** Starts a process with the namespace open, which runs calls. */
   async function runner(): Promise<(call: readonly [string, object]) => Promise<unknown>> {
     const child = startProcess("backfillRunner.mjs", []);
     processes.push(child);
@@ -140,7 +143,7 @@ describe("two processes that ask for the same at once", () => {
     const started = await Promise.allSettled(asked.map((ask) => ask(works[work])));
     const ids = new Set<string>();
     for (const each of started) {
-      // Whoever comes when the job has ended is told so, or finds nothing left to do.
+      // A request after the end of the job fails, or finds nothing to do.
       if (each.status === "rejected") expect(each.reason).toMatchObject({ type: "TableIndexAlreadyExists" });
       else ids.add((each.value as { jobId: string }).jobId);
     }
@@ -148,7 +151,7 @@ describe("two processes that ask for the same at once", () => {
     const ns = open();
     const outcomes = await Promise.allSettled([...ids].map((jobId) => ns.waitForJob({ jobId })));
     for (const each of outcomes) {
-      // A job that began when the index was just there finds it out by itself.
+      // A job that began right after the index was committed notices by itself.
       if (each.status === "rejected") expect(each.reason).toMatchObject({ type: "TableIndexAlreadyExists" });
       else expect(each.value).toMatchObject({ state: "Succeeded" });
     }
@@ -189,7 +192,7 @@ describe("a process that stands still while another does its job", () => {
       after = await latestVersion();
     });
     expect(await latestVersion()).toBe(after);
-    // It learns how the job ended, or that it is not its own any more.
+    // It learns how the job ended, or that another process has the job.
     if ("type" in ended) expect(ended.type).toMatch(/^(ConcurrentModification|ServiceUnavailable)$/);
     else expect(ended.ok).toMatchObject({ state: "Succeeded" });
     await expectDone(work, after - before);
@@ -197,7 +200,7 @@ describe("a process that stands still while another does its job", () => {
 });
 
 describe("a job whose table goes while it writes", () => {
-  /** Files below a directory; null where it is not there. A lock that was kept for a moment may go during the walk. */
+  /** Returns files below a directory; null if it does not exist. A lock may be removed during the walk. */
   async function filesOf(directory: string): Promise<string[] | null> {
     const walk = () => readdir(directory, { recursive: true, withFileTypes: true }).catch(() => null);
     let entries = await walk();

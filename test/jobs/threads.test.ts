@@ -1,6 +1,6 @@
 /**
- * Threads encode what is written and decode what is read: the same bytes and texts as in line, in every form of the
- * package. So it is with what builds of indexes of words write.
+ * Threads encode writes and decode reads: the bytes and texts equal those of in-line work, in every form of
+ * the package. So do the files of indexes of words.
  */
 
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The pool, with threads that the test plays: when they are started, what is done where, and what ends them. */
+/** The pool with simulated threads: when they start, which work they get, and what ends them. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { GREETING, type Task, type TaskOrder, WorkerPool } from "../../src/async/workerPool.js";
@@ -13,7 +13,7 @@ interface Played {
 
 const played = vi.hoisted(() => ({ threads: [] as Played[], mode: "start" as "start" | "none" | "throw" }));
 
-/** The engine waits by the host's own timers; here it waits by those that the tests move. */
+/** The engine waits by the host's timers; here it waits by fake timers. */
 vi.mock(import("../../src/async/timers.js"), async (original) => ({
   ...(await original()),
   setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms)) as typeof setTimeout,
@@ -166,7 +166,7 @@ describe("a pool", () => {
     played.threads[1].say(GREETING);
     played.threads[1].say({ output: 4 });
     expect(await two).toBe(4);
-    // The end that follows the failure changes nothing.
+    // The exit after the failure changes nothing.
     played.threads[0].die(new Error("exit"));
     expect(pool.threadCount).toBe(1);
   });

@@ -1,6 +1,5 @@
 /**
- * Changes of a namespace, drawn at random: as calls on the engine, which may as well be made by another process, and as
- * what they are to the model.
+ * Random changes of a namespace: each as calls on an engine of any process, and as a change of the model.
  */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
@@ -20,18 +19,18 @@ export interface Call {
 
 export interface Change {
   readonly name: string;
-  /** One after the other; what follows one that is refused is not made. */
+  /** Consecutive calls; a refused call ends them. */
   readonly calls: readonly Call[];
   readonly model: (model: Model) => void;
-  /** What others may see of it before its end; absent: nothing. */
+  /** Part of the change that others may see before its end; absent: none. */
   readonly halfway?: (model: Model) => void;
 }
 
-/** Rows as Arrow IPC bytes. */
+/** Encodes rows as Arrow IPC bytes. */
 export const bytesOf = (rows: readonly number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(rows.length === 0 ? [] : rows, new Int32()) }));
 
-/** The call as a step of whichever process; staged manifests that it needs are made now. */
+/** Makes a step of any process from a call, and stages the manifests that it needs. */
 export async function stepOf(ns: DirectoryNamespace, call: Call): Promise<EngineStep> {
   const request = await withStaged(ns, call.request);
   return [call.method, request, call.rows && bytesOf(call.rows)];
@@ -71,7 +70,7 @@ const staged = async (ns: DirectoryNamespace, part: VersionPart) => ({
   manifestPath: await stage(ns, part),
 });
 
-/** Path of a staged manifest; of nothing, where there is no table to make one of. */
+/** Returns the path of a staged manifest; an empty one if there is no table. */
 async function stage(ns: DirectoryNamespace, { id, version }: VersionPart): Promise<string> {
   const described = await ns.describeTable({ id }).catch(() => null);
   if (described === null || described.isOnlyDeclared) return "nowhere";
@@ -80,7 +79,7 @@ async function stage(ns: DirectoryNamespace, { id, version }: VersionPart): Prom
 
 // ------------------------------------------------------------------------------------------- arbitraries
 
-/** Few names, so that changes meet. */
+/** Few names, so that changes collide. */
 const namespacePath = fc.constantFrom(["n"], ["n", "m"], ["o"]);
 export const tableId = fc.constantFrom(
   ["t"],
@@ -91,13 +90,13 @@ export const tableId = fc.constantFrom(
   ["n", "m", "t"],
   ["o", "t"],
 );
-/** Mostly of no table yet. */
+/** Mostly ids without a table. */
 export const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n", "m", "d"], ["n", "t"]);
 const rows = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 3 });
-/** Of the rows that are changed; mostly of some. */
+/** Limit below which rows change; usually some do. */
 const limit = fc.constantFrom(-9, -3, 0, 2, 4, 20);
 const column = fc.constantFrom("w", "x");
-/** Tables have few versions, mostly. */
+/** Mostly few versions, as tables have. */
 const version = fc.constantFrom(1, 1, 2, 2, 3, 4, 5);
 const newVersion = fc.integer({ min: 2, max: 9 });
 export const branch = fc.constantFrom("main", "main", "main", "dev", "dev/x");
@@ -292,7 +291,7 @@ const updateMetadata = (
   };
 };
 
-/** Two calls, of which others may see the first one alone. */
+/** Makes a change of two calls; others may see the first one alone. */
 const inTurn = (name: string, first: Change, second: Change): Change => ({
   name,
   calls: [...first.calls, ...second.calls],
@@ -354,8 +353,8 @@ const optimize = (id: readonly string[], on: string): Change => ({
 });
 
 /**
- * New versions of some tables, old ones of another, and two ids that come and go, in one batch. An id that comes or goes
- * is in no other part.
+ * Makes a batch: new versions of some tables, deleted versions of another, and two ids that come or go. Such
+ * an id is in no other part.
  */
 const batch = (
   ids: readonly (readonly string[])[],
@@ -388,7 +387,7 @@ const batch = (
 
 const keyOf = (id: readonly string[]) => id.join("$");
 
-/** Each with how often it is chosen; what removes most comes seldom. */
+/** Weight and generator of each change; changes that remove most have low weights. */
 export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])[] = [
   [1, fc.tuple(namespacePath, fc.boolean()).map((args) => createNamespace(...args))],
   [1, fc.tuple(namespacePath, fc.boolean()).map((args) => dropNamespace(...args))],
@@ -465,7 +464,7 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   [1, fc.tuple(tableId, tag).map((args) => deleteTag(...args))],
 ];
 
-/** Changes of the rows and columns of one line of versions, for sequences of many. */
+/** Generates changes of the rows and columns of one branch, for long sequences. */
 export const rowChanges = (id: readonly string[], on: string): fc.Arbitrary<Change> =>
   fc.oneof(
     {
@@ -490,7 +489,7 @@ export const rowChanges = (id: readonly string[], on: string): fc.Arbitrary<Chan
     { weight: 3, arbitrary: fc.integer({ min: 1, max: 12 }).map((to) => restore(id, on, to)) },
   );
 
-/** What every run begins with, so that most changes find something. */
+/** Start of every run, so that most changes find a target. */
 export const beginning: readonly Change[] = [
   createNamespace(["n"], false),
   createNamespace(["n", "m"], false),
@@ -509,7 +508,7 @@ export const beginning: readonly Change[] = [
   addColumn(["t"], "main", "x"),
 ];
 
-/** Tables and branches for sequences of changes of rows. The rows of the second table keep their ids. */
+/** Tables and branches for sequences of row changes. The second table has stable row ids. */
 export const rowLines: readonly (readonly [id: readonly string[], branch: string])[] = [
   [["t"], "main"],
   [["n", "t"], "main"],
@@ -517,7 +516,7 @@ export const rowLines: readonly (readonly [id: readonly string[], branch: string
   [["n", "t"], "dev"],
 ];
 
-/** What makes them. */
+/** Changes that make them. */
 export const rowBeginning: readonly Change[] = [
   createNamespace(["n"], false),
   createTable(["t"], "Create", [1, 2, 3]),

@@ -1,6 +1,6 @@
 /**
- * Copies of tables' directories, taken while nothing else happens, and put back later in the place of what is there by
- * then, with all times as they were: what an archive, or a snapshot of the file system, does.
+ * Copies of tables' directories, taken at rest and put back later over the current ones, with all times: the
+ * behaviour of an archive or a file system snapshot.
  */
 
 import { rm } from "node:fs/promises";
@@ -39,7 +39,7 @@ export class TakeCopy implements Command {
   }
 }
 
-/** Puts the youngest copy back of a table that is still where it was. */
+/** Puts back the latest copy of a table that is still in its directory. */
 export class PutBack implements Command {
   readonly #id: readonly string[];
   readonly #lookingAt: number;

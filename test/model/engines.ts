@@ -1,14 +1,14 @@
-/** Two engines on one directory, and what is under way there between two commands of a run. */
+/** Two engines on one directory, and the work in flight between two commands. */
 
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import type { ModelTarget, SavedTable } from "./model.js";
 import type { SlowRows } from "./slowRows.js";
 
-/** Rows on their way into a table. */
+/** A write that waits for its rows. */
 export interface SlowWrite {
   readonly name: string;
   readonly rows: SlowRows;
-  /** "done", or the type of the error; pending until the rows have come. */
+  /** "done", or the type of the error; pending until the rows arrive. */
   readonly outcome: Promise<string>;
   readonly what:
     | { readonly kind: "insert"; readonly values: readonly number[]; readonly target: ModelTarget }
@@ -25,7 +25,7 @@ export interface TableCopy {
 
 export class Engines {
   readonly root: string;
-  /** Where copies of tables lie. */
+  /** Directory of the copies. */
   readonly copiesRoot: string;
   readonly slow: SlowWrite[] = [];
   readonly copies: TableCopy[] = [];
@@ -57,7 +57,7 @@ export class Engines {
   }
 }
 
-/** "done", or the type of the error. */
+/** Resolves to "done", or the type of the error. */
 export async function outcomeOfCall(call: Promise<unknown>): Promise<string> {
   try {
     await call;

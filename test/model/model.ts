@@ -1,9 +1,9 @@
 /**
- * A namespace as plain maps: what the engine is to do, said as simply as it can be. Every method throws
- * {@link ModelError} with the type of the error the engine is to give, or changes the maps.
+ * The reference model of a namespace: plain maps, as simple as possible. Every method changes the maps, or
+ * throws {@link ModelError} with the type of the error that the engine must give.
  */
 
-/** The engine is to reject with an error of this type. */
+/** Error of this type that the engine must give. */
 export class ModelError extends Error {
   readonly type: string;
   constructor(type: string) {
@@ -12,7 +12,7 @@ export class ModelError extends Error {
   }
 }
 
-/** "done", or the type of the error. */
+/** Returns "done", or the type of the error. */
 export function outcomeOf(run: () => void): string {
   try {
     run();
@@ -27,34 +27,34 @@ const refuse = (type: string): never => {
   throw new ModelError(type);
 };
 
-/** What one version holds. */
+/** Content of one version. */
 export interface Content {
   /** Values of the column `v`, which all tables have. */
   readonly rows: readonly number[];
-  /** Columns that came later. */
+  /** Added columns. */
   readonly columns: readonly ContentColumn[];
-  /** Of the column `v`. */
+  /** Metadata of the column `v`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 export type ContentColumn = readonly [name: string, values: readonly (number | null)[]];
 
-/** A row of a fragment, in which it stays when it is deleted. */
+/** A row of a fragment; a deleted one stays in it. */
 interface ModelRow {
   readonly value: number;
-  /** Of the columns that came later, by name; absent: null. */
+  /** Values of added columns by name; absent: null. */
   readonly others: Readonly<Record<string, number | null>>;
   readonly isDeleted: boolean;
 }
 
-/** A version, with what only its next ones show. */
+/** A version, with data that only later versions reveal. */
 interface ModelVersion {
   readonly metadata: Content["metadata"];
-  /** Names of the columns that came later. */
+  /** Names of the added columns. */
   readonly names: readonly string[];
-  /** Its fragments, each with rows that are not deleted. */
+  /** Fragments with at least one live row. */
   readonly fragments: readonly (readonly ModelRow[])[];
-  /** Whether an append that was planned on the version before may follow it for sure. */
+  /** True if an append planned on the version before always succeeds after this one. */
   readonly isAddition?: boolean;
 }
 
@@ -63,17 +63,17 @@ type History = Map<number, ModelVersion>;
 
 export interface ModelBranch {
   readonly history: History;
-  /** It and the branches it comes from; main has none. A branch made anew under a name is another one. */
+  /** Identities of this branch and its ancestors; empty for main. A recreated branch has a new identity. */
   readonly lineage: readonly symbol[];
-  /** The version it was made from; main was made from none. */
+  /** Version that it was made from; absent for main. */
   readonly fork?: { readonly from: string; readonly version: number };
 }
 
 export interface ModelTable {
-  /** By name; the main branch is "main". Its history is empty while the table is only declared. */
+  /** Branches by name; the main branch is "main". Its history is empty while the table is only declared. */
   readonly branches: Map<string, ModelBranch>;
   readonly tags: Map<string, { readonly branch: string; readonly version: number }>;
-  /** Whether rows keep their ids. */
+  /** True if rows keep their ids. */
   isStable: boolean;
 }
 
@@ -82,7 +82,7 @@ const keyOf = (path: readonly string[]): string => path.join("$");
 
 export interface ModelBatch {
   readonly created: readonly { readonly id: readonly string[]; readonly version: number }[];
-  /** Up to `to`, exclusive; -1 is behind the latest. */
+  /** From `from` up to `to`, exclusive; -1 is after the latest. */
   readonly deleted: readonly {
     readonly id: readonly string[];
     readonly branch: string;
@@ -93,19 +93,19 @@ export interface ModelBatch {
   readonly deregistered: readonly (readonly string[])[];
 }
 
-/** What an insert finds when it begins. */
+/** Target of an insert at its start. */
 export interface ModelTarget {
   readonly id: readonly string[];
   readonly branch: string;
   readonly table: ModelTable;
-  /** The last of the branch's lineage; absent: the main branch. */
+  /** Last identity of the branch's lineage; absent for main. */
   readonly identity?: symbol;
   readonly latest: ModelVersion | undefined;
-  /** How often copies were put in its place. */
+  /** Number of copies that were put back over it. */
   readonly timesPutBack: number;
 }
 
-/** A table as it was at some time. */
+/** A table at an earlier time. */
 export interface SavedTable {
   readonly table: ModelTable;
 }
@@ -117,7 +117,7 @@ export interface State {
 }
 
 export interface TableState {
-  /** Branch to version to content. */
+  /** Content by branch and version. */
   readonly branches: Readonly<Record<string, Readonly<Record<string, Content>>>>;
   readonly tags: Readonly<Record<string, { readonly branch: string; readonly version: number }>>;
 }
@@ -125,11 +125,11 @@ export interface TableState {
 export class Model {
   readonly #namespaces = new Set<string>();
   readonly #tables = new Map<string, ModelTable>();
-  /** Tables of the root that were deregistered: nothing may take their places. */
+  /** Deregistered tables of the root, which block their names. */
   readonly #hidden = new Map<string, ModelTable>();
-  /** Tables of child namespaces that were deregistered: nobody finds them, but their directories stay. */
+  /** Deregistered tables of child namespaces: invisible, but their directories stay. */
   readonly #detached = new Set<ModelTable>();
-  /** How often copies were put in the place of tables. */
+  /** By table: number of copies that were put back over it. */
   readonly #putBack = new Map<ModelTable, number>();
 
   state(): State {
@@ -154,7 +154,7 @@ export class Model {
     };
   }
 
-  /** A model that changes by itself from here on. */
+  /** Returns an independent copy of the model. */
   copy(): Model {
     const copy = new Model();
     for (const key of this.#namespaces) copy.#namespaces.add(key);
@@ -206,7 +206,7 @@ export class Model {
     if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
     if (main.size > 0 && mode === "ExistOk") return;
     if (main.size === 0) table.isStable = isStableAt(id);
-    // It has come from elsewhere, or its first rows were inserted.
+    // The table was copied from elsewhere, or its first rows were inserted.
     else if (isStableAt(id) && !table.isStable) refuse("InvalidInput");
     add(main, { metadata: {}, names: [], fragments: fragmentsOf(rows) });
     this.#tables.set(keyOf(id), table);
@@ -234,7 +234,7 @@ export class Model {
     else this.#detached.add(table);
   }
 
-  /** Of the root, at the place that its name gives it. */
+  /** Registers the directory of a name in the root. */
   registerTable(name: string): void {
     if (this.#tables.has(name)) refuse("TableAlreadyExists");
     this.#tables.set(name, this.#hidden.get(name) ?? refuse("InvalidInput"));
@@ -266,7 +266,7 @@ export class Model {
     append(history, before, rows);
   }
 
-  /** Rows below a limit go; with an increment, they come back at the end with that added. */
+  /** Deletes rows below a limit; with an increment, appends them again with the increment added. */
   changeRows(id: readonly string[], branch: string, below: number, increment: number | null): void {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
@@ -285,8 +285,9 @@ export class Model {
   }
 
   /**
-   * An upsert by the column `v`: rows with one of the values come back at the end. Where nothing is kept of them, they come
-   * as the rows that were given, more than one of them before all else; otherwise before those that are new.
+   * Upserts by the column `v`: rows with one of the values move to the end. If none of their columns are
+   * kept, they become source rows, in source order, after which duplicates come first; otherwise they precede
+   * the new rows.
    */
   mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
     const { isStable } = this.#table(id);
@@ -312,7 +313,7 @@ export class Model {
 
   // ------------------------------------------------------------------------------------------- columns
 
-  /** A column that is twice `v`. */
+  /** Adds a column that is twice `v`. */
   addColumn(id: readonly string[], branch: string, name: string): void {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
@@ -344,7 +345,7 @@ export class Model {
 
   // -------------------------------------------------------------------------------- rows that are on their way
 
-  /** What an insert that begins now is to add its rows to, when they come. */
+  /** Returns the target of an insert that begins now. */
   target(id: readonly string[], branch: string): ModelTarget {
     const table = this.#table(id);
     const { history, lineage } = this.#branch(id, branch);
@@ -357,8 +358,8 @@ export class Model {
   }
 
   /**
-   * Whether an append to a target that began so is sure to succeed: nothing but additions came in between. A copy that was
-   * put in its place is another table, whatever its versions are.
+   * True if an append to the target must succeed, because only additions followed. A copy that was put back
+   * is another table, whatever its versions.
    */
   isCalm({ id, branch, table, identity, latest, timesPutBack }: ModelTarget): boolean {
     if (this.#tables.get(keyOf(id)) !== table || this.#timesPutBack(table) !== timesPutBack) return false;
@@ -371,7 +372,7 @@ export class Model {
     return since[0] === latest && since.slice(1).every(({ isAddition }) => isAddition);
   }
 
-  /** Adds rows to the very table and branch that the insert found, whatever its name is by now. */
+  /** Adds rows to the table and branch of the target, even after a rename. */
   insertInto({ branch, table, identity }: ModelTarget, rows: readonly number[]): void {
     const present = [...this.#tables.values(), ...this.#hidden.values(), ...this.#detached];
     const isThere = present.includes(table);
@@ -381,13 +382,13 @@ export class Model {
     append(history, history.get(latestOf(history)), rows);
   }
 
-  /** A copy of a table; null where there is none. */
+  /** Copies a table; null if there is none. */
   save(id: readonly string[]): SavedTable | null {
     const table = this.#tables.get(keyOf(id));
     return table === undefined ? null : { table: copyOf(table) };
   }
 
-  /** Puts a copy in the place of what a table is by now. */
+  /** Replaces the current state of a table by a copy. */
   putBack(id: readonly string[], { table: saved }: SavedTable): void {
     const table = this.#table(id);
     const { branches, tags } = table;
@@ -421,7 +422,7 @@ export class Model {
     add(history, { ...latest, metadata, isAddition: false });
   }
 
-  /** Versions that hold all rows twice, versions that go, and tables that come: all or none. */
+  /** Applies all or nothing: versions with all rows twice, deleted versions, and new tables. */
   batch({ created, deleted, declared, deregistered }: ModelBatch): void {
     const histories = created.map(({ id, version }) => ({ history: this.#history(id, "main"), version }));
     for (const { id, branch } of deleted) this.#branch(id, branch);
@@ -439,7 +440,7 @@ export class Model {
     for (const { history, version } of histories) {
       const latest = history.get(latestOf(history)) as ModelVersion;
       const { fragments } = latest;
-      // The second time with the rows that were deleted.
+      // The second copy has the deleted rows as well.
       const again = fragments.map((fragment) => fragment.map((row) => ({ ...row, isDeleted: false })));
       history.set(version, { ...latest, fragments: [...fragments, ...again], isAddition: false });
     }
@@ -448,7 +449,7 @@ export class Model {
     for (const id of deregistered) this.deregisterTable(id);
   }
 
-  /** @param to exclusive; -1 is behind the latest */
+  /** @param to exclusive; -1 is after the latest */
   deleteVersions(id: readonly string[], branch: string, from: number, to: number): void {
     const { history, versions } = this.#deletable(id, branch, from, to);
     for (const version of versions) history.delete(version);
@@ -464,7 +465,7 @@ export class Model {
     return { history, versions };
   }
 
-  /** @param retained so many of the newest versions stay */
+  /** @param retained number of newest versions that stay */
   cleanUp(id: readonly string[], branch: string, retained: number, errorIfTagged: boolean): void {
     const { history } = this.#branch(id, branch);
     if (history.size === 0) refuse("InvalidTableState");
@@ -477,7 +478,7 @@ export class Model {
   }
 
   /**
-   * A version that reserves a number for the fragment that all are merged into, and one that has it.
+   * Adds a version that reserves an id for the merged fragment, and one that has it.
    * @param isWhole false for the first one alone
    */
   optimize(id: readonly string[], branch: string, isWhole: boolean): void {
@@ -490,7 +491,7 @@ export class Model {
     if (isWhole) add(history, { ...latest, fragments: [fragments.flat().filter(isLive)], isAddition: true });
   }
 
-  /** Versions of a branch that have a tag, or that another branch was made from. */
+  /** Returns the versions of a branch that have a tag, or are the source of another branch. */
   #pinned(id: readonly string[], branch: string) {
     const { branches, tags } = this.#table(id);
     const forks = [...branches.values()].map(({ fork }) => fork);
@@ -550,7 +551,7 @@ export class Model {
   }
 }
 
-/** Whether rows of a table that is made there keep their ids. */
+/** True if rows of a new table with this id keep their ids. */
 export const isStableAt = (id: readonly string[]): boolean => id.length > 1;
 
 const newTable = (): ModelTable => ({
@@ -589,13 +590,13 @@ const withOthers = (
 ): ModelVersion["fragments"] =>
   fragments.map((fragment) => fragment.map((row) => ({ ...row, others: change(row.others) })));
 
-/** Share of deleted rows beyond which a compaction rewrites a fragment. */
+/** Share of deleted rows above which a compaction rewrites a fragment. */
 const MAX_DELETED_SHARE = 0.1;
 
 const deletedShare = (fragment: readonly ModelRow[]): number =>
   fragment.filter(({ isDeleted }) => isDeleted).length / fragment.length;
 
-/** @param before the version that rows are added to; undefined where they are all there is */
+/** @param before version to append to; undefined for a table without rows */
 function append(history: History, before: ModelVersion | undefined, rows: readonly number[]): void {
   add(history, {
     metadata: before?.metadata ?? {},
@@ -605,7 +606,7 @@ function append(history: History, before: ModelVersion | undefined, rows: readon
   });
 }
 
-/** Fragments whose rows are all deleted go. */
+/** Adds a version without the fragments whose rows are all deleted. */
 function add(history: History, content: ModelVersion): void {
   const fragments = content.fragments.filter((fragment) => fragment.some(isLive));
   history.set(history.size === 0 ? 1 : latestOf(history) + 1, { ...content, fragments });

@@ -1,7 +1,7 @@
 /**
- * The engine against a model of plain maps: after every change, made by one of two engines on one directory, the other
- * one sees what the model says, or the change was refused with the error the model says and changed nothing. Rows may be
- * long in coming, and tables are put back from copies. Now and then both engines are opened anew.
+ * The engine against a model of plain maps. One of two engines makes each change, and the other one must see
+ * the state of the model. A refused change must give the model's error and change nothing. Rows may be slow,
+ * and tables are put back from copies. Now and then both engines are reopened.
  */
 
 import fc from "fast-check";
@@ -59,7 +59,7 @@ class Reopen implements fc.AsyncCommand<Model, Engines> {
 
 // -------------------------------------------------------------------------------------------- arbitraries
 
-/** For two batches. */
+/** Values of two batches. */
 const slowRows = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 4 });
 
 const times = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T>[] =>

@@ -1,4 +1,4 @@
-/** A namespace as the model tells it, read through the engine. */
+/** Reads the state of a namespace through the engine, in the model's form. */
 
 import type { DirectoryNamespace } from "tiltyard";
 import type { Content, State, TableState } from "./model.js";

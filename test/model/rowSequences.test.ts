@@ -1,8 +1,8 @@
 /**
- * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, against the model: dense
- * ones on a table whose rows keep their ids and on one whose rows don't, and on a branch of each. Half-way another engine
- * goes on, which has looked at the tables all the time. After each change the other engine sees every version as the
- * model has it.
+ * Dense sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, against
+ * the model: on tables with and without stable row ids, and on a branch of each. Halfway, another engine
+ * takes over, which has read the tables all the time. After each change the other engine must see every
+ * version of the model.
  */
 
 import fc from "fast-check";

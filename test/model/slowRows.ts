@@ -1,22 +1,22 @@
-/** Rows that come in two batches, of which the first or the second is long in coming. */
+/** Rows in two batches, the first or second of which is slow. */
 
 import { type RecordBatch, type Schema, tableFromIPC } from "apache-arrow";
 import { bytesOf } from "./changes.js";
 
 export class SlowRows implements AsyncIterable<RecordBatch> {
-  /** For a client that can send it before it has rows. */
+  /** Schema, for a client that sends it before the rows. */
   readonly schema: Schema;
   readonly #batches: readonly RecordBatch[];
   readonly #slowIndex: number;
   #letGo = () => {};
   readonly #gone: Promise<void>;
   #onAsked = () => {};
-  /** Resolves when the slow batch is waited for. */
+  /** Resolves when a reader waits for the slow batch. */
   readonly asked: Promise<void>;
 
   /**
    * @param values at least two
-   * @param slowIndex the batch that comes after `release`: 0 or 1
+   * @param slowIndex batch that waits for `release`: 0 or 1
    */
   constructor(values: readonly number[], slowIndex: number) {
     const half = values.length >>> 1;

@@ -1,7 +1,7 @@
 /**
- * Writes whose rows are long in coming: one command begins such a write, a later one lets its rows come. What happens in
- * between may cost it its success, but not the truth: rows that are acknowledged are in the very table that the write
- * found, and a write that nothing has disturbed is acknowledged.
+ * Writes with slow rows: one command begins such a write, a later one releases its rows. Changes in between
+ * may make it fail, but acknowledged rows must be in the table that the write targeted. An undisturbed write
+ * must succeed.
  */
 
 import type fc from "fast-check";
@@ -14,9 +14,9 @@ import { SlowRows } from "./slowRows.js";
 
 type Command = fc.AsyncCommand<Model, Engines>;
 
-/** Writes under way at one time. */
+/** Maximum writes in flight. */
 const MAX_SLOW = 3;
-/** With what a write may be refused whose table was not left in peace. */
+/** Error types that may refuse a write whose table was changed. */
 const DISTURBED = ["ConcurrentModification", "TableNotFound", "TableBranchNotFound"];
 
 export class BeginInsert implements Command {
@@ -54,7 +54,7 @@ export class BeginInsert implements Command {
     const request = { id: this.#id, branch: onMain(this.#branch) };
     const outcome = outcomeOfCall(engines.at(this.#by).insertIntoTable(request, rows));
     if (target === null) {
-      // A server that answers while a client is still sending closes the connection, and the answer may be lost.
+      // A server that answers while a client still sends closes the connection, and the answer may be lost.
       rows.release();
       expect(await outcome, this.toString()).toBe(wanted);
       return;
@@ -87,7 +87,7 @@ export class BeginCreation implements Command {
   async run(model: Model, engines: Engines): Promise<void> {
     if (engines.slow.length >= MAX_SLOW) return;
     const wanted = outcomeOf(() => model.copy().createTable(this.#id, "Create", []));
-    // No row may be written before another command: a directory in the making is in the way of renamings.
+    // No row may be written before another command: a directory under construction would block renames.
     const rows = new SlowRows(this.#values, 0);
     const outcome = outcomeOfCall(
       engines.at(this.#by).createTable({ id: this.#id, stableRowIds: isStableAt(this.#id) }, rows),
@@ -112,7 +112,7 @@ async function begun(rows: SlowRows, outcome: Promise<string>, name: string): Pr
   expect(early, `${name} has ended before its rows came`).toBeUndefined();
 }
 
-/** Lets the rows of the oldest write come, or of the youngest. */
+/** Releases the rows of the oldest write, or of the latest. */
 export class Finish implements Command {
   readonly #isOldest: boolean;
   readonly #lookingAt: number;
@@ -138,7 +138,7 @@ export class Finish implements Command {
   }
 }
 
-/** Lets all rows come that are still on their way. */
+/** Releases all remaining rows. */
 export async function finishAll(model: Model, engines: Engines): Promise<void> {
   for (const write of engines.slow.splice(0)) await finish(write, model);
 }
@@ -158,7 +158,7 @@ async function finish({ name, rows, outcome, what }: SlowWrite, model: Model): P
     return;
   }
   const wanted = outcomeOf(() => model.copy().createTable(what.id, "Create", []));
-  // A table that was only declared meanwhile may be made one, and may as well be in the way.
+  // A table that was only declared may become one meanwhile, or block the write.
   const isTaken = model.save(what.id) !== null;
   const allowed = [wanted, "ConcurrentModification", ...(isTaken ? ["TableAlreadyExists"] : [])];
   expect(allowed, name).toContain(got);

@@ -1,8 +1,8 @@
-/** Cases that fail, and why; what remains possible is told in docs/guarantees.md. */
+/** Failures that are accepted, with their reasons; docs/guarantees.md tells the same. */
 
 export interface KnownFailure {
   readonly why: string;
-  /** Of what is said of a failed case, which begins with victim, rival, call, moment and locks. */
+  /** Matches the description of a failed case: victim, rival, call, moment and locks, then the fault. */
   readonly failures: RegExp;
 }
 

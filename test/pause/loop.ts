@@ -1,14 +1,12 @@
 /**
- * The pause loop: an operation (the victim) stands still before or after one of its disk calls, and then the next one,
- * while another process (the rival) acts on the same table; then it goes on. Whatever comes of it must be what a serial
- * order of the acknowledged operations comes to (oracle.ts), readable by our engine and by the reference, and nothing may
- * be left that is in anybody's way.
+ * Pause loop: an operation (the victim) pauses before or after each of its disk calls in turn, while another
+ * process (the rival) changes the same table. The result must equal a serial order of the acknowledged
+ * operations (oracle.ts), readable by our engine and by the reference. No lock or temporary file may remain.
  *
- * With the locks that the victim holds gone stale the rival does all it wants meanwhile; with fresh ones it may have to
- * wait for the victim.
+ * If the victim's locks are stale, the rival completes meanwhile; if they are fresh, it may have to wait.
  *
- * `npm test` runs every so manieth case; `npm run soak` more of them. Of a failed case the numbers are in the message:
- * `PAUSE_CASE="<victim>; <rival>; <call>; <moment>; <locks>"` runs it alone.
+ * `npm test` runs some of the cases; `npm run soak` more of them. The message of a failed case has its
+ * numbers: `PAUSE_CASE="<victim>; <rival>; <call>; <moment>; <locks>"` runs it alone.
  */
 
 import { rm } from "node:fs/promises";
@@ -44,30 +42,30 @@ import {
 } from "./world.js";
 
 const STRIDE = strideOf("PAUSE_STRIDE", 1499);
-/** Which of the cases of one stride are run. */
+/** First case of the stride. */
 const OFFSET = Number(process.env.PAUSE_OFFSET ?? 0);
 const ONLY = process.env.PAUSE_CASE?.split(";").map((part) => part.trim());
-/** Of all cases of one victim. */
+/** Timeout of all cases of one victim. */
 const TIMEOUT_MS = 4 * 60 * 60 * 1000;
-/** So long a rival that waits for a lock is let wait. */
+/** Milliseconds that a rival may wait for a lock. */
 const WAIT_MS = 25;
-/** And so long one that has none to wait for may take before it is taken for one that waits. */
+/** Milliseconds after which a rival without a lock to wait for counts as waiting. */
 const PATIENCE_MS = 5000;
 
 export interface Victim {
   readonly name: string;
-  /** What lies where when it begins; rivals act on the first, unless they are named. */
+  /** Initial tables; rivals act on the first, unless `contested` names others. */
   readonly world: readonly (readonly [id: TableId, beginning: Beginning])[];
-  /** Which of them rivals act on: the first, unless said. */
+  /** Tables that rivals act on. Default: the first. */
   readonly contested?: readonly TableId[];
-  /** Done before it begins; to what it is handed. */
+  /** Runs before the victim, which gets its result. */
   prepare?(root: string): Promise<string>;
   run(ns: DirectoryNamespace, prepared: string): Promise<unknown>;
-  /** What the engine has done before, so that it knows the table. */
+  /** Warms up the engine's caches of the table. */
   warmUp?(ns: DirectoryNamespace): Promise<unknown>;
-  /** Names of rivals that it is not played with. */
+  /** Names of rivals that do not apply. */
   readonly without?: readonly string[];
-  /** How what it leads to may differ from what a serial order leads to. */
+  /** Allowed difference from the result of a serial order. */
   readonly looseness?: Looseness;
 }
 
@@ -84,7 +82,7 @@ interface Case {
 const titleOf = ({ victim, rival, callIndex, moment, locks }: Case): string =>
   [victim.name, rival.name, callIndex, moment, locks].join("; ");
 
-/** Where the cases of one file take place, one after the other. */
+/** Directory in which the cases of one file run, one after the other. */
 class Stage {
   readonly root: string;
   readonly engine: RivalEngine;
@@ -97,7 +95,7 @@ class Stage {
     this.engine = new RivalEngine();
   }
 
-  /** Lays out what the victim finds. */
+  /** Lays out the victim's initial tables. */
   async set(victim: Victim): Promise<void> {
     const key = JSON.stringify(victim.world);
     let template = this.#templates.get(key);
@@ -105,7 +103,7 @@ class Stage {
     template.layOut();
   }
 
-  /** Prepared at the very place where it is used: branches know their source by an absolute path. */
+  /** Prepare in place: branches refer to their source by an absolute path. */
   async #makeTemplate({ world }: Victim): Promise<DirectoryImage> {
     await rm(this.root, { recursive: true, force: true });
     const ns = new DirectoryNamespace({ root: this.root, durability: "none" });
@@ -117,7 +115,7 @@ class Stage {
     return new DirectoryImage(this.root);
   }
 
-  /** How many calls the victim makes when nobody comes in between. */
+  /** Counts the calls of the victim without a rival. */
   async countCalls(victim: Victim): Promise<number> {
     await this.set(victim);
     const prepared = (await victim.prepare?.(this.root)) ?? "";
@@ -131,7 +129,7 @@ class Stage {
     return calls;
   }
 
-  /** What is wrong. */
+  /** Plays a case and returns its faults. */
   async play(each: Case): Promise<string[]> {
     const { victim, rival, callIndex, moment, locks } = each;
     await this.set(victim);
@@ -152,7 +150,7 @@ class Stage {
 
     if (locks === "stale") await ageLocks(this.root);
     else if ((await locksIn(this.root)).length === 0) {
-      // Nothing can go stale: the other case is the same.
+      // No lock can go stale: the other case is identical.
       pausing.release();
       await running;
       await ns.close();
@@ -183,12 +181,12 @@ class Stage {
 
   async #judge(each: Case, victim: Outcome, rival: readonly Outcome[]): Promise<string[]> {
     const wrong: string[] = [];
-    // A temporary file that moved along with its directory is out of its maker's reach; a cleanup takes it.
+    // A temporary file that moved with its directory is unreachable for its maker; a cleanup removes it.
     const goesAlong = (name: string) =>
       each.rival.name.startsWith("rename") && /^[^/]+\/\.tmp-[^/]*$/.test(name);
     const orphans = (await leftoversIn(this.root)).filter((name) => !goesAlong(name));
     if (orphans.length > 0) wrong.push(`left behind: ${orphans}`);
-    // One that its holder removes meanwhile is gone.
+    // The holder may remove its lock meanwhile.
     for (const lock of await locksIn(this.root)) await rm(lock, { recursive: true, force: true });
     const note = (error: unknown): void => {
       wrong.push(String(error));
@@ -266,7 +264,7 @@ class Stage {
   }
 }
 
-/** Refusals that say that the engine did not foresee what came. */
+/** Returns refusals by errors that the engine did not foresee. */
 const unforeseenIn = (outcomes: readonly Outcome[]): string[] =>
   outcomes
     .map((outcome) => ("error" in outcome ? (outcome.error as Partial<Refusal>) : {}))
@@ -294,7 +292,7 @@ const outcomeOf = (running: Promise<unknown>): Promise<Outcome> =>
 const tell = (outcome: Outcome): string =>
   "ok" in outcome ? "done" : `refused: ${String((outcome.error as Error).message).slice(0, 200)}`;
 
-/** The reference sees the same of every table that is listed. */
+/** Checks that the reference sees the same of every listed table. */
 async function checkReference(root: string, state: State): Promise<void> {
   for (const [key, { branches }] of Object.entries(state.tables)) {
     const id = key.split("$");
@@ -310,13 +308,13 @@ async function checkReference(root: string, state: State): Promise<void> {
   }
 }
 
-/** Rows for tables of these columns. */
+/** Rows for tables by their columns. */
 const APPENDABLE: ReadonlyMap<string, Uint8Array> = new Map([
   ["v Int32 []", rowsOf(999)],
   ["w Utf8 []", otherRowsOf("z")],
 ]);
 
-/** Whoever comes next finds no lock in the way, and no number taken. */
+/** Checks that the next writer meets no lock, and no used number. */
 async function goOn(ns: DirectoryNamespace, state: State): Promise<void> {
   await ns.createNamespace({ id: ["later"] });
   for (const [key, { branches }] of Object.entries(state.tables)) {
@@ -330,7 +328,7 @@ async function goOn(ns: DirectoryNamespace, state: State): Promise<void> {
   }
 }
 
-/** One test for each victim. */
+/** Defines one test for each victim. */
 export function pauseLoop(victims: readonly Victim[]): void {
   let stage: Stage;
   beforeAll(async () => {
@@ -367,7 +365,7 @@ export function pauseLoop(victims: readonly Victim[]): void {
   });
 }
 
-/** All cases, in an order in which any stride goes through rivals, calls and moments alike. */
+/** Returns all cases, ordered so that any stride varies rivals, calls and moments. */
 function casesOf(victim: Victim, calls: number): Case[] {
   const contested = victim.contested ?? [victim.world[0][0]];
   const rivals = victim.world

@@ -1,24 +1,24 @@
 /**
- * What a case may end in: what some serial order of the acknowledged operations ends in, in which each of them succeeds
- * with the same answer. What was refused has had no effect.
+ * Allowed results of a case: those of a serial order of the acknowledged operations, in which each succeeds
+ * with the same answer. A refused operation has no effect.
  */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Content, History, State } from "./world.js";
 
-/** One operation of a case, or one step of a rival. */
+/** Outcome of one operation of a case, or of one step of a rival. */
 export type Outcome = { readonly ok: unknown } | { readonly error: unknown };
 
-/** The acknowledged answers of a case, or of a serial order of its operations, and where it has led. */
+/** Acknowledged answers of a case, or of a serial order, and the final state. */
 export interface Ending {
-  /** Undefined where the operation was refused. */
+  /** Undefined if the operation was refused. */
   readonly victim: Answer | undefined;
-  /** Of a rival's steps, in their order. */
+  /** Answers to a rival's steps, in order. */
   readonly rival: readonly (Answer | undefined)[];
   readonly state: State;
 }
 
-/** What an operation says of its effect. */
+/** Answer of an operation about its effect. */
 export interface Answer {
   readonly version?: number;
   readonly numInsertedRows?: number;
@@ -41,25 +41,25 @@ export function answerOf(outcome: Outcome): Answer | undefined {
   };
 }
 
-/** Runs the acknowledged operations one after the other, the victim's behind so many of the rival's steps. */
+/** Runs the acknowledged operations serially: the victim's after a number of the rival's steps. */
 export type RunSerially = (
   acknowledged: readonly boolean[],
   victimAt: number | null,
 ) => Promise<Ending | null>;
 
-/** The serial orders of one operation and one rival; each is run at most once. */
+/** Serial orders of one operation and one rival; each runs at most once. */
 export class SerialOrders {
   readonly #run: RunSerially;
   readonly #known = new Map<string, Promise<Ending | null>>();
 
-  /** @param run null where an operation that is to be acknowledged is refused */
+  /** @param run resolves to null if an acknowledged operation is refused */
   constructor(run: RunSerially) {
     this.#run = run;
   }
 
   /**
-   * Null where an order leads to the same.
-   * @returns the endings that would have been right
+   * Returns null if a serial order has the same ending.
+   * @returns else the endings that would have been right
    */
   async mismatch(ending: Ending, looseness: Looseness): Promise<Ending[] | null> {
     const acknowledged = ending.rival.map((answer) => answer !== undefined);
@@ -81,10 +81,11 @@ export class SerialOrders {
 }
 
 /**
- * How an ending may differ from a serial one:
+ * Allowed differences from a serial ending:
  *
- * - "more": old versions may be there that are gone in the other; a cleanup takes what it has found when it began
- * - "latest": only the latest versions are compared; an operation makes several, among which others come
+ * - "more": old versions may remain; a cleanup removes the versions that existed at its start
+ * - "latest": only the latest versions are compared; an operation makes several, between which others may
+ *   come
  */
 export type Looseness = "none" | "more" | "latest";
 
@@ -103,7 +104,7 @@ function isSame(ending: Ending, serial: Ending, looseness: Looseness): boolean {
   return isDeepStrictEqual(ofLatest(loosened.state), ofLatest(serial.state));
 }
 
-/** Of the versions those that the other has as well, and the latest. */
+/** Returns the versions that the second history has as well, and the latest. */
 function within(history: History, other: History = {}): History {
   const latest = latestOf(history);
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Tags and branches that change while others act. */
+/** Changes of tags and branches during other changes. */
 
 import type { DirectoryNamespace } from "tiltyard";
 import { pauseLoop, type Victim } from "./loop.js";

@@ -1,4 +1,7 @@
-/** What others do to a table while an operation on it stands still: by steps, each of which is acknowledged or refused. */
+/**
+ * Rivals: changes to a table while an operation on it is paused, in steps, each of which is acknowledged or
+ * refused.
+ */
 
 import { cp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -10,31 +13,31 @@ import type { RivalEngine } from "../support/rivalEngine.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { type Beginning, isRoot, otherRowsOf, rowsOf, type TableId } from "./world.js";
 
-/** Where rivals act. */
+/** Scene of a rival's steps. */
 export interface Scene {
   readonly root: string;
   /** Our engine in another process. */
   readonly engine: RivalEngine;
-  /** What the rival has prepared before anything began. */
+  /** Path that the rival prepared before the case. */
   readonly prepared: string;
 }
 
 export interface RivalStep {
   readonly name: string;
-  /** Resolves to the answer; rejects where it was refused. */
+  /** Resolves to the answer; rejects if it was refused. */
   take(scene: Scene): Promise<unknown>;
 }
 
 export interface Rival {
   readonly name: string;
-  /** Whether it waits for locks. */
+  /** Kind of the rival; only "ours" waits for locks. */
   readonly by: "ours" | "reference" | "files";
   readonly steps: readonly RivalStep[];
-  /** Done before anything begins; to a path. */
+  /** Runs before the case and returns a path. */
   prepare?(root: string): Promise<string>;
 }
 
-/** What our engine has refused. */
+/** Refusal by our engine. */
 export class Refusal extends Error {
   readonly type: string;
   constructor(type: string, message: string) {
@@ -66,7 +69,7 @@ const theirs = (name: string, ...takes: ((root: string) => Promise<unknown>)[]):
   steps: takes.map((take, index) => ({ name: `${name}, ${index}`, take: ({ root }) => take(root) })),
 });
 
-/** The same by whoever has the files in hand; they go under no lock. */
+/** Makes a rival that changes files directly, without locks. */
 const byHand = (name: string, ...takes: ((scene: Scene) => Promise<unknown>)[]): Rival => ({
   name,
   by: "files",
@@ -84,7 +87,7 @@ const locationOf = async (root: string, id: TableId): Promise<string> => {
 
 // ------------------------------------------------------------------------------------------- rivals by table
 
-/** All that are possible where an operation finds this at an id. */
+/** Returns the rivals that fit an id's initial state. */
 export function rivalsOf(id: TableId, beginning: Beginning): Rival[] {
   switch (beginning) {
     case "table":
@@ -156,7 +159,7 @@ const ofTable = (id: TableId): Rival[] => {
   ];
 };
 
-/** What moves the table. */
+/** Returns rivals that move the table. */
 const ofPlace = (id: TableId): Rival[] => {
   const away: EngineStep = ["renameTable", { id, newTableName: "away" }];
   return [
@@ -201,8 +204,8 @@ const ofVersions = (id: TableId): Rival[] => [
 ];
 
 /**
- * Copies a table's directory; the name of the copy tells where it goes. Locks stay behind: those that are kept for a moment
- * may go while they are copied, and while they are put back.
+ * Copies a table's directory under a name that encodes its destination. Locks are left out: they may be
+ * removed during either copy.
  */
 async function putAside(root: string, id: TableId): Promise<string> {
   const location = await locationOf(root, id);

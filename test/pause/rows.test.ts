@@ -1,4 +1,4 @@
-/** Rows that go in while others act. */
+/** Changes of rows during other changes. */
 
 import type { DirectoryNamespace } from "tiltyard";
 import { pauseLoop } from "./loop.js";
@@ -8,7 +8,7 @@ const insert =
   (id: TableId, request: object = {}) =>
   (ns: DirectoryNamespace) =>
     ns.insertIntoTable({ id, ...request }, rowsOf(10));
-/** Of rows that no rival appends: a change need not see what is appended while it runs. */
+/** A deletion of rows that no rival appends: it need not see rows that are appended while it runs. */
 const remove =
   (id: TableId, request: object = {}) =>
   (ns: DirectoryNamespace) =>
@@ -17,9 +17,9 @@ const update =
   (id: TableId, request: object = {}) =>
   (ns: DirectoryNamespace) =>
     ns.updateTable({ id, ...request, predicate: "v IN (1, 3)", updates: [["v", "v + 5000"]] });
-/** It appends the rows that are meant once more. */
+/** This rival appends the tested rows once more. */
 const without = ["publish after a gap"];
-/** Of rows that no rival adds, for the same reason. */
+/** A merge of rows that no rival adds, for the same reason. */
 const merge =
   (id: TableId, request: object = {}) =>
   (ns: DirectoryNamespace) =>

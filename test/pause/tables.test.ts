@@ -1,4 +1,4 @@
-/** Tables and namespaces that come, go and move while others act. */
+/** Tables and namespaces that are made, dropped and moved during other changes. */
 
 import { readdir } from "node:fs/promises";
 import type { DirectoryNamespace } from "tiltyard";

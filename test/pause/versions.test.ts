@@ -1,4 +1,4 @@
-/** Versions that are made, changed and removed while others act. */
+/** Versions that are made, changed and removed during other changes. */
 
 import { join } from "node:path";
 import type { DirectoryNamespace } from "tiltyard";
@@ -10,7 +10,7 @@ const id = ROOT_TABLE;
 const stage = (version: number) => (root: string) => stageDoubled(join(root, "t.lance"), version);
 const addColumn = (table: TableId) => (ns: DirectoryNamespace) =>
   ns.alterTableAddColumns({ id: table, newColumns: [{ name: "n", expression: "7" }] });
-/** A staged version has the rows once more, and counts as one that appends: a change need not see what is appended. */
+/** A staged version repeats the rows and counts as an append, which a change need not see. */
 const without = ["delete rows", "update rows", "merge rows"];
 const FIRST_TWO = [{ startVersion: 1, endVersion: 3 }];
 
@@ -73,7 +73,7 @@ pauseLoop([
     name: "rename a column",
     world: [[id, "table"]],
     run: (ns) => ns.alterTableAlterColumns({ id, alterations: [{ path: "v", rename: "u" }] }),
-    // Rows that were planned before go in under the new name.
+    // Rows that were planned before are inserted under the new name.
     looseness: "latest",
   },
   {

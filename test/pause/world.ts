@@ -1,4 +1,4 @@
-/** The directories that the pause loop works on, and what an engine sees of them. */
+/** Directories of the pause loop, and their state as an engine sees it. */
 
 import { readdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -12,30 +12,31 @@ export type TableId = readonly string[];
 
 export const ROOT_TABLE: TableId = ["t"];
 export const CHILD_TABLE: TableId = ["a", "t"];
-/** An id that nothing has, beside a table. */
+/** Returns an unused id beside a table. */
 export const besides = (id: TableId, name: string): TableId => [...id.slice(0, -1), name];
 export const isRoot = (id: TableId): boolean => id.length === 1;
 
 // -------------------------------------------------------------------------------------------- rows and worlds
 
-/** Rows of the tables that the worlds begin with. */
+/** Rows of the initial tables. */
 export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: makeVector(Int32Array.from(values)) }));
-/** Rows of no such table. */
+/** Rows of any other table. */
 export const otherRowsOf = (...values: string[]): Uint8Array =>
   tableToIPC(new Table({ w: vectorFromArray(values, new Utf8()) }));
 
-/** What may be at an id when an operation begins. */
+/** Initial state of an id. */
 export type Beginning = "table" | "refs" | "declared" | "hidden" | "absent";
 
 /**
- * Rows of tables in child namespaces keep their ids.
+ * Makes an initial state. Rows of tables in child namespaces keep their ids.
  *
- * - "table": versions 1 to 3, of a fragment each more, under no ref
- * - "refs": besides a tag `v` of version 1, a branch `dev` of version 2 with a version of its own, a branch `old`
- * - "declared": no version
- * - "hidden": a version, of a table that was deregistered
- * - "absent": nothing, and nothing that was there
+ * - "table": versions 1 to 3, each with one more fragment, without refs
+ * - "refs": also a tag `v` of version 1, a branch `dev` of version 2 with a version of its own, and a branch
+ *   `old`
+ * - "declared": a table without versions
+ * - "hidden": a version of a deregistered table
+ * - "absent": nothing, now and before
  */
 export async function prepare(ns: DirectoryNamespace, id: TableId, beginning: Beginning): Promise<void> {
   if (!isRoot(id)) await ns.createNamespace({ id: id.slice(0, -1), mode: "ExistOk" });
@@ -70,20 +71,20 @@ export interface Content {
 export type History = Readonly<Record<string, Content>>;
 
 export interface TableState {
-  /** By branch; the main branch is "main". One without versions is of a declared table. */
+  /** By branch; the main branch is "main". The history of a declared table is empty. */
   readonly branches: Readonly<Record<string, History>>;
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** All that the catalog shows. */
+/** All content that the catalog shows. */
 export interface State {
   readonly namespaces: readonly string[];
   readonly tables: Readonly<Record<string, TableState>>;
-  /** Latest content of what lies in the root with versions although the catalog shows no table there. */
+  /** Latest content of directories in the root that have versions and no table in the catalog. */
   readonly unlisted: number;
 }
 
-/** @throws what the engine throws at what can't be read, with where that is */
+/** @throws errors of the engine for unreadable tables, with their location */
 export async function stateOf(ns: DirectoryNamespace): Promise<State> {
   const namespaces: string[] = [];
   const visit = async (path: string[]): Promise<void> => {
@@ -152,7 +153,7 @@ export const contentOf = (table: Table): Content => ({
     .sort(),
 });
 
-/** A row, so that rows can be compared. */
+/** Formats a row for comparison. */
 export const textOf = (row: object): string =>
   JSON.stringify(row, (_, value) => (typeof value === "bigint" ? Number(value) : value));
 
@@ -169,15 +170,15 @@ async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise
 
 // ------------------------------------------------------------------------------------------ what is left behind
 
-/** Milliseconds in which another process removes a lock that it kept. */
+/** Milliseconds in which another process removes a cached lock. */
 const REMOVED_MS = 500;
 
-/** Paths, relative to the root, of locks and temporary files, and of directories that were taken away. */
+/** Returns relative paths of locks and temporary files, and of directories that were moved away. */
 export async function leftoversIn(root: string): Promise<string[]> {
   const untilMs = performance.now() + REMOVED_MS;
   for (;;) {
     const orphans = await leftoversNow(root);
-    // Between the two steps that remove a lock, it is none that is kept.
+    // Between the two steps of its removal, a lock does not count as cached.
     if (orphans.length === 0 || performance.now() > untilMs) return orphans;
     await sleep(50);
   }
@@ -194,7 +195,7 @@ async function leftoversNow(root: string): Promise<string[]> {
   );
 }
 
-/** What `readdir` lists recursively; but that fails where a lock goes meanwhile. */
+/** Lists names recursively; unlike `readdir`, it tolerates locks that vanish. */
 async function namesBelow(root: string, below: string): Promise<string[]> {
   const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error) => {
     if ((error as { code?: string }).code === "ENOENT") return [];
@@ -212,14 +213,14 @@ async function namesBelow(root: string, below: string): Promise<string[]> {
 const STALE_SECONDS = 120;
 
 /**
- * Makes all locks below a directory as old as they are when their holder has been suspended for long.
- * @returns how many there are
+ * Ages all locks below a directory like those of a suspended holder.
+ * @returns their number
  */
 export async function ageLocks(root: string): Promise<number> {
   const then = Date.now() / 1000 - STALE_SECONDS;
   const locks = await locksIn(root);
   for (const lock of locks) {
-    // What another call of the same operation releases right now is gone, and needs no age.
+    // A lock that another call releases right now needs no age.
     for (const owner of await readdir(lock).catch(() => [])) {
       await utimes(join(lock, owner), then, then).catch(() => undefined);
     }
@@ -228,7 +229,7 @@ export async function ageLocks(root: string): Promise<number> {
   return locks.length;
 }
 
-/** The paths of locks that are held, or that a dead process held. */
+/** Returns the paths of held locks, including those of dead processes. */
 export async function locksIn(root: string): Promise<string[]> {
   const locks: string[] = [];
   const look = async (directory: string): Promise<void> => {
@@ -244,5 +245,5 @@ export async function locksIn(root: string): Promise<string[]> {
   return locks;
 }
 
-/** Directories of files, below which no lock lies. */
+/** Directories that never contain locks. */
 const NEVER_LOCKED = new Set(["data", "_versions", "_transactions", "_deletions", "_indices"]);

@@ -1,4 +1,4 @@
-/** The programs about clusters in the recipe of computed columns, in a project that has the package as npm packs it. */
+/** Programs for clusters in the recipe of computed columns, in a project with the packed package. */
 
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";

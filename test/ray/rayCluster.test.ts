@@ -1,6 +1,6 @@
 /**
- * Backfills by `rayCluster`, where a server of this process takes the place of Ray's job API, and runs a worker in the place of
- * the runner. Ray itself: test/engines/clusterBackfill.test.ts.
+ * Backfills by `rayCluster`, with a fake of Ray's job API that runs a worker in place of the runner.
+ * test/engines/clusterBackfill.test.ts tests Ray itself.
  */
 
 import { appendFile, readFile } from "node:fs/promises";
@@ -41,13 +41,13 @@ interface FakeJob {
   runtime_env: { env_vars: Record<string, string>; [member: string]: unknown };
 }
 
-/** Ray's job API, with what a job does. */
+/** Fake of Ray's job API and its jobs. */
 class FakeRay {
   readonly jobs = new Map<string, FakeJob>();
   readonly headers: (string | undefined)[] = [];
-  /** Requests to answer with a failure. */
+  /** Number of requests to fail. */
   failures = 0;
-  /** What a job does; its status is that which the call resolves to. */
+  /** Runs a job and resolves to its status. */
   run: (job: FakeJob) => Promise<string> = async (job) => {
     await runWorker(job);
     return "SUCCEEDED";
@@ -60,7 +60,7 @@ class FakeRay {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(json));
     };
-    // As Ray does.
+    // Ray does the same.
     if (request.headers["sec-fetch-mode"] !== undefined && request.method === "POST") {
       return answer(405, "'POST' method not allowed for browser traffic.");
     }
@@ -111,7 +111,10 @@ interface Order {
 const orderOf = async (job: FakeJob): Promise<Order> =>
   JSON.parse(await readFile(join(job.runtime_env.env_vars.TILTYARD_RUN, "tasks.json"), "utf8"));
 
-/** Does what the runner and its workers do. @returns the lines that a worker wrote */
+/**
+ * Runs the runner and its workers.
+ * @returns the lines that a worker wrote
+ */
 async function runWorker(
   job: FakeJob,
   fn: UserFunction = double,
@@ -148,7 +151,7 @@ async function runWorker(
     },
   );
   const reports = lines.map((line) => line.replace(/^tiltyard:/, ""));
-  // A report may be seen in pieces, and a worker that died leaves half of one.
+  // A report may be read in pieces, and a dead worker leaves half of one.
   const path = join(job.runtime_env.env_vars.TILTYARD_RUN, `${crypto.randomUUID()}.reports`);
   const text = `${reports.join("")}{"done":{"taskId":"`;
   await appendFile(path, text.slice(0, 20));
@@ -272,7 +275,7 @@ it("fails with the log of a job that reported nothing, or was stopped, and where
     /raysubmit_0 of Ray ended as FAILED: exit code 1\nTraceback: no module named ray/,
     InternalError,
   );
-  // What the cluster printed is not for callers over HTTP.
+  // Callers over HTTP must not see what the cluster printed.
   const handler = createRestHandler(ns, { auth: { anonymous: true } });
   const answer = await handler(
     new Request(`http://localhost/v1/job/${jobId}/describe`, {
@@ -349,7 +352,7 @@ it("stops the job that is cancelled, and one that a dead process has left runnin
 
   const again = await ns.alterTableBackfillColumns(request());
   await expect.poll(() => ray.jobs.size).toBe(2);
-  // Of a process that died: its job of Ray goes on.
+  // A dead process left its job of Ray running.
   ray.jobs.set("left", { ...(ray.jobs.get("raysubmit_1") as FakeJob), submission_id: "left" });
   ray.jobs.set("another", {
     ...(ray.jobs.get("left") as FakeJob),

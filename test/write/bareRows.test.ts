@@ -1,4 +1,7 @@
-/** Rows that no bytes stand for: a few hundred bytes bring billions of them, which must not cost what rows do. */
+/**
+ * Rows without bytes: a few hundred bytes describe billions of them, which must not cost as much as rows with
+ * bytes.
+ */
 
 import { readdir } from "node:fs/promises";
 import {

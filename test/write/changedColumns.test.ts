@@ -1,4 +1,4 @@
-/** A change of a large column holds a bounded part of it in memory, lets the event loop turn, and can be ended. */
+/** A change of a large column keeps a bounded part of it in memory, yields, and can be aborted. */
 
 import { randomFillSync } from "node:crypto";
 import { Binary, makeData, RecordBatch } from "apache-arrow";
@@ -17,7 +17,7 @@ const BATCH_ROWS = 4096;
 const BATCHES = 64;
 const COLUMN_BYTES = ROW_BYTES * BATCH_ROWS * BATCHES;
 
-/** Random bytes, which no encoding makes smaller. */
+/** Yields random bytes, which no encoding compresses. */
 function* batches(): Generator<RecordBatch> {
   const valueOffsets = Int32Array.from({ length: BATCH_ROWS + 1 }, (_, row) => row * ROW_BYTES);
   for (let number = 0; number < BATCHES; number++) {
@@ -81,7 +81,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     );
     expect(disk.bytesRead).toBeGreaterThanOrEqual(COLUMN_BYTES);
     expect(disk.bytesRead).toBeLessThan(1.1 * COLUMN_BYTES);
-    // What is read ahead, a page that is decoded, rows that wait for theirs.
+    // Covers read-ahead, a decoded page, and waiting rows.
     expect(held).toBeLessThan(112 * MEBIBYTE);
     expect(concurrency).toBeLessThan(32 * MEBIBYTE);
     expect(turns).toBeGreaterThan(BATCHES);
@@ -99,7 +99,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     await ns.alterTableDropColumns({ id, columns: ["n"] });
     expect(disk.bytesRead).toBeLessThan(MEBIBYTE);
     expect(disk.bytesWritten).toBeLessThan(MEBIBYTE);
-    // Of the other column alone, which takes a few bytes in its own file.
+    // Reads of the small column alone, whose file is small.
     disk.reset();
     const rows = await ns
       .table(id)

@@ -1,4 +1,7 @@
-/** The memory of an insert is bounded by batch and page size, not by the stream; that of a compaction not by the table. */
+/**
+ * Memory of an insert is bounded by batch and page size, not by the stream; memory of a compaction not by the
+ * table.
+ */
 
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
@@ -6,7 +9,7 @@ import { nextMessage, startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Many times what the insert may take. */
+/** Many times the memory of the insert. */
 const MEBIBYTES = runsOf("STREAM_MIB", 4096);
 
 interface Report {
@@ -14,7 +17,7 @@ interface Report {
   expectedRows: number;
   seconds: number;
   maxRssMiB: number;
-  /** `turns` of the event loop while it ran. */
+  /** `turns` of the event loop during the compaction. */
   compaction?: { fragmentsRemoved: number; fragmentsAdded: number; turns: number };
 }
 
@@ -58,7 +61,7 @@ describe("768 MiB in fragments", () => {
     expect(rows).toBe(expectedRows);
     expect(compaction).toMatchObject({ fragmentsRemoved: 6, fragmentsAdded: 1 });
     expect(maxRssMiB).toBeLessThan(400);
-    // One for every few MiB.
+    // One turn for every few MiB.
     expect(compaction?.turns).toBeGreaterThan(100);
     await rm(root, { recursive: true });
   });

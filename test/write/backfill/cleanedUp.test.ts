@@ -1,4 +1,7 @@
-/** Files that a cleanup takes away from under a backfill are no damage: what they were for is done again. */
+/**
+ * A cleanup removes files of a running backfill: that is not damage, and the backfill computes their values
+ * again.
+ */
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +23,9 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-/** Fragments of five rows, and a column that is ten times the number. `during` is called with the first rows. */
+/**
+ * Makes fragments of five rows, and a column of ten times the number. The first rows are passed to `during`.
+ */
 async function makeTable(
   during: () => Promise<unknown>,
   disk: Disk = new NodeDisk({ durability: "none" }),
@@ -67,7 +72,7 @@ it("the version that is read", async () => {
   await expectFilled();
 });
 
-/** A disk on which checkpoints are removed right before they get their names, so many times. */
+/** Makes a disk that removes a number of checkpoints right before their rename. */
 function removing(times: number): Disk {
   let left = times;
   return new Proxy(new NodeDisk({ durability: "none" }), {

@@ -1,4 +1,4 @@
-/** Backfills whose functions run on a cluster: an executor of this process, whose workers have namespaces of their own. */
+/** Backfills on a cluster: an executor in this process, whose workers have namespaces of their own. */
 
 import { copyFile, open as openFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 const ID = { id: ["t"] };
 const FRAGMENT_ROWS = 10;
 let root: string;
-/** The rows for which the function was called, in all processes. */
+/** Rows that the function computed, in all processes. */
 let computed: number[];
 const opened: DirectoryNamespace[] = [];
 beforeEach(async () => {
@@ -83,7 +83,7 @@ async function fill(ns: DirectoryNamespace, change: object = {}): Promise<Job> {
   return ns.waitForJob(await ns.alterTableBackfillColumns(request(change)));
 }
 
-/** Runs tasks one after the other, as told. */
+/** Runs tasks one after the other, as the options tell. */
 const executor = (
   run: (task: BackfillTask, worker: DirectoryNamespace, run: ClusterRun, runs: number) => unknown,
   worker = open(),
@@ -101,7 +101,7 @@ const executor = (
 const honest = async (task: BackfillTask, worker: DirectoryNamespace, run: ClusterRun): Promise<void> =>
   run.onDone(await worker.runBackfillTask({ ...task, signal: run.signal }));
 
-/** The table, as the reference reads it: every number has its double. */
+/** Checks with the reference that every number has its double. */
 async function expectAllDoubled(rows: number): Promise<void> {
   const table = tableFromIPC(await reference.readTable(root, "t"));
   const numbers = Array.from({ length: rows }, (_, n) => n);
@@ -112,7 +112,7 @@ async function expectAllDoubled(rows: number): Promise<void> {
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
-/** Files of values that are not committed, and directories of executors. */
+/** Returns uncommitted files of values, and directories of executors. */
 const orphans = async (): Promise<string[]> =>
   readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
 
@@ -295,7 +295,7 @@ describe("an executor", () => {
     const before = (await ns.describeTable(ID)).version as number;
     const job = await fill(ns);
     for (const report of reports) report();
-    // The fragment that was not reported is complete on the disk, and committed once.
+    // The fragment without a report is complete on the disk, and committed once.
     expect(job).toMatchObject({
       state: "Succeeded",
       done: 40,
@@ -407,7 +407,7 @@ describe("an executor", () => {
         const other = (await readdir(directory)).find(
           (name) => !report.files.includes(name) && name.endsWith("-0-4.lance"),
         );
-        // Five values under the name of ten, and those of the other fragment under a name of this one.
+        // A file of five values named like one of ten, and a file of another fragment named like one of this.
         const ten = source.replace("-0-4.lance", "-0-9.lance");
         await copyFile(join(directory, source), join(directory, ten));
         await copyFile(join(directory, other as string), join(directory, report.files[1]));
@@ -513,7 +513,7 @@ describe("an executor", () => {
     await ns.cancelJob({ jobId });
     expect(await ns.waitForJob({ jobId })).toMatchObject({ state: "Cancelled", done: 10, total: 20 });
     expect(reason).toBeInstanceOf(ServiceUnavailableError);
-    // Calls that come after the end change nothing.
+    // Calls after the end change nothing.
     const [left] = late;
     left.run.onProgress(left.task.taskId, 7);
     left.run.onDone({ taskId: left.task.taskId, rows: left.task.rows, files: [] });
@@ -526,7 +526,7 @@ describe("an executor", () => {
 });
 
 describe("a worker", () => {
-  /** The tasks of a job whose executor runs as long as `work`. */
+  /** Runs `work` with the tasks of a job during its executor's run. */
   async function withTasks(
     work: (tasks: readonly BackfillTask[], run: ClusterRun) => Promise<void>,
   ): Promise<void> {
@@ -665,7 +665,7 @@ describe("a job on a cluster", () => {
     await isHanging;
     while ((await first.describeJob({ jobId })).done < FRAGMENT_ROWS) await sleep(5);
     await first.close();
-    // Workers of a process that is gone go on, and what they save counts.
+    // Workers of a dead process continue, and their values count.
     await open().runBackfillTask(tasks[1]);
     const cluster = executor(honest);
     const next = open(cluster);

@@ -1,4 +1,4 @@
-/** Values that wait to be saved or committed, of tasks that are under way at once. */
+/** Values of concurrent tasks that wait to be saved or committed. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -11,7 +11,7 @@ import { until } from "../../support/jobTable.js";
 const MIB = 1024 * 1024;
 const MAX_UNSAVED_BYTES = 32 * MIB;
 
-/** Rows of so many bytes in all, which lie nowhere. */
+/** Makes rows of a total size, without memory. */
 function computed(offsets: Uint32Array, byteCount = offsets.length): ComputedRows {
   const byteWidth = byteCount / offsets.length;
   const values = new Uint8Array(0);
@@ -21,7 +21,7 @@ function computed(offsets: Uint32Array, byteCount = offsets.length): ComputedRow
   return { offsets, column };
 }
 
-/** Keeps what is saved; `before` is awaited, and may throw. */
+/** Fake of files; awaits `before`, which may throw. */
 class Files {
   readonly saved: (readonly ComputedRows[])[] = [];
   before: () => Promise<void> | void = () => undefined;
@@ -65,13 +65,13 @@ it("holds the bytes of a fragment, however many tasks it is cut into", async () 
   expect(most).toBeLessThanOrEqual(MAX_UNSAVED_BYTES + 6 * MIB);
   const parts = await values.parts();
   expect(parts.reduce((sum, { rowCount }) => sum + rowCount, 0)).toBe(wanted.length);
-  // Tasks of one row each don't make a file each.
+  // Tasks of one row each share files.
   expect(files.saved.length).toBeLessThan(20);
 });
 
 it("makes parts with nothing of others in between, in any order of tasks, and loses nothing", async () => {
   const steps = fc.record({
-    // Of each offset, whether it is wanted.
+    // For each offset: true if it is wanted.
     isWanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
     taskRows: fc.integer({ min: 1, max: 9 }),
     batchRows: fc.integer({ min: 1, max: 4 }),
@@ -93,7 +93,7 @@ it("makes parts with nothing of others in between, in any order of tasks, and lo
         await new Promise((resolve) => setImmediate(resolve));
         if (saves++ === step.failsAt) throw new Error("no space");
       };
-      // Tasks in lanes, each of which adds its batches one after the other.
+      // Lanes of tasks, each of which adds its batches in order.
       const tasks: Uint32Array[] = [];
       for (let index = 0; index < wanted.length; index += step.taskRows)
         tasks.push(wanted.subarray(index, index + step.taskRows));
@@ -120,7 +120,7 @@ it("makes parts with nothing of others in between, in any order of tasks, and lo
         expect(error).toMatchObject({ message: "no space" });
         expect(failures[0]).toBe(error);
         await values.rescue();
-        // What was added is saved after all: one save fails, not the next.
+        // All values are saved in the end: one save fails, the next succeeds.
         const kept = files.saved.flat().flatMap((each) => [...each.offsets]);
         expect(new Set(kept).size).toBe(kept.length);
         return;
@@ -195,7 +195,7 @@ it("begins no saving once the work has failed, and none is under way when that i
   const added = [wanted.subarray(0, 1), wanted.subarray(1, 2)].map((offsets) => computed(offsets));
   await values.add(added[0]);
   await until(() => saves === 1);
-  // Its timer ends while the first is saved.
+  // Its timer fires while the first save runs.
   await values.add(added[1]);
   await values.rescue();
   expect(files.saved).toEqual(added.map((rows) => [rows]));

@@ -1,4 +1,4 @@
-/** Tables whose transactions tell nonsense about versions that computed columns are looked up in. */
+/** Tables with malformed transactions, in which the history of computed columns is looked up. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** A column that is declared anew while its function runs never gets values that were computed for what it was before. */
+/** A column that is declared again while its function runs gets no values of the old declaration. */
 
 import { Int64, tableFromIPC, Utf8 } from "apache-arrow";
 import { ConcurrentModificationError, DirectoryNamespace, type UserFunction } from "tiltyard";
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const ns of opened.splice(0)) await ns.close();
 });
 
-/** A table whose column is filled by `first`, which does something else while it is called for the first time. */
+/** Makes a table and fills its column by `first`, whose first call runs `work`. */
 async function fillWhile(work: (ns: DirectoryNamespace) => Promise<unknown>) {
   let other: Promise<unknown> | null = null;
   const tenfold = { version: "1", inputs: ["a"], output: new Int64() };
@@ -49,7 +49,7 @@ const again = (column: object) => async (ns: DirectoryNamespace) => {
 const declared = (metadata: Record<string, string | null>) => (ns: DirectoryNamespace) =>
   ns.updateFieldMetadata({ ...ID, updates: [{ path: "b", metadata }] });
 
-/** By the reference. */
+/** Values that the reference reads. */
 const values = async () =>
   [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => (b === null ? null : String(b)));
 
@@ -99,7 +99,7 @@ it("a fragment that is being computed meanwhile doesn't hold the failure up", as
     ...tenfold,
     row: async ({ a }, { signal }) => {
       if (a === 1n) await redeclare(ns);
-      // Of the second fragment: ends with the job only.
+      // A row of the second fragment: waits for the job's end.
       if (a === 3n)
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       return (a as bigint) * 10n;

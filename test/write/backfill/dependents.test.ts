@@ -1,4 +1,4 @@
-/** Columns that are computed from a computed column lose their values where a backfill gives it others. */
+/** Columns that are computed from a computed column become null where a backfill changes it. */
 
 import {
   Field as ArrowField,
@@ -26,7 +26,7 @@ afterEach(() => ns.close());
 
 type Computed = Record<string, string>;
 
-/** A table of numbers in each fragment, and columns of SQL. */
+/** Makes a table of numbers by fragment, and columns of SQL. */
 async function makeTable(
   fragments: readonly (readonly number[])[],
   computed: Computed,
@@ -49,7 +49,7 @@ async function fill(column: string, where?: string): Promise<void> {
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column, where }));
 }
 
-/** Values of a column by the numbers that they are of, by the reference and by us. */
+/** Returns values of a column by number, equal for the reference and for us. */
 async function values(column: string): Promise<Record<number, number | null>> {
   const plain = (value: unknown): number | null => (value === null ? null : Number(value));
   const theirs = [...tableFromIPC(await reference.readTable(root, "t"))].map((row) => [
@@ -166,7 +166,7 @@ it.each(["2.0", "2.2"] as const)("of vectors, in part, in files of %s", async (d
   expect([...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => [...v])[1]).toEqual([20, 1]);
 });
 
-/** A table whose column `c` is there before it is declared to be computed from `b`. */
+/** Makes a table whose column `c` exists before its declaration to be computed from `b`. */
 async function declareLater(c: ArrowField, texts: readonly string[]): Promise<void> {
   const later: UserFunction = { version: "1", inputs: ["b"], output: new Utf8(), row: ({ b }) => String(b) };
   ns = new DirectoryNamespace({ root, durability: "none", functions: { later } });

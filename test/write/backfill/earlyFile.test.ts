@@ -1,4 +1,4 @@
-/** The file of a filled column is begun while values are computed; only one that holds what is committed stays. */
+/** The file of a filled column is begun while values are computed; it stays only if it is committed. */
 
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
@@ -25,7 +25,7 @@ const BATCH_ROWS = 10;
 let root: string;
 let before: string[];
 let ns: DirectoryNamespace;
-/** Awaited by each call of the function. */
+/** Each call of the function awaits it. */
 let onCall: (first: number) => Promise<void>;
 
 const dataFiles = (): Promise<string[]> => readdir(join(root, "t.lance", "data"));
@@ -38,7 +38,7 @@ beforeEach(async () => {
     ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },
     batch: async ({ n }: Record<string, Iterable<number>>) => {
       const given = [...n];
-      // The loop turns, so that what was computed before is taken.
+      // Yield, so that earlier values are taken.
       await new Promise((resolve) => setTimeout(resolve, 1));
       await onCall(given[0]);
       return given.map((each) => BigInt(each) * 2n);
@@ -191,7 +191,7 @@ describe("of more values than stay in memory", () => {
   it("is one for each of the fragments that are committed together", async () => {
     let most = 0;
     onCall = async (first) => {
-      // The last call: there are values for the last file, which is about to be made.
+      // The last call: values for the last file exist, and it is about to be made.
       if (first >= 6500 - 1024) await vi.waitFor(async () => expect((await wideFiles()).length).toBe(3));
       most = Math.max(most, (await wideFiles()).length);
     };

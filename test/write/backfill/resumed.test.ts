@@ -1,4 +1,4 @@
-/** A backfill that goes on where an earlier one was interrupted. */
+/** Backfills that resume interrupted ones. */
 
 import { Field, Float64, List, tableFromIPC, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, InternalError, type UserFunction } from "tiltyard";
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const ns of opened.splice(0)) await ns.close();
 });
 
-/** @param hangs the number at which the function waits until it is aborted; it tells `hanging` */
+/** @param hangs number at which the function waits until it is aborted; it then calls `hanging` */
 function open(version: string, hangs?: number, hanging?: () => void): DirectoryNamespace {
   const told: UserFunction = {
     ...{
@@ -47,7 +47,7 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
   return ns;
 }
 
-/** A table of numbers in fragments; its column is filled up to a number by version 1 of the function. */
+/** Makes a table of numbers by fragment; version 1 of the function has filled its column up to a number. */
 async function interrupted(fragments: readonly (readonly number[])[], upTo: number, metadata?: object) {
   let tell = () => {};
   const isHanging = new Promise<void>((resolve) => {
@@ -165,7 +165,7 @@ it("ends the other calls at once where values can't be saved", async () => {
       underWay++;
       while (underWay < 2) await new Promise((resolve) => setImmediate(resolve));
       if (given.includes(1)) return given;
-      // For ever, if nobody aborts it.
+      // Waits for ever unless aborted.
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
       });
@@ -220,7 +220,7 @@ it("fails with what was thrown as the cause, in the process that ran it", async 
   await ns.createTable(ID, [{ a: 1 }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "fails" } }] });
   const job = await ns.alterTableBackfillColumns({ ...ID, column: "b" });
-  // While it runs, or later.
+  // During the run, and after it.
   for (let time = 0; time < 2; time++) {
     const error = await ns.waitForJob(job).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(InternalError);

@@ -1,4 +1,4 @@
-/** Each setting of a backfill means what is said of it. */
+/** Each setting of a backfill has its documented effect. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ function open(double: UserFunction): DirectoryNamespace {
   return ns;
 }
 
-/** Twice the number, by batches; `call` is told of each, before it is answered. */
+/** Doubles numbers by batch; `call` sees each batch first. */
 const batches = (
   call: (given: number[], signal: AbortSignal) => unknown,
   change: object = {},
@@ -74,7 +74,7 @@ async function fill(ns: DirectoryNamespace, settings: Settings = {}) {
 const versionOf = async (ns: DirectoryNamespace): Promise<number> =>
   (await ns.describeTable(ID)).version ?? 0;
 
-/** The numbers whose double is there, ascending; what is there must be right. */
+/** Returns the numbers that have a double, ascending, and checks each double. */
 async function filled(): Promise<number[]> {
   const table = tableFromIPC(await reference.readTable(root, "t"));
   const found: number[] = [];
@@ -89,7 +89,7 @@ async function filled(): Promise<number[]> {
 const checkpoints = (): Promise<string[]> =>
   readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
 
-/** Counts the calls under way; each waits until `wanted` of them are. */
+/** Counts running calls; each waits until `wanted` of them run. */
 function gate(wanted: number) {
   let underWay = 0;
   let most = 0;
@@ -103,7 +103,7 @@ function gate(wanted: number) {
       most = Math.max(most, ++underWay);
       if (underWay === wanted) openGate();
       await isOpen;
-      // Whatever else is to begin has begun by then.
+      // Gives any further call the time to begin.
       await new Promise((resolve) => setTimeout(resolve, 5));
       underWay--;
     },
@@ -194,7 +194,7 @@ describe("how many rows a call gets", () => {
     expect(sizeAfter(500, 10_001)).toBe(250);
     expect(sizeAfter(250, 60_000)).toBe(200);
     expect(sizeAfter(200, 5000)).toBe(200);
-    // A last batch that is smaller says nothing.
+    // A smaller last batch does not change the size.
     expect(sizeAfter(10, 1)).toBe(200);
     expect(sizeAfter(200, 1)).toBe(400);
     expect(sizeAfter(400, 1)).toBe(800);
@@ -203,7 +203,7 @@ describe("how many rows a call gets", () => {
 });
 
 describe("when values are saved", () => {
-  /** The number of checkpoint files at each call; a call takes three seconds by the clock that is looked at. */
+  /** Returns the number of checkpoint files at each call; a call takes three seconds of the fake clock. */
   const filesAtCalls = async (settings: Settings): Promise<number[]> => {
     vi.restoreAllMocks();
     root = await makeTempDir();
@@ -379,7 +379,7 @@ describe("which rows are filled", () => {
     await ns.insertIntoTable(ID, rows(200, 500));
     await ns.deleteFromTable({ ...ID, predicate: "n % 2 = 1 and n < 100" });
     await ns.updateTable({ ...ID, predicate: "n = 50", updates: [["n", "1050"]] });
-    // Rewrites the fragments that were there, and leaves the one that was added.
+    // Rewrites the old fragments, and leaves the added one.
     await ns.optimizeTable({ ...ID, targetRowsPerFragment: 150 });
     const evens = numbers(0, 50)
       .map((n) => n * 2)
@@ -387,7 +387,7 @@ describe("which rows are filled", () => {
     expect(await fill(ns, { readVersion })).toMatchObject({ done: 150, total: 150 });
     expect(await filled()).toEqual([...evens, ...numbers(100, 100), 1050]);
     expect(seen.length).toBe(150);
-    // Merged with others, they can't be told apart any more.
+    // Merged with others, appended rows can't be told apart.
     await ns.optimizeTable(ID);
     await fill(ns, { readVersion });
     expect((await filled()).length).toBe(650);
@@ -471,7 +471,7 @@ describe("settings that are not what they should be", () => {
 });
 
 describe("the signal of a call", () => {
-  /** Waits until its signal aborts. */
+  /** Makes a function that waits until its signal aborts. */
   const waiting = (aborted: unknown[], begun: () => void) =>
     batches(
       (_, signal) =>
@@ -499,7 +499,7 @@ describe("the signal of a call", () => {
     expect(aborted.length).toBe(1);
   });
 
-  // As many calls as are under way at once: which of more begin first is left to the disk.
+  // As many calls as run at a time; the disk decides which of more begin first.
   const failing: readonly [string, Settings, readonly number[], readonly number[]][] = [
     ["in another fragment", { concurrency: 3 }, [10, 10, 10], [10, 20]],
     ["in another piece of work", { concurrency: 3, taskSize: 4 }, [10], [4, 8]],
@@ -530,7 +530,7 @@ describe("the signal of a call", () => {
       );
       await makeTable(ns, [160]);
       await fill(ns, { intraApplierConcurrency: 16, checkpointSize: 5 });
-      // Warnings are told of at the next turn.
+      // Node emits warnings in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     } finally {
       process.off("warning", note);
@@ -553,7 +553,7 @@ describe("the signal of a call", () => {
       batches(async ([first], signal) => {
         calls++;
         begun();
-        // One call lasts; others go on being made beside it.
+        // One call lasts; others run beside it.
         if (first === 0) await sleep(60_000, undefined, { signal }).catch((error) => aborted.push(error));
         else await sleep(50, undefined, { signal });
       }),
@@ -589,7 +589,7 @@ describe("the signal of a call", () => {
   });
 });
 
-/** The call that begins with 0 fails; all others wait until their signal aborts. */
+/** Fails the call that begins with 0; all others wait until their signal aborts. */
 async function failOrWait(first: number, signal: AbortSignal, aborted: number[]): Promise<void> {
   if (first === 0) throw new Error("broken");
   await new Promise((_, reject) => {

@@ -1,6 +1,6 @@
 /**
- * The values that a backfill stores are those that the function gives for each row: in every form in which functions take
- * rows and answer, for whole fragments and for single rows of them, with nulls, lists and texts in and out.
+ * Backfills store the value that the function returns for each row: in every form of arguments and results,
+ * for whole fragments and single rows, with nulls, lists and texts.
  */
 
 import {
@@ -64,7 +64,7 @@ const tableOf = (rows: readonly Row[], from: number): Table =>
     ),
   });
 
-/** A value as plain JavaScript, whatever holds it. */
+/** Converts a value to plain JavaScript. */
 const plain = (value: unknown): unknown => {
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return value;
@@ -73,7 +73,7 @@ const plain = (value: unknown): unknown => {
 
 type Inputs = Record<"n" | "text" | "flag" | "list" | "vector", unknown>;
 
-/** What is computed of a row: every input counts, and some rows get null. */
+/** Outputs of a row: every input counts, and some rows get null. */
 const OUTPUTS = {
   text: {
     type: new Utf8(),
@@ -105,7 +105,7 @@ const isOdd = ({ n }: Inputs): boolean => (n as number) % 2 === 1;
 const rowAt = (columns: Readonly<Record<string, Vector>>, index: number): Inputs =>
   Object.fromEntries(Object.entries(columns).map(([name, vector]) => [name, vector.get(index)])) as Inputs;
 
-/** The forms in which a function takes rows and answers; `of` gives a row's value. */
+/** Forms in which a function takes rows and returns values; `of` gives a row's value. */
 const FORMS = {
   "row by row": (of) => ({ row: (values) => of(values as Inputs) }),
   "row by row, async": (of) => ({
@@ -168,7 +168,7 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
   ),
 });
 
-/** The rows that the reference reads, by their number. */
+/** Reads the rows with the reference, by number. */
 async function readByReference(root: string): Promise<Map<number, { inputs: Inputs; value: unknown }>> {
   const table = tableFromIPC(await reference.readTable(root, "t"));
   return new Map(
@@ -185,7 +185,7 @@ async function runPlan({ output, form, fragments, deletedEvery, settings }: Plan
   let version = 1;
   const compute = (row: Inputs): unknown => {
     const value = of(row);
-    // The second time, every value is another.
+    // The second run gives every row another value.
     return version === 1 || value === null ? value : of({ ...row, n: (row.n as number) + 1000 });
   };
   const made = {
@@ -226,7 +226,10 @@ it("values are those of the function, however it takes rows and answers", async 
   await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: runsOf("BACKFILL_RUNS", 160) });
 }, 240_000);
 
-/** Numbers from 0 on in a column `n`, with a column `value` that a function fills, as the reference reads them. */
+/**
+ * Fills a column `value` by a function of numbers from 0 in a column `n`; returns the table that the
+ * reference reads.
+ */
 async function filledBy(made: UserFunction): Promise<Table> {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
@@ -319,11 +322,11 @@ it("a row that throws is asked again alone; the others are asked once", async ()
 });
 
 const LONG_ROWS = 40_000;
-/** Long enough to be stored one by one, as codes; some are null. */
+/** Texts long enough to be stored one by one, or as codes; some are null. */
 const longText = (n: number): string | null =>
   n % 97 === 5 ? null : `text ${n} `.repeat(30 + (n % 17)) + "é".repeat(n % 3);
 
-/** A table of several pages of long texts, of which some rows are deleted; `made` fills a column of texts. */
+/** Fills a column of texts in a table of several pages of long texts, some rows of which are deleted. */
 async function fillFromLongTexts(made: UserFunction, settings: object): Promise<Map<number, unknown>> {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });

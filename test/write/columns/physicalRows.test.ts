@@ -26,12 +26,12 @@ import { physicalRows } from "../../../src/write/columns/physicalRows.js";
 const members = [new Field("a", new Int32(), false), new Field("b", new Utf8(), true)];
 const entry = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
 const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
-/** Values of each type, by row. */
+/** By type: values of each row. */
 const TYPES: [DataType, (row: number) => unknown][] = [
   [new Int32(), (row) => row],
   [new Bool(), (row) => row % 3 === 0],
   [new Utf8(), (row) => `row ${row}`],
-  // As many texts as there are indices.
+  // As many texts as indices.
   [new Dictionary(new Utf8(), new Int8()), (row) => texts[row % 128]],
   [new FixedSizeList(2, new Field("item", new Float32(), true)), (row) => [row, -row]],
   [new List(new Field("item", new Int32(), false)), (row) => Array(row % 3).fill(row)],

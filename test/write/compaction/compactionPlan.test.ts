@@ -4,7 +4,7 @@ import { MAX_FILE_ROWS } from "../../../src/file/writing/writer.js";
 import { DataFragment } from "../../../src/format/table.js";
 import { type FragmentFacts, planCompaction } from "../../../src/write/compaction/compactionPlan.js";
 
-/** Physical rows, and live ones where there are fewer; fragments are numbered from 0. */
+/** Makes facts of fragments, numbered from 0, from physical rows, and live rows if there are fewer. */
 const factsOf = (...fragments: (number | readonly [physical: number, live: number, coverage?: string])[]) =>
   fragments.map((each, id): FragmentFacts => {
     const [physicalRows, liveRows, coverage = ""] = typeof each === "number" ? [each, each] : each;

@@ -1,4 +1,4 @@
-/** Small fragments are copied another way than large ones, and lie between them in any order. */
+/** Small fragments are copied differently from large ones, and mix with them in any order. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ function rowsOf(from: number, length: number): Table {
 it.each([5, 7, 9, 15])("fragments of %i rows become one page per column", async (length) => {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", workers: 0 });
-  // Bits, and nulls, of which the first fragment has none.
+  // Bits, and nulls, which the first fragment lacks.
   const flags = (from: number): Table => {
     const rows = Array.from({ length }, (_, row) => from + row);
     return new Table({
@@ -68,7 +68,7 @@ describe.each([0, 1])("with %i threads", (workers) => {
   it("the rows stay, in their order", async () => {
     const root = await makeTempDir();
     await using ns = new DirectoryNamespace({ root, durability: "none", workers });
-    // Small ones, large ones, and one that is small by what is left of it.
+    // Small fragments, large ones, and one that is small after deletions.
     const sizes = [10, 300, 12_000, 5, 20, 8000, 8000, 1, 700, 30, 15_000, 3, 3];
     let from = 0;
     for (const [index, length] of sizes.entries()) {

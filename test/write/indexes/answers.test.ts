@@ -1,7 +1,6 @@
 /**
- * What is found by an index is what is found by looking at every row, whatever happened to the table: rows that come,
- * go, change and move, columns that are dropped, added, renamed and cast, versions that are restored, branches and
- * clones; with and without stable row ids.
+ * Answers by an index equal those of a scan after any change of the table: of rows, of columns, restored
+ * versions, branches and clones, with and without stable row ids.
  */
 
 import { Field, Float64, Int32, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
@@ -124,16 +123,16 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** A table whose column `v` has an index, most of the time. */
+/** A table whose column `v` usually has an index. */
 class Indexed {
   readonly #name: string;
   readonly #kind: IndexKindName;
   readonly #column: Column;
   #nextId = 0;
-  /** Half of the filters are asked each time. */
+  /** Counts the checks; each uses half of the filters. */
   #looks = 0;
   #at: { branch?: string } = {};
-  /** The latest version of the branch that had all columns as they are. */
+  /** Latest version of the branch with all columns unchanged. */
   #good = 0;
 
   constructor(kind: IndexKindName, column: Column) {
@@ -222,7 +221,7 @@ class Indexed {
         return;
       }
       case "column":
-        // Of another field than before, with values of other rows.
+        // A new field, with values of other rows.
         await namespace.alterTableAddColumns({ ...where, newColumns: [{ name: "v2", expression: "v" }] });
         await namespace.alterTableDropColumns({ ...where, columns: ["v"] });
         await namespace.alterTableAlterColumns({ ...where, alterations: [{ path: "v2", rename: "v" }] });
@@ -240,7 +239,7 @@ class Indexed {
     }
   }
 
-  /** A column that has an index is not cast; without one it is, there and back. */
+  /** Casts a column there and back; an indexed column refuses. */
   async #cast(): Promise<void> {
     const where = this.#where;
     const to = (dataType: string) =>

@@ -1,6 +1,6 @@
 /**
- * Indexes on lists and on parts of structs, whose ids are others than those of the fields that files have values of: they
- * answer as a scan does, whatever gave the column other values.
+ * Indexes on lists and on parts of structs, whose field ids are not those of the stored fields: they answer
+ * as a scan does, whatever changed the values.
  */
 
 import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
@@ -16,9 +16,9 @@ const WORDS = new List(new Field("item", new Utf8(), true));
 
 let root: string;
 let ns: DirectoryNamespace;
-/** What the words of computed lists begin with. */
+/** Prefix of the words of computed lists. */
 let prefix: string;
-/** What the computing of a row waits for. */
+/** Awaited by the computation of a row. */
 let held: () => Promise<void>;
 beforeEach(async () => {
   root = await makeTempDir();
@@ -41,7 +41,7 @@ const functions: Record<string, UserFunction> = {
   },
 };
 
-/** A table of the numbers 1 to 4 in two fragments, with a computed column `b`. */
+/** Makes a table of the numbers 1 to 4 in two fragments, with a computed column `b`. */
 async function makeTable(
   udfName: string,
   options: ConstructorParameters<typeof DirectoryNamespace>[0] | object,
@@ -56,7 +56,9 @@ async function fill(where?: string): Promise<void> {
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b", where }));
 }
 
-/** Ids of the rows that have a word, as a scan finds them, the index, and the index used by the reference. */
+/**
+ * Checks the ids of the rows that have a word: by a scan, by the index, and by the index in the reference.
+ */
 async function expectFound(path: string, word: string, ids: readonly number[]): Promise<void> {
   const filter = `array_has(${path}, '${word}')`;
   const scanned = await ns
@@ -77,7 +79,7 @@ async function searched(text: string): Promise<number[]> {
 }
 
 describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVersion) => {
-  // Of 2.0, no struct can be filled later.
+  // In files of 2.0, no struct can be filled later.
   const structs = dataStorageVersion === "2.0" ? [] : [{ udfName: "struct", path: "b.l" }];
   it.each([{ udfName: "list", path: "b" }, ...structs])("a backfill of $path, computed by $udfName", async ({
     udfName,
@@ -90,7 +92,7 @@ describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVe
     await fill();
     await expectFound(path, "word", [1, 2, 3, 4]);
     await expectFound(path, "x2", [2]);
-    // The column lies in a file with others then, which a backfill takes it out of.
+    // The column then shares a file with others, from which a backfill removes it.
     await ns.optimizeTable(ID);
     await expectFound(path, "x2", [2]);
     prefix = "y";

@@ -1,4 +1,4 @@
-/** Rows that a restore brings back while an index is made that lacks them: nothing may count them as indexed. */
+/** A restore brings rows back while an index is built without them: no reader may count them as indexed. */
 
 import { readdirSync } from "node:fs";
 import { DirectoryNamespace } from "tiltyard";
@@ -43,7 +43,7 @@ afterAll(() => others.close());
 const build = (namespace: DirectoryNamespace, name: string, kind: Kind) =>
   buildIndex(namespace, { id: [name], column: KINDS[kind].column, indexType: kind, name: kind });
 
-/** Ids of the rows with number 90, by the index of a kind. */
+/** Returns ids of the rows with number 90, by an index of a kind. */
 async function found(kind: Kind, name: string): Promise<unknown[]> {
   const table = others.table(name);
   const rows =
@@ -55,7 +55,7 @@ async function found(kind: Kind, name: string): Promise<unknown[]> {
   return (await rows.toArray()).map(({ id }) => id).sort((a, b) => Number(a) - Number(b));
 }
 
-/** A namespace before whose first file of an index, once it is armed, something happens. */
+/** Makes a namespace that runs `happens` before the first file of an index, once armed. */
 function interrupted(happens: () => Promise<unknown>) {
   let isArmed = false;
   const disk = interruptedDisk(

@@ -1,4 +1,4 @@
-/** The rows of an index sorted by value: in memory, where ids are computed from the order, as with the ids themselves. */
+/** Rows of an index sorted by value in memory, with computed ids or with the ids as data. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -77,7 +77,7 @@ async function sorted(
   return rows;
 }
 
-/** Sorted one by one; the engine's sort keeps rows of equal values as they came. */
+/** Sorts rows in order, as the engine does: rows of equal values keep their order. */
 function expected(parts: readonly Part[]): [number | null, number, number][] {
   const rows = parts.flatMap(({ values, high, low }) =>
     values.map((value, row): [number | null, number, number] => [value, high, low + row]),
@@ -121,7 +121,7 @@ describe("the rows of an index by value", () => {
     { kind: "float", bits: 32 },
     { kind: "fixedSizeBinary", bytes: 4 },
   ])("keep every bit of $kind of 4 bytes, sorted by it", async (type) => {
-    // Of floats: 0 and -0, infinities, numbers that are none, with a sign and without, and everything in between.
+    // Float bit patterns: 0 and -0, infinities, NaNs of both signs, and numbers in between.
     const bits = [
       0, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc0_0001, 0x3f80_0000, 0xbf80_0000,
     ];

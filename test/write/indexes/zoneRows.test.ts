@@ -1,4 +1,4 @@
-/** Zones have as many rows as the request for the index says, then and whenever the index is brought up to date. */
+/** Zones have the requested number of rows, initially and after each update of the index. */
 
 import { join } from "node:path";
 import { Table, vectorFromArray } from "apache-arrow";
@@ -29,7 +29,7 @@ it.each([
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createTable({ id, stableRowIds }, rowsFrom(0));
   const kind = kindOfName(indexType)!;
-  /** The rows of a zone by the index's file, and the rows that are looked at for one value. */
+  /** Returns the rows of a zone by the index's file, and the rows that are scanned for one value. */
   const look = async () => {
     const [{ indexUuid, numUnindexedRows }] = await namespace.table(id).indexes();
     expect(numUnindexedRows).toBe(0);

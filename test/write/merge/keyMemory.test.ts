@@ -1,4 +1,4 @@
-/** Merges that are under way at once share the memory for their keys. */
+/** Concurrent merges share the memory for their keys. */
 
 import { expect, it } from "vitest";
 import { withKeyMemory } from "../../../src/write/merge/keyMemory.js";

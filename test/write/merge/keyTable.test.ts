@@ -1,4 +1,4 @@
-/** Keys of rows are found exactly where they are the same, whatever their types and however their hashes collide. */
+/** A key table finds exactly the equal keys, whatever their types and however their hashes collide. */
 
 import {
   Binary,
@@ -31,7 +31,7 @@ const bytes = (length?: number) =>
     length === undefined ? { maxLength: 9, max: 2 } : { minLength: length, maxLength: length, max: 1 },
   );
 
-/** Types, and few values of each, so that rows meet. */
+/** Types with few values each, so that rows match. */
 const TYPES: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
   [new Int8(), fc.integer({ min: -2, max: 2 })],
   [new Int16(), fc.integer({ min: -300, max: -298 })],
@@ -50,7 +50,7 @@ const TYPES: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
 
 interface Keys {
   readonly types: readonly DataType[];
-  /** Rows of the table, and those that are looked up. */
+  /** Rows of the table, and rows to look up. */
   readonly rows: readonly (readonly Value[])[];
   readonly others: readonly (readonly Value[])[];
 }
@@ -73,7 +73,7 @@ function columnsOf(types: readonly DataType[], rows: readonly (readonly Value[])
   });
 }
 
-/** Equal for the same keys; null for a key with a null. */
+/** Returns equal names for equal keys; null for a key with a null. */
 function nameOf(row: readonly Value[]): string | null {
   if (row.includes(null)) return null;
   return JSON.stringify(
@@ -89,7 +89,7 @@ function nameOf(row: readonly Value[]): string | null {
   );
 }
 
-/** The rows without nulls, which alone are put in a table. */
+/** Returns the rows without nulls; only these are put in a table. */
 const withKey = (rows: Keys["rows"]) => rows.filter((row) => nameOf(row) !== null);
 
 async function chains({ types, rows, others }: Keys, hashesOf: typeof hashKeys): Promise<number[][]> {

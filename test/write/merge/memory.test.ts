@@ -1,4 +1,4 @@
-/** The memory of a merge is bounded, and not by the stream that is merged. */
+/** Memory of a merge is bounded, whatever the size of its stream. */
 
 import { rm } from "node:fs/promises";
 import { expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Merges beside a model that goes through all pairs of rows: what is left of the table, and what is counted. Keys are
- * taken in many passes or in one; the result is the same.
+ * Merges against a model that compares all pairs of rows: resulting table and counts. Keys are read in one
+ * pass or in many, with equal results.
  */
 
 import { readdir } from "node:fs/promises";
@@ -108,7 +108,7 @@ interface Outcome {
   readonly counts: readonly number[];
 }
 
-/** Null where the merge is refused. */
+/** Returns null if the merge is refused. */
 function modelOf(target: readonly Row[], source: readonly Row[], merge: Merge): Outcome | null {
   const same = (a: Row, b: Row) => merge.on.every((name) => a[name] !== null && a[name] === b[name]);
   const isUpdated = (old: Row, given: Row) => {
@@ -267,7 +267,7 @@ describe("a merge", () => {
       numInsertedRows: 0,
     });
     expect(await data()).toHaveLength(2);
-    // Both rows of the table are replaced by the same one: a file as it came, and one of the copy.
+    // One source row replaces both rows of the table: an original file and a copy.
     expect(
       await table.mergeInsert("k", source, { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true }),
     ).toMatchObject({
