@@ -79,7 +79,7 @@ const operations: { title: string; run: Operation }[] = [
 ];
 
 describe.each(operations)("$title", ({ run }) => {
-  it("that is called off has changed nothing, or goes through", async () => {
+  it("changes nothing if it is cancelled, or completes", async () => {
     const base = await makeTempDir();
     // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");

@@ -20,10 +20,10 @@ testCrashes([
   {
     name: "append slowly, while another appends",
     ...prepared,
-    run: (namespace, other) =>
+    run: (namespace, secondEngine) =>
       namespace.insertIntoTable(
         { id: ID },
-        slowRows([8, 9], () => other.insertIntoTable({ id: ID }, rowsOf(5))),
+        slowRows([8, 9], () => secondEngine.insertIntoTable({ id: ID }, rowsOf(5))),
       ),
     between: { version: 3, rows: [1, 2, 3, 5] },
     after: { version: 4, rows: [1, 2, 3, 5, 8, 9] },
@@ -32,11 +32,11 @@ testCrashes([
   {
     name: "append slowly, while another drops the table and creates it anew",
     ...prepared,
-    run: async (namespace, other) => {
+    run: async (namespace, secondEngine) => {
       let isMade = false;
       const rows = slowRows([8, 9], async () => {
-        await other.dropTable({ id: ID });
-        await other.createTable({ id: ID }, rowsOf(5));
+        await secondEngine.dropTable({ id: ID });
+        await secondEngine.createTable({ id: ID }, rowsOf(5));
         isMade = true;
       });
       const inserted = namespace.insertIntoTable({ id: ID }, rows);

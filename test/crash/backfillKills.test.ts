@@ -112,7 +112,7 @@ async function orphans(root: string): Promise<string[]> {
 }
 
 describe("backfills", () => {
-  it(`are gone on with after ${KILLS} kills`, async () => {
+  it(`resume after ${KILLS} kills`, async () => {
     let kills = 0;
     let pauseMs = 0;
     for (let table = 0; kills < KILLS; table++) {
@@ -154,7 +154,7 @@ describe("backfills", () => {
     }
   });
 
-  it("that two processes ask for at once are done once", async () => {
+  it("that two processes request at once run once", async () => {
     const root = await makeTempDir();
     const log = join(root, "calls.txt");
     await makeTable(root);

@@ -102,7 +102,7 @@ const scenarios: [name: string, parts: number, isPossible: boolean][] = [
 ];
 
 describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
-  it("wherever those end who come upon it", async () => {
+  it("is finished or undone as a whole, wherever its finishers end", async () => {
     const base = await makeTempDir();
     const root = join(base, "inner", "root");
     const template = join(base, "template");
@@ -112,7 +112,7 @@ describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
     const mend = async () => {
       if (!isPossible) await rm(join(root, "b.lance", "_versions", "1.manifest"));
     };
-    const settle = async (disk?: FaultyDisk): Promise<boolean> => {
+    const finish = async (disk?: FaultyDisk): Promise<boolean> => {
       const ns = new DirectoryNamespace({ root, ...(disk ? { disk } : { durability: "none" }) } as never);
       try {
         await ns.describeTable({ id: ["a"] });
@@ -124,7 +124,7 @@ describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
         await ns.close();
       }
     };
-    expect(await settle()).toBe(true);
+    expect(await finish()).toBe(true);
     await mend();
     const after = await stateOf(root);
     expect(Object.keys(after)).toEqual(
@@ -139,12 +139,12 @@ describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
         await cp(template, root, { recursive: true });
         const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
         disk.failAt(failing, mode, { dead });
-        await settle(disk);
+        await finish(disk);
         const { tripped } = disk;
         const where = `${title} ${failing}: ${disk.log[failing]}`;
         await disk.restart();
         if (powerCut) await disk.loseUnsynced();
-        expect(await settle(), where).toBe(true);
+        expect(await finish(), where).toBe(true);
         await mend();
         expect(await stateOf(root), where).toEqual(after);
         const left = await readdir(join(root, ".tiltyard-batches"), { recursive: true }).catch(() => []);

@@ -45,7 +45,7 @@ export interface Scenario {
   /** Runs before calls can fail, and is durable. */
   readonly setUp?: (namespace: DirectoryNamespace, disk: Disk, root: string) => Promise<unknown>;
   /** @param other another engine on the same disk */
-  readonly run: (namespace: DirectoryNamespace, other: DirectoryNamespace) => Promise<unknown>;
+  readonly run: (namespace: DirectoryNamespace, secondEngine: DirectoryNamespace) => Promise<unknown>;
   readonly before: State;
   /** State between the steps of an operation; absent if it takes one step. */
   readonly between?: State;
@@ -153,20 +153,20 @@ function testScenario(scenario: Scenario): void {
       const root = join(base, String(failing), "root");
       const disk = await prepare(root, scenario);
       const writer = new DirectoryNamespace({ root, disk });
-      const other = new DirectoryNamespace({ root, disk });
+      const secondEngine = new DirectoryNamespace({ root, disk });
       await scenario.setUp?.(writer, disk, root);
       disk.heal();
       disk.failAt(failing, mode, { dead });
       let acknowledged = true;
       try {
-        await scenario.run(writer, other);
+        await scenario.run(writer, secondEngine);
       } catch (error) {
         expect(error, String(error)).toBeInstanceOf(NamespaceError);
         acknowledged = false;
       }
       const { tripped } = disk;
       const where = `failing call ${failing}: ${disk.log[failing]}`;
-      for (const engine of [writer, other]) {
+      for (const engine of [writer, secondEngine]) {
         await engine.close().catch((error) => {
           if (!tripped) throw error;
         });

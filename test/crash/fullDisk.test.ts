@@ -130,8 +130,8 @@ describe.each(cases)("a table $title", ({ tagged }) => {
   });
 });
 
-describe("a table of which nothing can go before a note is written", () => {
-  it("stays as it is", async () => {
+describe("a table without files that can be removed before a note is written", () => {
+  it("stays unchanged", async () => {
     const root = await makeTempDir();
     await prepare(root, [1]);
     const before = await directorySnapshot(root);
@@ -142,7 +142,7 @@ describe("a table of which nothing can go before a note is written", () => {
     await ns.close();
   });
 
-  it("is cleaned up where a file is left that nobody refers to", async () => {
+  it("is cleaned up if it has an orphan", async () => {
     const root = await makeTempDir();
     await prepare(root, [1]);
     const orphan = join(root, "t.lance", "data", `${"0".repeat(50)}.lance`);

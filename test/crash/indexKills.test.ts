@@ -72,7 +72,7 @@ function rowsFrom(first: number): Table {
   });
 }
 const valuesOf = (table: Table) =>
-  Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
+  Array.from(table.getChild("v") ?? [], Number).sort((left, right) => left - right);
 
 /** Checks the answers of the index. */
 async function check(
@@ -85,11 +85,11 @@ async function check(
   const table = ns.table(id);
   expect(await table.countRows(), where).toBe(rowCount);
   for (const value of [0, 777, rowCount - 1, rowCount]) {
-    const found = await table.scan({ filter: FILTERS[column](value), useScalarIndex: true }).toArrow();
-    expect(valuesOf(found), where).toEqual(value < rowCount ? [value] : []);
+    const answer = await table.scan({ filter: FILTERS[column](value), useScalarIndex: true }).toArrow();
+    expect(valuesOf(answer), where).toEqual(value < rowCount ? [value] : []);
   }
-  const found = await table.scan({ filter: "v >= 19990 AND v < 20010", useScalarIndex: true }).toArrow();
-  expect(found.numRows, where).toBe(rowCount > ROWS ? 20 : 10);
+  const neighbours = await table.scan({ filter: "v >= 19990 AND v < 20010", useScalarIndex: true }).toArrow();
+  expect(neighbours.numRows, where).toBe(rowCount > ROWS ? 20 : 10);
   for (const value of [5, ROWS - 1, rowCount - 1]) {
     const near = table.search({ vector: vectorOf(value), limit: 3, nprobes: 9, refineFactor: 20, ef: 200 });
     expect(valuesOf(await near.toArrow()), where).toContain(value);
@@ -99,7 +99,7 @@ async function check(
   }
 }
 
-it(`index builds are gone on with after ${KILLS} kills`, async () => {
+it(`index builds resume after ${KILLS} kills`, async () => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   const drawing = new Drawing(seed);
   let kills = 0;

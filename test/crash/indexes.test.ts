@@ -33,7 +33,7 @@ const rowsFrom = (first: number) =>
     ),
   });
 const valuesOf = (table: Table) =>
-  Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
+  Array.from(table.getChild("v") ?? [], Number).sort((left, right) => left - right);
 const ROWS = Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, row) => row);
 
 interface Scenario {
@@ -101,8 +101,8 @@ async function check(ns: DirectoryNamespace, where: string): Promise<void> {
     ["v IN (3, 45, 99)", [3, 45]],
     ["v >= 38 AND v < 42", [38, 39, 40, 41]],
   ] as const) {
-    const found = await table.scan({ filter, useScalarIndex: true }).toArrow();
-    expect(valuesOf(found), `${where}: ${filter}`).toEqual(expected);
+    const answer = await table.scan({ filter, useScalarIndex: true }).toArrow();
+    expect(valuesOf(answer), `${where}: ${filter}`).toEqual(expected);
   }
 }
 

@@ -39,7 +39,7 @@ interface Workload {
     kind: number,
   ): Promise<{ readonly name: string; readonly steps: readonly EngineStep[] }>;
   /** Records the acknowledgement of the change. */
-  settle(outcome: EngineOutcome): void;
+  recordOutcome(outcome: EngineOutcome): void;
   /**
    * Compares the engine's view with the acknowledged changes; true if the change in flight is there as well.
    */
@@ -75,7 +75,7 @@ async function killRepeatedly(
       if (outcome === null) {
         inFlight = name;
       } else {
-        workload.settle(outcome);
+        workload.recordOutcome(outcome);
         counts.acknowledged++;
       }
     }
@@ -159,7 +159,7 @@ class NamespaceChanges implements Workload {
     return outcomeOf(() => change(after)) === "done" ? after : null;
   }
 
-  settle(outcome: EngineOutcome): void {
+  recordOutcome(outcome: EngineOutcome): void {
     const wanted = outcomeOf(() => this.#change.model(this.#model));
     expect("ok" in outcome ? "done" : outcome.type, this.#change.name).toBe(wanted);
   }
@@ -177,7 +177,7 @@ class NamespaceChanges implements Workload {
   }
 }
 
-it("a namespace whose writer is killed", async () => {
+it("a namespace keeps all acknowledged changes of killed writers", async () => {
   let workload: NamespaceChanges | undefined;
   const root = await killRepeatedly("namespace", async (directory, drawing) => {
     workload = new NamespaceChanges(drawing);
@@ -250,7 +250,7 @@ class Upkeep implements Workload {
     return { name: `${method}(${this.#inserting})`, steps: [step] };
   }
 
-  settle(outcome: EngineOutcome): void {
+  recordOutcome(outcome: EngineOutcome): void {
     expect(outcome).toHaveProperty("ok");
     if (this.#inserting.length === 0) return;
     const { version } = (outcome as { ok: { version: number } }).ok;
@@ -287,7 +287,7 @@ class Upkeep implements Workload {
   }
 }
 
-it("a table whose rows are appended and tidied by a process that is killed", async () => {
+it("a table keeps all acknowledged rows of killed writers and upkeep", async () => {
   let workload: Upkeep | undefined;
   const root = await killRepeatedly("upkeep", async (directory, drawing) => {
     workload = new Upkeep(directory, drawing);

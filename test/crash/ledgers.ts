@@ -28,7 +28,7 @@ export class Possible<State> {
   /** Returns the elements that every candidate has. */
   surely<T>(of: (state: State) => readonly T[]): T[] {
     const [first, ...others] = this.#states.map(of);
-    return first.filter((each) => others.every((other) => other.includes(each)));
+    return first.filter((each) => others.every((elements) => elements.includes(each)));
   }
 
   /** Returns a value of each candidate. */
@@ -55,7 +55,7 @@ export class Possible<State> {
   }
 
   /** @param shown visible part of a state */
-  settle<Shown>(seen: Shown, shown: (state: State) => Shown, where: string): void {
+  verify<Shown>(seen: Shown, shown: (state: State) => Shown, where: string): void {
     expect(this.#states.map(shown), where).toContainEqual(seen);
     this.#states = this.#states.filter((state) => isDeepStrictEqual(shown(state), seen)).slice(0, 1);
   }
@@ -89,7 +89,7 @@ export class Additions {
     (isAcknowledged ? this.#present : this.#lost).add(value);
   }
 
-  settle(seen: readonly number[], where: string): void {
+  verify(seen: readonly number[], where: string): void {
     for (const value of this.#lost) if (seen.includes(value)) this.#present.add(value);
     // Their processes are gone: missing values will not come.
     this.#lost.clear();
@@ -137,7 +137,7 @@ export class History {
     };
   }
 
-  async settle(latest: number, read: (version: number) => Promise<number[]>, where: string): Promise<void> {
+  async verify(latest: number, read: (version: number) => Promise<number[]>, where: string): Promise<void> {
     expect(Math.max(...this.#effects.keys()), where).toBeLessThanOrEqual(latest);
     for (let version = this.#rows.length; version <= latest; version++) {
       const seen = await read(version);

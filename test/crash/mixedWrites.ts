@@ -2,13 +2,12 @@
  * Writes of all kinds that several processes make at once in one namespace, and their ledgers, which hold
  * whichever process is killed.
  *
- *   t, n$t      all append and merge, and update rows to their old values; they are compacted and cleaned up; the
- *               reference appends as well; rows of n$t keep their ids
- *   h           all append and restore; every version stays; each writer has its tags and a branch
- *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
- *   seq<w>      of one writer at a time: sequences of all changes of rows and columns; n$seq<w> the same, with stable row
- *               ids
- *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
+ *   t, n$t   all append, merge, compact and clean up, and update rows to their old values;
+ *            the reference appends as well; rows of n$t keep their ids.
+ *   h        All append and restore; every version stays; each writer has its tags and a branch.
+ *   own<w>   One writer at a time makes, replaces, declares and drops it; n$own<w> lies in a child namespace.
+ *   seq<w>   One writer at a time makes sequences of all changes; rows of n$seq<w> have stable ids.
+ *   b, n$b   Only batches make versions, of both at once; with them tables n$x<w>-… come and go.
  */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
@@ -52,7 +51,7 @@ interface BranchState {
 }
 
 /** State that one writer at a time changes. */
-interface Own {
+interface OwnedState {
   readonly tables: readonly Possible<OwnState>[];
   /** Tags of h, to version. */
   readonly tags: Possible<Readonly<Record<string, number>>>;
@@ -74,7 +73,7 @@ export class MixedWrites {
   readonly #drawing: Drawing;
   readonly #appended: Readonly<Record<string, Additions>> = { t: new Additions(), n$t: new Additions() };
   readonly #history = new History([0]);
-  readonly #own: readonly Own[];
+  readonly #ownedStates: readonly OwnedState[];
   readonly #batched = new Set<number>();
   #lostBatches: LostBatch[] = [];
   /** By value: ids of the rows of n$t. */
@@ -87,7 +86,7 @@ export class MixedWrites {
 
   constructor(writers: number, drawing: Drawing) {
     this.#drawing = drawing;
-    this.#own = Array.from({ length: writers }, (_, writer) => ({
+    this.#ownedStates = Array.from({ length: writers }, (_, writer) => ({
       tables: [new Possible<OwnState>("absent"), new Possible<OwnState>("absent")],
       tags: new Possible({}),
       branches: new Possible<Readonly<Record<string, BranchState>>>({}),
@@ -107,7 +106,7 @@ export class MixedWrites {
       this.#batchedRoots.push(location);
     }
     this.#batched.add(1);
-    for (const writer of this.#own.keys()) {
+    for (const writer of this.#ownedStates.keys()) {
       for (const isChild of [false, true]) {
         const id = sequenceId(writer, isChild);
         await ns.createTable({ id, stableRowIds: isChild }, rowsOf(...SEQUENCE_ROWS));
@@ -250,7 +249,7 @@ export class MixedWrites {
   // --------------------------------------------------------------------------------------- a writer's own
 
   #changeTags(writer: number): Write {
-    const { tags } = this.#own[writer];
+    const { tags } = this.#ownedStates[writer];
     const present = tags.surely(Object.keys);
     const verb = this.#drawing.of(
       present.length === 0 ? ["create"] : present.length > 3 ? ["delete"] : ["create", "update", "delete"],
@@ -269,7 +268,7 @@ export class MixedWrites {
     return {
       name: `${verb} tag`,
       step: [`${verb}TableTag`, verb === "delete" ? { id: ["h"], tag } : { id: ["h"], tag, version }],
-      entry: this.#own[writer].tags.begin((before) => {
+      entry: this.#ownedStates[writer].tags.begin((before) => {
         const { [tag]: _, ...others } = before;
         return verb === "delete" ? others : { ...others, [tag]: version };
       }),
@@ -279,7 +278,7 @@ export class MixedWrites {
   }
 
   #changeBranches(writer: number): Write {
-    const present = this.#own[writer].branches.surely(Object.keys);
+    const present = this.#ownedStates[writer].branches.surely(Object.keys);
     const isFew = present.length < 2;
     const verb = this.#drawing.of(
       present.length === 0 ? ["create"] : isFew ? ["create", "append", "append"] : ["append", "delete"],
@@ -295,7 +294,10 @@ export class MixedWrites {
     return {
       name: "create branch",
       step: ["createTableBranch", { id: ["h"], name, fromVersion: from }],
-      entry: this.#own[writer].branches.begin((before) => ({ ...before, [name]: { from, added: [] } })),
+      entry: this.#ownedStates[writer].branches.begin((before) => ({
+        ...before,
+        [name]: { from, added: [] },
+      })),
       refusals: [],
       next: () => this.#createBranch(writer),
     };
@@ -306,7 +308,7 @@ export class MixedWrites {
     return {
       name: "append to branch",
       step: ["insertIntoTable", { id: ["h"], branch: name }, rowsOf(value)],
-      entry: this.#own[writer].branches.begin((before) => {
+      entry: this.#ownedStates[writer].branches.begin((before) => {
         const { from, added } = before[name];
         return { ...before, [name]: { from, added: [...added, value] } };
       }),
@@ -319,14 +321,14 @@ export class MixedWrites {
     return {
       name: "delete branch",
       step: ["deleteTableBranch", { id: ["h"], name }],
-      entry: this.#own[writer].branches.begin(({ [name]: _, ...others }) => others),
+      entry: this.#ownedStates[writer].branches.begin(({ [name]: _, ...others }) => others),
       refusals: [],
       next: () => this.#createBranch(writer),
     };
   }
 
   #changeOwn(writer: number, isChild: boolean): Write {
-    const table = this.#own[writer].tables[Number(isChild)];
+    const table = this.#ownedStates[writer].tables[Number(isChild)];
     const states = table.surely((state) => [typeof state === "string" ? state : "there"]);
     const verb = this.#drawing.of(
       states[0] === "absent"
@@ -350,7 +352,7 @@ export class MixedWrites {
     return {
       name: `create ${isChild ? "child" : "root"} table`,
       step: ["createTable", { id: ownId(writer, isChild), mode: "Overwrite" }, rowsOf(value)],
-      entry: this.#own[writer].tables[Number(isChild)].begin(() => [value]),
+      entry: this.#ownedStates[writer].tables[Number(isChild)].begin(() => [value]),
       refusals: [],
       next: () => this.#createOwn(writer, isChild),
     };
@@ -358,7 +360,7 @@ export class MixedWrites {
 
   /** Makes the next change of a sequence; the model draws it and predicts its outcome. */
   #changeSequence(writer: number, isChild: boolean): Write {
-    const table = this.#own[writer].sequences[Number(isChild)];
+    const table = this.#ownedStates[writer].sequences[Number(isChild)];
     const arbitrary = rowChanges(sequenceId(writer, isChild), "main");
     const [change] = fc.sample(arbitrary, { numRuns: 1, seed: this.#drawing.number(2 ** 30) });
     const [{ method, request, rows }] = change.calls;
@@ -376,14 +378,14 @@ export class MixedWrites {
   async #batch(writer: number): Promise<Write> {
     const version = ++this.#lastBatch;
     const declared = this.#name(writer);
-    const [gone] = this.#own[writer].declared.surely((names) => names);
+    const [gone] = this.#ownedStates[writer].declared.surely((names) => names);
     const operations: object[] = [{ declareTable: { id: ["n", declared] } }];
     for (const [index, id] of BATCHED.entries()) {
       const manifestPath = await stageDoubled(this.#batchedRoots[index], version);
       operations.push({ createTableVersion: { id, version, manifestPath } });
     }
     if (gone !== undefined) operations.push({ deregisterTable: { id: ["n", gone] } });
-    const names = this.#own[writer].declared.begin((before) => [
+    const names = this.#ownedStates[writer].declared.begin((before) => [
       ...before.filter((name) => name !== gone),
       declared,
     ]);
@@ -414,22 +416,22 @@ export class MixedWrites {
   // ------------------------------------------------------------------------------------------------ looking
 
   /** Compares the engine's view with the ledgers, while no process writes. */
-  async settle(ns: DirectoryNamespace, where: string): Promise<void> {
-    const rowsAt = async (id: readonly string[], at: { version?: number; branch?: string } = {}) =>
-      valuesOf(await ns.table(id, at).scan().toArrow());
+  async verify(ns: DirectoryNamespace, where: string): Promise<void> {
+    const rowsAt = async (id: readonly string[], reference: { version?: number; branch?: string } = {}) =>
+      valuesOf(await ns.table(id, reference).scan().toArrow());
     const versionsOf = async (id: string[]) =>
       (await ns.listTableVersions({ id })).versions.map(({ version }) => version).sort((a, b) => a - b);
 
     for (const [table, ledger] of Object.entries(this.#appended)) {
       const id = table.split("$");
-      ledger.settle(await rowsAt(id), `${where}: ${table}`);
+      ledger.verify(await rowsAt(id), `${where}: ${table}`);
       const versions = await versionsOf(id);
       for (const version of versions) await rowsAt(id, { version });
       expect(await ns.table(id).version(), where).toBe(versions[versions.length - 1]);
     }
 
     await this.#settleRowIds(ns, where);
-    await this.#history.settle(
+    await this.#history.verify(
       await ns.table(["h"]).version(),
       (version) => rowsAt(["h"], { version }),
       `${where}: h`,
@@ -443,9 +445,9 @@ export class MixedWrites {
     const ofWriter = <T>(all: Readonly<Record<string, T>>, writer: number): Record<string, T> =>
       Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith(`w${writer}-`)));
     await this.#recoverBatches(new Set(declared), versionsOf, where);
-    for (const [writer, own] of this.#own.entries()) {
+    for (const [writer, owned] of this.#ownedStates.entries()) {
       const versions = Object.fromEntries(Object.entries(tags).map(([tag, { version }]) => [tag, version]));
-      own.tags.settle(ofWriter(versions, writer), (state) => state, `${where}: tags`);
+      owned.tags.verify(ofWriter(versions, writer), (state) => state, `${where}: tags`);
       const shown = (state: Readonly<Record<string, BranchState>>) =>
         Object.fromEntries(
           Object.entries(state).map(([name, { from, added }]) => [
@@ -453,16 +455,16 @@ export class MixedWrites {
             [...this.#history.rowsOf(from), ...added],
           ]),
         );
-      own.branches.settle(ofWriter(branches, writer), shown, `${where}: branches`);
+      owned.branches.verify(ofWriter(branches, writer), shown, `${where}: branches`);
       const names = declared.filter((name) => name.startsWith(`w${writer}-`)).sort();
-      own.declared.settle(names, (state) => [...state].sort(), `${where}: tables of batches`);
+      owned.declared.verify(names, (state) => [...state].sort(), `${where}: tables of batches`);
       for (const isChild of [false, true]) {
         const id = ownId(writer, isChild);
         const seen = await this.#ownState(ns, id);
-        own.tables[Number(isChild)].settle(seen, (state) => state, `${where}: ${id.join("$")}`);
+        owned.tables[Number(isChild)].verify(seen, (state) => state, `${where}: ${id.join("$")}`);
         const sequence = sequenceId(writer, isChild);
         const version = await ns.table(sequence).version();
-        own.sequences[Number(isChild)].settle(
+        owned.sequences[Number(isChild)].verify(
           [version, await contentAt(ns, sequence, version)] as const,
           (model) => latestIn(model, sequence),
           `${where}: ${sequence.join("$")}`,

@@ -87,7 +87,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
 ];
 
 describe.each(someOf(scenarios))("%s", (_name, ...steps) => {
-  it("is before or after, wherever it ends", async () => {
+  it("leaves the state before or after it, wherever it is interrupted", async () => {
     const base = await makeTempDir();
     const template = join(base, "template");
     await prepare(template);

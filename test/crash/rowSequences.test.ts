@@ -49,16 +49,16 @@ const sequence = fc.array(
 const seen = { before: 0, after: 0, acknowledged: 0 };
 
 /** Returns the model of the state that an interrupted change left. */
-async function settle(root: string, models: readonly Model[], where: string): Promise<Model> {
+async function matchingModel(root: string, models: readonly Model[], where: string): Promise<Model> {
   const reader = new DirectoryNamespace({ root, durability: "none" });
   try {
     const state = await stateOf(reader);
-    const found = models.find((model) => isDeepStrictEqual(model.state(), state));
-    if (found === undefined) {
+    const match = models.find((model) => isDeepStrictEqual(model.state(), state));
+    if (match === undefined) {
       expect(state, where).toEqual(models[0].state());
       throw new Error(`${where}: equal, and yet not`);
     }
-    return found;
+    return match;
   } finally {
     await reader.close();
   }
@@ -88,13 +88,15 @@ async function makeCutShort(root: string, model: Model, change: Change, fault: F
   if (!tripped || outcome === "done") expect(outcome, where).toBe(wanted);
   // If states are equal, the first one, which was acknowledged, wins.
   const possible = outcome === "done" ? [after] : wanted === "done" ? [after, halfway, before] : [before];
-  const found = await settle(root, possible, where);
+  const current = await matchingModel(root, possible, where);
   if (outcome === "done") seen.acknowledged++;
-  else if (wanted === "done") seen[found === after ? "after" : "before"]++;
-  return found;
+  else if (wanted === "done") seen[current === after ? "after" : "before"]++;
+  return current;
 }
 
-it("are whole after each change that is cut short, and go on", { timeout: 3_600_000 }, async () => {
+it("tables are whole after each interrupted change, and take the next one", {
+  timeout: 3_600_000,
+}, async () => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   await fc.assert(
     fc.asyncProperty(sequence, async (changes) => {

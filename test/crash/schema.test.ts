@@ -158,7 +158,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
 ];
 
 describe.each(scenarios)("%s", (_name, run) => {
-  it("is before or after, wherever it ends", async () => {
+  it("leaves the state before or after it, wherever it is interrupted", async () => {
     const base = await makeTempDir();
     // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");

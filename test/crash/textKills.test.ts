@@ -50,7 +50,7 @@ async function check(root: string, rowCount: number, where: string): Promise<voi
   expect(await count("every"), where).toBe(rowCount);
 }
 
-it(`builds of indexes of words are gone on with after ${KILLS} kills`, async () => {
+it(`builds of indexes of words resume after ${KILLS} kills`, async () => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   const drawing = new Drawing(seed);
   let kills = 0;

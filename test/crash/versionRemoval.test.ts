@@ -117,7 +117,7 @@ async function cleanUp(root: string): Promise<void> {
 }
 
 describe.each(scenarios)("versions %s", (_name, run) => {
-  it("are there or gone, wherever it ends", async () => {
+  it("are all there or all gone after any interruption", async () => {
     const base = await makeTempDir();
     // Prepare in place: the branch refers to its source by an absolute path.
     const root = join(base, "inner", "root");

@@ -40,15 +40,15 @@ describe("a job", () => {
         return { made: 4 };
       }),
     );
-    const other = table.open();
-    await until(async () => (await other.describe(jobId)).state === "Running");
-    await until(async () => (await other.describe(jobId)).done === 2);
-    expect(await other.describe(jobId)).toMatchObject({
+    const secondEngine = table.open();
+    await until(async () => (await secondEngine.describe(jobId)).state === "Running");
+    await until(async () => (await secondEngine.describe(jobId)).done === 2);
+    expect(await secondEngine.describe(jobId)).toMatchObject({
       ...{ jobId, kind: "backfill", table: ["t"], state: "Running", done: 2, total: 4, unit: "rows" },
       ...{ createdAt: expect.stringMatching(/Z$/), startedAt: expect.stringMatching(/Z$/) },
     });
-    expect((await other.list({ state: "Running" })).map((job) => job.jobId)).toEqual([jobId]);
-    const waiting = other.wait({ jobId });
+    expect((await secondEngine.list({ state: "Running" })).map((job) => job.jobId)).toEqual([jobId]);
+    const waiting = secondEngine.wait({ jobId });
     held.open();
     const ended = { state: "Succeeded", done: 4, total: 4, result: { made: 4 } };
     expect(await waiting).toMatchObject(ended);
@@ -72,9 +72,9 @@ describe("a job", () => {
     }
   });
 
-  it("is the same for the same work, and another for other work or when it has ended", async () => {
+  it("is shared by requests for the same work until it ends", async () => {
     const jobs = table.open();
-    const other = table.open();
+    const secondEngine = table.open();
     const held = gate();
     let runs = 0;
     const spec = table.spec("k", async () => {
@@ -82,7 +82,7 @@ describe("a job", () => {
       await held.opened;
       return undefined;
     });
-    const started = await Promise.all([jobs.start(spec), other.start(spec), jobs.start(spec)]);
+    const started = await Promise.all([jobs.start(spec), secondEngine.start(spec), jobs.start(spec)]);
     expect(new Set(started.map(({ jobId }) => jobId)).size).toBe(1);
     const [{ jobId }] = started;
     const elsewhere = await jobs.start({ ...spec, key: "l" });
@@ -91,13 +91,13 @@ describe("a job", () => {
     await jobs.wait({ jobId });
     await jobs.wait({ jobId: elsewhere.jobId });
     expect(runs).toBe(2);
-    const again = await other.start(spec);
+    const again = await secondEngine.start(spec);
     expect(again.jobId).not.toBe(jobId);
-    await other.wait({ jobId: again.jobId });
+    await secondEngine.wait({ jobId: again.jobId });
     expect(runs).toBe(3);
   });
 
-  it("waits for its turn where many run, and can be cancelled meanwhile", async () => {
+  it("waits while many others run, and can be cancelled meanwhile", async () => {
     const jobs = table.open();
     const held = gate();
     const specs = Array.from({ length: 6 }, (_, index) =>
@@ -117,10 +117,10 @@ describe("a job", () => {
     expect(states.filter((state) => state === "Succeeded").length).toBe(5);
   });
 
-  it("tells of its progress", async () => {
+  it("reports its progress", async () => {
     const jobs = table.open();
-    const other = table.open();
-    const seen: Record<string, Job[]> = { own: [], other: [] };
+    const secondEngine = table.open();
+    const seen: Record<string, Job[]> = { localJob: [], secondEngine: [] };
     const hasRate = (told: readonly Job[]) =>
       told.some(({ state, rate = 0 }) => state === "Running" && rate > 0);
     const { jobId } = await jobs.start(
@@ -134,22 +134,22 @@ describe("a job", () => {
         return undefined;
       }),
     );
-    const [own] = await Promise.all([
-      jobs.wait({ jobId, onProgress: (job) => seen.own.push(job) }),
-      other.wait({ jobId, onProgress: (job) => seen.other.push(job) }),
+    const [localJob] = await Promise.all([
+      jobs.wait({ jobId, onProgress: (job) => seen.localJob.push(job) }),
+      secondEngine.wait({ jobId, onProgress: (job) => seen.secondEngine.push(job) }),
     ]);
-    expect(own).toMatchObject({ state: "Succeeded", done: 30 });
+    expect(localJob).toMatchObject({ state: "Succeeded", done: 30 });
     for (const told of Object.values(seen)) {
       const amounts = told.map(({ done }) => done);
       expect(amounts).toEqual([...amounts].sort((a, b) => a - b));
       expect(amounts.at(-1)).toBe(30);
       expect(hasRate(told)).toBe(true);
     }
-    expect(seen.own.length).toBeGreaterThan(4);
-    expect(seen.own.some(({ estimatedEnd }) => estimatedEnd !== undefined)).toBe(true);
+    expect(seen.localJob.length).toBeGreaterThan(4);
+    expect(seen.localJob.some(({ estimatedEnd }) => estimatedEnd !== undefined)).toBe(true);
   });
 
-  it("that nobody has heard of is not found", async () => {
+  it("of an unknown id is not found", async () => {
     const jobs = table.open();
     const unknown = crypto.randomUUID();
     for (const jobId of [unknown, "", "..", "../../t.lance", `${unknown}/..`, "a\0b"]) {
@@ -159,7 +159,7 @@ describe("a job", () => {
     }
   });
 
-  it("is waited for no longer than is asked", async () => {
+  it("is awaited no longer than requested", async () => {
     const jobs = table.open();
     const held = gate();
     const { jobId } = await jobs.start(
@@ -204,7 +204,7 @@ describe("cancelling", () => {
     }
   });
 
-  it("work that takes no notice is left to end", async () => {
+  it("lets work end that ignores its signal", async () => {
     const jobs = table.open();
     const { jobId } = await jobs.start(
       table.spec("k", async () => {
@@ -217,7 +217,7 @@ describe("cancelling", () => {
 });
 
 describe("closing", () => {
-  it("leaves a job that the next caller goes on with, from its checkpoint", async () => {
+  it("leaves a job that the next caller resumes from its checkpoint", async () => {
     const jobs = table.open();
     const spec = table.spec("k", async ({ signal, saveCheckpoint, checkpoint, progress }) => {
       if (checkpoint !== null) return checkpoint;
@@ -230,16 +230,20 @@ describe("closing", () => {
     const { jobId } = await jobs.start(spec);
     await until(async () => (await jobs.describe(jobId)).done === 5);
     await jobs.close("cancel");
-    const other = table.open();
-    expect(await other.describe(jobId)).toMatchObject({ state: "Cancelled", isInterrupted: true, done: 5 });
-    expect(await other.start(spec)).toEqual({ jobId });
-    const done = await other.wait({ jobId });
+    const secondEngine = table.open();
+    expect(await secondEngine.describe(jobId)).toMatchObject({
+      state: "Cancelled",
+      isInterrupted: true,
+      done: 5,
+    });
+    expect(await secondEngine.start(spec)).toEqual({ jobId });
+    const done = await secondEngine.wait({ jobId });
     expect(done).toMatchObject({ state: "Succeeded", result: { half: true } });
     expect(done.isInterrupted).toBeUndefined();
     await expect(jobs.start(spec)).rejects.toThrow("closed");
   });
 
-  it("waits where it is asked to", async () => {
+  it("waits for jobs on request", async () => {
     const jobs = table.open();
     const { jobId } = await jobs.start(
       table.spec("k", async () => {
@@ -271,7 +275,7 @@ describe("closing", () => {
 });
 
 describe("records that can't be removed", () => {
-  it("don't keep jobs from being started", async () => {
+  it("do not block new jobs", async () => {
     const first = table.open();
     const { jobId } = await first.start(table.spec("k", async () => 1));
     await first.wait({ jobId });
@@ -305,7 +309,7 @@ describe("records that can't be removed", () => {
 });
 
 describe("a table that is dropped", () => {
-  it("ends its job, which does nothing to the table made in its place", async () => {
+  it("ends its job, which leaves a new table of the same name alone", async () => {
     const jobs = table.open();
     const replaced = gate();
     let published = false;
@@ -334,7 +338,7 @@ describe("a table that is dropped", () => {
     await expect(jobs.start(spec)).rejects.toBeInstanceOf(ConcurrentModificationError);
   });
 
-  it("is not what an interrupted job goes on with", async () => {
+  it("ends the interrupted job, so that a new table gets a new job", async () => {
     const jobs = table.open();
     const spec = table.spec("k", async ({ signal, checkpoint, saveCheckpoint }) => {
       if (checkpoint !== null) return checkpoint;
@@ -349,11 +353,11 @@ describe("a table that is dropped", () => {
     // Acts like another engine.
     await rm(table.directory, { recursive: true });
     await table.createTable();
-    const other = table.open();
-    const fresh = await other.start(table.spec("k", async ({ checkpoint }) => checkpoint));
+    const secondEngine = table.open();
+    const fresh = await secondEngine.start(table.spec("k", async ({ checkpoint }) => checkpoint));
     expect(fresh.jobId).not.toBe(jobId);
-    expect((await other.wait({ jobId: fresh.jobId })).result).toBe(null);
-    expect(await other.describe(jobId)).toMatchObject({
+    expect((await secondEngine.wait({ jobId: fresh.jobId })).result).toBe(null);
+    expect(await secondEngine.describe(jobId)).toMatchObject({
       state: "Failed",
       error: { type: "ConcurrentModification" },
     });
@@ -363,7 +367,7 @@ describe("a table that is dropped", () => {
 /** JSON that `JSON.parse` accepts, and that overflows a recursive walk. */
 const deep = "[".repeat(5000) + "]".repeat(5000);
 
-describe("records that somebody else has put there", () => {
+describe("foreign records", () => {
   const valid = async () => {
     const jobs = table.open();
     const { jobId } = await jobs.start(table.spec("k", async () => 1));
@@ -373,7 +377,7 @@ describe("records that somebody else has put there", () => {
     return { jobs, jobId, directory, record: JSON.parse(text) };
   };
 
-  it("stop nobody", async () => {
+  it("block no job", async () => {
     const { jobs, jobId, record } = await valid();
     const contents = [
       "",
@@ -415,7 +419,7 @@ describe("records that somebody else has put there", () => {
     expect(await jobs.wait({ jobId: next.jobId })).toMatchObject({ result: 2 });
   });
 
-  it("of progress, outcome and checkpoint count as absent where they make no sense", async () => {
+  it("of progress, outcome and checkpoint count as absent if malformed", async () => {
     const { jobs, jobId, directory, record } = await valid();
     await rm(join(directory, "outcome.json"));
     for (const content of ["", "7", '{"done":-1}', '{"done":1e999}', "x".repeat(70_000)]) {

@@ -13,7 +13,7 @@ const done = (steps: readonly { readonly step: number }[]): number[] => steps.ma
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 describe("processes", () => {
-  it("that ask for the same job at once get one id, and one of them runs it", async () => {
+  it("that request the same job get one id, and one of them runs it", async () => {
     const runners = await Promise.all([table.process(), table.process(), table.process()]);
     // Long enough for both requests to arrive.
     const job = { key: "k", steps: 5, stepMs: 200 };
@@ -27,7 +27,7 @@ describe("processes", () => {
     expect(new Set(steps.map(({ pid }) => pid)).size).toBe(1);
   });
 
-  it("see at once that the one which ran a job was killed, and go on from its checkpoint", async () => {
+  it("notice at once that the running process was killed, and resume from its checkpoint", async () => {
     const [first, second] = [await table.process(), await table.process()];
     const job = { key: "k", steps: 12, stepMs: 20 };
     const jobId = await first.start(table, job);
@@ -52,7 +52,7 @@ describe("processes", () => {
     expect(done(steps.slice(begun))).toEqual(upTo(12).slice(begun - again));
   });
 
-  it("that were suspended while another took the job over do nothing more", async () => {
+  it("that were suspended during a takeover stop their work", async () => {
     const [first, second] = [await table.process(2000), await table.process(2000)];
     const job = { key: "k", steps: 8, stepMs: 50 };
     const jobId = await first.start(table, job);
@@ -86,7 +86,7 @@ describe("processes", () => {
     expect((await table.steps()).length).toBe(length);
   });
 
-  it("cancel a job whose process is dead for good", async () => {
+  it("cancel a job of a dead process", async () => {
     const runner = await table.process();
     const job = { key: "k", steps: 10_000, stepMs: 10 };
     const jobId = await runner.start(table, job);

@@ -115,12 +115,12 @@ async function expectDone(work: Work, versionsMade: number): Promise<void> {
   expect(indices.length).toBe(work === "index" ? 1 : 0);
   for (const job of await readdir(jobsDirectory(root))) {
     expect(job).toMatch(/^[0-9a-f-]{36}$/);
-    const own = await readdir(join(jobsDirectory(root), job));
-    expect(own.filter((name) => name.startsWith("."))).toEqual([]);
+    const jobFiles = await readdir(join(jobsDirectory(root), job));
+    expect(jobFiles.filter((name) => name.startsWith("."))).toEqual([]);
   }
 }
 
-describe("two processes that ask for the same at once", () => {
+describe("two processes that request the same work at once", () => {
   /** Starts a process with the namespace open, which runs calls. */
   async function runner(): Promise<(call: readonly [string, object]) => Promise<unknown>> {
     const child = startProcess("backfillRunner.mjs", []);
@@ -136,7 +136,7 @@ describe("two processes that ask for the same at once", () => {
     return (call) => ask({ call });
   }
 
-  it.each(WORKS)("have it done once: %s", async (work) => {
+  it.each(WORKS)("run it once: %s", async (work) => {
     await makeTable(open());
     const before = await latestVersion();
     const asked = await Promise.all([runner(), runner(), runner()]);
@@ -160,7 +160,7 @@ describe("two processes that ask for the same at once", () => {
   });
 });
 
-describe("a process that stands still while another does its job", () => {
+describe("a process that is suspended while another takes its job over", () => {
   const moments: readonly (readonly [string, Pause])[] = [
     ["before its version", { verb: "link", path: /t\.lance.*_versions/, when: "before" }],
     [
@@ -183,7 +183,7 @@ describe("a process that stands still while another does its job", () => {
     },
   );
 
-  it.each(cases)("publishes nothing more: %s, %s", async (work, _, pause) => {
+  it.each(cases)("publishes nothing afterwards: %s, %s", async (work, _, pause) => {
     await makeTable(open());
     const before = await latestVersion();
     let after = 0;
@@ -199,7 +199,7 @@ describe("a process that stands still while another does its job", () => {
   });
 });
 
-describe("a job whose table goes while it writes", () => {
+describe("a job whose table is dropped while it writes", () => {
   /** Returns files below a directory; null if it does not exist. A lock may be removed during the walk. */
   async function filesOf(directory: string): Promise<string[] | null> {
     const walk = () => readdir(directory, { recursive: true, withFileTypes: true }).catch(() => null);
@@ -215,20 +215,24 @@ describe("a job whose table goes while it writes", () => {
 
   const branch = "b";
   const fates = {
-    "is dropped": { at: {}, directory: "t.lance", go: (ns: DirectoryNamespace) => ns.dropTable(ID) },
+    "is dropped": {
+      branchOption: {},
+      directory: "t.lance",
+      go: (ns: DirectoryNamespace) => ns.dropTable(ID),
+    },
     "is dropped and made anew": {
-      ...{ at: {}, directory: "t.lance" },
+      ...{ branchOption: {}, directory: "t.lance" },
       async go(ns: DirectoryNamespace) {
         await ns.dropTable(ID);
         await makeTable(ns);
       },
     },
     "was a branch that is deleted": {
-      ...{ at: { branch }, directory: join("t.lance", "tree", branch) },
+      ...{ branchOption: { branch }, directory: join("t.lance", "tree", branch) },
       go: (ns: DirectoryNamespace) => ns.deleteTableBranch({ ...ID, name: branch }),
     },
     "was a branch that is deleted and made anew": {
-      ...{ at: { branch }, directory: join("t.lance", "tree", branch) },
+      ...{ branchOption: { branch }, directory: join("t.lance", "tree", branch) },
       async go(ns: DirectoryNamespace) {
         await ns.deleteTableBranch({ ...ID, name: branch });
         await ns.createTableBranch({ ...ID, name: branch });
@@ -245,28 +249,28 @@ describe("a job whose table goes while it writes", () => {
     (Object.keys(fates) as (keyof typeof fates)[]).map((fate) => [work, fate] as const),
   );
 
-  it.each(someOf(cases, 5))("fails and leaves nothing: %s of one that %s", async (work, fate) => {
-    const { at, directory, go } = fates[fate];
-    const other = open();
-    await makeTable(other);
-    if ("branch" in at) await other.createTableBranch({ ...ID, name: branch });
+  it.each(someOf(cases, 5))("fails and leaves no file: %s of one that %s", async (work, fate) => {
+    const { branchOption, directory, go } = fates[fate];
+    const rival = open();
+    await makeTable(rival);
+    if ("branch" in branchOption) await rival.createTableBranch({ ...ID, name: branch });
     let left: string[] | null = null;
     const isMoment = (verb: string, path: string) =>
       verb === "create" && path.includes(directory) && moments[work].test(path.slice(root.length));
     const disk = interruptedDisk(new NodeDisk({ durability: "none" }), isMoment, async () => {
-      await go(other);
+      await go(rival);
       left = await filesOf(join(root, directory));
     });
     const ns = new DirectoryNamespace({ root, durability: "none", disk });
     opened.push(ns);
     const [method, request] = works[work];
-    const { jobId } = (await ns[method]({ ...request, ...at } as never)) as { jobId: string };
+    const { jobId } = (await ns[method]({ ...request, ...branchOption } as never)) as { jobId: string };
     await expect(ns.waitForJob({ jobId })).rejects.toMatchObject({
       type: expect.stringMatching(/^(ConcurrentModification|TableNotFound|TableBranchNotFound)$/),
     });
     expect(disk.interrupted).toBe(true);
     expect(await filesOf(join(root, directory))).toEqual(left);
-    const { jobs } = await other.listJobs();
+    const { jobs } = await rival.listJobs();
     expect(jobs.map(({ state, isInterrupted }) => [state, isInterrupted])).toEqual([["Failed", undefined]]);
   });
 });

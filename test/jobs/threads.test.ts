@@ -24,7 +24,7 @@ describe("writing, compacting and reading with threads", () => {
 });
 
 describe("columns filled with threads", () => {
-  it("have the same values, and memory that threads get again reaches nobody else", async () => {
+  it("have the same values, and no function sees memory that threads reuse", async () => {
     const child = startProcess("poolRunner.mjs", ["modules", await makeTempDir(), "2", "filled"]);
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told.tasks).toEqual(expect.arrayContaining(["decodePage", "encodePages"]));

@@ -60,14 +60,14 @@ afterEach(() => {
 });
 
 describe("a pool", () => {
-  it("of no threads does everything in line", async () => {
+  it("without threads works in line", async () => {
     const pool = open(0);
     expect(await pool.run(DOUBLE, 4)).toBe(8);
     await expect(pool.run(DOUBLE, -1)).rejects.toThrow(RangeError);
     expect([pool.size, played.threads.length]).toEqual([0, 0]);
   });
 
-  it("starts threads as they are needed, gives each one task at a time, and keeps the order of the rest", async () => {
+  it("starts threads on demand, gives each one task at a time, and keeps the order of the others", async () => {
     const pool = open(2);
     const results = [1, 2, 3].map((input) => pool.run(DOUBLE, input));
     const [first, second] = played.threads;
@@ -87,7 +87,7 @@ describe("a pool", () => {
     expect(pool.threadCount).toBe(2);
   });
 
-  it("lets idle threads go, and starts new ones", async () => {
+  it("stops idle threads, and starts new ones", async () => {
     vi.useFakeTimers();
     const pool = open(1, 1000);
     const one = pool.run(DOUBLE, 1);
@@ -104,7 +104,7 @@ describe("a pool", () => {
     expect(played.threads.length).toBe(2);
   });
 
-  it("says that a thread pays once there is one, or enough was done in line", () => {
+  it("recommends a thread once one runs, or enough was done in line", () => {
     const mebibytes = 2 ** 20;
     expect(open(0).isWorth(100 * mebibytes)).toBe(false);
     const pool = open(1);
@@ -115,14 +115,14 @@ describe("a pool", () => {
     expect(used.isWorth(1)).toBe(true);
   });
 
-  it.each(["none", "throw"] as const)("works in line where no thread can be started: %s", async (mode) => {
+  it.each(["none", "throw"] as const)("works in line if no thread can be started: %s", async (mode) => {
     played.mode = mode;
     const pool = open(2);
     expect(await Promise.all([pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)])).toEqual([2, 4]);
     expect(pool.size).toBe(0);
   });
 
-  it("works in line where the script is missing, or another one", async () => {
+  it("works in line if the script is missing or a different one", async () => {
     for (const fail of [
       (thread: Played) => thread.die(new Error("cannot find module")),
       (thread: Played) => thread.say("hello"),
@@ -137,7 +137,7 @@ describe("a pool", () => {
     }
   });
 
-  it("starts threads again some time after one could not be started, later each time", async () => {
+  it("retries a failed start with growing delays", async () => {
     let nowMs = 1_000_000;
     vi.spyOn(performance, "now").mockImplementation(() => nowMs);
     const pool = open(1);
@@ -157,7 +157,7 @@ describe("a pool", () => {
     expect(await done).toBe("from a thread");
   });
 
-  it("reports a thread that died at work, and goes on with another one", async () => {
+  it("reports a thread that died at work, and starts another one", async () => {
     const pool = open(1);
     const [one, two] = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];
     played.threads[0].say(GREETING);
@@ -171,7 +171,7 @@ describe("a pool", () => {
     expect(pool.threadCount).toBe(1);
   });
 
-  it("does in line what can't be sent to a thread", async () => {
+  it("runs tasks in line that can't be sent to a thread", async () => {
     const pool = open(1);
     const task: Task<() => number, number> = { name: "call", run: (input) => input(), memoryOf: () => [] };
     expect(await pool.run(task, () => 7)).toBe(7);
@@ -187,7 +187,7 @@ describe("a pool", () => {
     expect(await pool.run(DOUBLE, 3)).toBe(6);
   });
 
-  it("that is closed leaves its thread at rest to the next one, for some time", async () => {
+  it("that is closed leaves its idle thread to the next pool for a while", async () => {
     vi.useFakeTimers();
     const pool = open(1, 1000);
     const one = pool.run(DOUBLE, 1);
@@ -214,7 +214,7 @@ describe("a pool", () => {
     expect(played.threads.length).toBe(2);
   });
 
-  it("takes no thread that has died since it was left", async () => {
+  it("takes no dead thread of a closed pool", async () => {
     const pool = open(1);
     const one = pool.run(DOUBLE, 1);
     played.threads[0].say(GREETING);

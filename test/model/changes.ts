@@ -363,10 +363,11 @@ const batch = (
   declared: readonly string[],
   deregistered: readonly string[] | null,
 ): Change => {
-  const known = new Set([keyOf(declared)]);
-  const isFirst = (id: readonly string[]) => !known.has(keyOf(id)) && known.add(keyOf(id)) !== undefined;
+  const usedKeys = new Set([keyOf(declared)]);
+  const isFirst = (id: readonly string[]) =>
+    !usedKeys.has(keyOf(id)) && usedKeys.add(keyOf(id)) !== undefined;
   const gone = deregistered !== null && isFirst(deregistered) ? [deregistered] : [];
-  const changing = new Set(known);
+  const changing = new Set(usedKeys);
   const created = ids.filter(isFirst).map((id) => ({ id, version }));
   const deleted =
     shrunk === null || changing.has(keyOf(shrunk)) ? [] : [{ id: shrunk, branch: "main", from: 1, to: 2 }];

@@ -285,9 +285,8 @@ export class Model {
   }
 
   /**
-   * Upserts by the column `v`: rows with one of the values move to the end. If none of their columns are
-   * kept, they become source rows, in source order, after which duplicates come first; otherwise they precede
-   * the new rows.
+   * Upserts by the column `v`: rows with one of the values move to the end, before the new rows. If neither
+   * ids nor other columns are kept, the source rows follow in their order, after second copies of duplicates.
    */
   mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
     const { isStable } = this.#table(id);
@@ -343,7 +342,7 @@ export class Model {
     add(history, { ...latest, names, fragments, isAddition: false });
   }
 
-  // -------------------------------------------------------------------------------- rows that are on their way
+  // ----------------------------------------------------------------------------------------- slow rows
 
   /** Returns the target of an insert that begins now. */
   target(id: readonly string[], branch: string): ModelTarget {
@@ -363,9 +362,9 @@ export class Model {
    */
   isCalm({ id, branch, table, identity, latest, timesPutBack }: ModelTarget): boolean {
     if (this.#tables.get(keyOf(id)) !== table || this.#timesPutBack(table) !== timesPutBack) return false;
-    const found = table.branches.get(branch);
-    if (found === undefined || found.lineage.at(-1) !== identity) return false;
-    const { history } = found;
+    const modelBranch = table.branches.get(branch);
+    if (modelBranch === undefined || modelBranch.lineage.at(-1) !== identity) return false;
+    const { history } = modelBranch;
     if (latest === undefined) return history.size === 0;
     const versions = [...history].sort(([a], [b]) => a - b).map(([, version]) => version);
     const since = versions.slice(versions.indexOf(latest));
@@ -376,9 +375,9 @@ export class Model {
   insertInto({ branch, table, identity }: ModelTarget, rows: readonly number[]): void {
     const present = [...this.#tables.values(), ...this.#hidden.values(), ...this.#detached];
     const isThere = present.includes(table);
-    const found = table.branches.get(branch);
-    const isSame = isThere && found !== undefined && found.lineage.at(-1) === identity;
-    const { history } = isSame ? found : refuse("TableNotFound");
+    const modelBranch = table.branches.get(branch);
+    const isSame = isThere && modelBranch !== undefined && modelBranch.lineage.at(-1) === identity;
+    const { history } = isSame ? modelBranch : refuse("TableNotFound");
     append(history, history.get(latestOf(history)), rows);
   }
 

@@ -97,7 +97,7 @@ const commands: fc.Arbitrary<fc.AsyncCommand<Model, Engines>>[] = [
   ),
 ];
 
-it("does what the model does, whichever engine is asked", { timeout: 3_600_000 }, async () => {
+it("each engine does what the model does", { timeout: 3_600_000 }, async () => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   console.log(`model: seed ${seed}, ${RUNS} runs`);
   await fc.assert(

@@ -41,7 +41,7 @@ async function runSequence(changes: readonly Change[]): Promise<void> {
   }
 }
 
-it("leave what the model has after each change, whoever makes it", { timeout: 3_600_000 }, async () => {
+it("each change by either engine leaves the state of the model", { timeout: 3_600_000 }, async () => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   console.log(`model, sequences: seed ${seed}, ${RUNS} runs`);
   await fc.assert(fc.asyncProperty(sequence, runSequence), { seed, numRuns: RUNS });

@@ -342,22 +342,22 @@ export function pauseLoop(victims: readonly Victim[]): void {
 
   describe.each(victims.map((victim, index) => ({ ...victim, index })))("$name", ({ index, ...victim }) => {
     it(
-      "stands still at any of its disk calls while others act",
+      "pauses at any of its disk calls during other changes",
       async () => {
         const cases = casesOf(victim, await stage.countCalls(victim));
         if (process.env.PAUSE_COUNT !== undefined) console.log(`${victim.name}: ${cases.length} cases`);
         const wrong: string[] = [];
-        let known = 0;
+        let knownFailures = 0;
         for (let number = (OFFSET + index * 17) % STRIDE; number < cases.length; number += STRIDE) {
           const each = cases[number];
           if (ONLY !== undefined && titleOf(each) !== ONLY.join("; ")) continue;
           for (const failure of await stage.play(each)) {
-            if (KNOWN.some(({ failures }) => failures.test(failure))) known++;
+            if (KNOWN.some(({ failures }) => failures.test(failure))) knownFailures++;
             else wrong.push(failure);
             if (process.env.PAUSE_VERBOSE !== undefined) console.log(failure);
           }
         }
-        if (known > 0) console.log(`${victim.name}: ${known} known failures`);
+        if (knownFailures > 0) console.log(`${victim.name}: ${knownFailures} known failures`);
         expect(wrong, `${wrong.length} of ${Math.ceil(cases.length / STRIDE)} cases`).toEqual([]);
       },
       TIMEOUT_MS,

@@ -50,7 +50,7 @@ export type RunSerially = (
 /** Serial orders of one operation and one rival; each runs at most once. */
 export class SerialOrders {
   readonly #run: RunSerially;
-  readonly #known = new Map<string, Promise<Ending | null>>();
+  readonly #endings = new Map<string, Promise<Ending | null>>();
 
   /** @param run resolves to null if an acknowledged operation is refused */
   constructor(run: RunSerially) {
@@ -69,9 +69,10 @@ export class SerialOrders {
     const endings: Ending[] = [];
     for (const position of positions) {
       const key = JSON.stringify([acknowledged, position]);
-      let known = this.#known.get(key);
-      if (known === undefined) this.#known.set(key, (known = this.#run(acknowledged, position)));
-      const serial = await known;
+      let serialEnding = this.#endings.get(key);
+      if (serialEnding === undefined)
+        this.#endings.set(key, (serialEnding = this.#run(acknowledged, position)));
+      const serial = await serialEnding;
       if (serial === null) continue;
       if (isSame(ending, serial, looseness)) return null;
       endings.push(serial);
@@ -105,10 +106,10 @@ function isSame(ending: Ending, serial: Ending, looseness: Looseness): boolean {
 }
 
 /** Returns the versions that the second history has as well, and the latest. */
-function within(history: History, other: History = {}): History {
+function within(history: History, otherHistory: History = {}): History {
   const latest = latestOf(history);
   return Object.fromEntries(
-    Object.entries(history).filter(([version, content]) => version in other || content === latest),
+    Object.entries(history).filter(([version, content]) => version in otherHistory || content === latest),
   );
 }
 

@@ -46,7 +46,7 @@ export class Refusal extends Error {
   }
 }
 
-// ------------------------------------------------------------------------------------------------- by engines
+// ----------------------------------------------------------------------------------------------- by engines
 
 type StepOf = (scene: Scene) => EngineStep;
 
@@ -85,7 +85,7 @@ const locationOf = async (root: string, id: TableId): Promise<string> => {
   }
 };
 
-// ------------------------------------------------------------------------------------------- rivals by table
+// ------------------------------------------------------------------------------------------ rivals by table
 
 /** Returns the rivals that fit an id's initial state. */
 export function rivalsOf(id: TableId, beginning: Beginning): Rival[] {
@@ -301,7 +301,7 @@ const ofAbsent = (id: TableId): Rival[] => {
   ];
 };
 
-// --------------------------------------------------------------------------------------------- the reference
+// -------------------------------------------------------------------------------------------- the reference
 
 const referenceOf = (id: TableId): Rival[] => {
   if (!isRoot(id)) {

@@ -16,7 +16,7 @@ export const CHILD_TABLE: TableId = ["a", "t"];
 export const besides = (id: TableId, name: string): TableId => [...id.slice(0, -1), name];
 export const isRoot = (id: TableId): boolean => id.length === 1;
 
-// -------------------------------------------------------------------------------------------- rows and worlds
+// ------------------------------------------------------------------------------------------ rows and worlds
 
 /** Rows of the initial tables. */
 export const rowsOf = (...values: number[]): Uint8Array =>
@@ -59,7 +59,7 @@ export async function prepare(ns: DirectoryNamespace, id: TableId, beginning: Be
   await ns.createTableBranch({ id, name: "old", fromVersion: 1 });
 }
 
-// ------------------------------------------------------------------------------------------------ observation
+// ---------------------------------------------------------------------------------------------- observation
 
 /** Columns, and rows in no order. */
 export interface Content {
@@ -168,7 +168,7 @@ async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise
   return count;
 }
 
-// ------------------------------------------------------------------------------------------ what is left behind
+// -------------------------------------------------------------------------------------- what is left behind
 
 /** Milliseconds in which another process removes a cached lock. */
 const REMOVED_MS = 500;

@@ -84,8 +84,8 @@ class FakeRay {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #submit(given: Omit<FakeJob, "submission_id" | "status">): object {
-    const job: FakeJob = { ...given, submission_id: `raysubmit_${this.jobs.size}`, status: "RUNNING" };
+  #submit(request: Omit<FakeJob, "submission_id" | "status">): object {
+    const job: FakeJob = { ...request, submission_id: `raysubmit_${this.jobs.size}`, status: "RUNNING" };
     this.jobs.set(job.submission_id, job);
     this.run(job).then(
       (status) => {
@@ -231,7 +231,7 @@ it("submits one job, with the tasks in a file, and follows the reports", async (
   await expectFilled();
 });
 
-it("hands paths of the cluster's own to workers that have the directory elsewhere", async () => {
+it("maps paths for workers with the directory in another location", async () => {
   let order: Order | undefined;
   const { symlink } = await import("node:fs/promises");
   const there = join(await makeTempDir(), "mounted");
@@ -248,7 +248,7 @@ it("hands paths of the cluster's own to workers that have the directory elsewher
   await expectFilled();
 });
 
-it("submits what is left again after a job that failed halfway", async () => {
+it("submits the remaining tasks after a job that failed halfway", async () => {
   ray.run = async (job) => {
     const isFirst = ray.jobs.size === 1;
     await runWorker(job, double, (tasks) => (isFirst ? tasks.slice(1, 3) : tasks));
@@ -261,7 +261,7 @@ it("submits what is left again after a job that failed halfway", async () => {
   await expectFilled();
 });
 
-it("fails with the log of a job that reported nothing, or was stopped, and where the API is away", async () => {
+it("fails with the log of a job without reports, of a stopped job, and if the API is unreachable", async () => {
   ray.run = () => Promise.reject(new Error("exit code 1"));
   const ns = open();
   const failing = async (message: RegExp, kind: new (message: string) => NamespaceError, of = ns) => {
@@ -309,7 +309,7 @@ it("names the address in errors without its password", async () => {
   expect(ray.headers).toEqual([`Basic ${btoa("ann:secret-of-ray")}`]);
 });
 
-it("outlives an API that is away for a moment", async () => {
+it("survives an API that is briefly unreachable", async () => {
   ray.run = async (job) => {
     ray.failures = 3;
     await sleep(50);
@@ -340,7 +340,7 @@ it("reports the error of a function, and stops the job", async () => {
   ended();
 });
 
-it("stops the job that is cancelled, and one that a dead process has left running", async () => {
+it("stops a cancelled job, and one that a dead process left running", async () => {
   const isRunning = new Promise<string>(() => undefined);
   ray.run = () => isRunning;
   const ns = open();
@@ -409,7 +409,7 @@ it("aborts the task of a worker whose input ends", async () => {
   expect(isAborted).toBe(true);
 });
 
-it("ends a worker whose input makes no sense, and closes its namespace", async () => {
+it("ends a worker on malformed input, and closes its namespace", async () => {
   const bad: [lines: string, message: RegExp][] = [
     ["{", /a line is not JSON/],
     ["null", /neither the path of a directory nor a task/],
@@ -438,7 +438,7 @@ it("ends a worker whose input makes no sense, and closes its namespace", async (
   expect([openCount, closeCount]).toEqual([1, 1]);
 });
 
-it("refuses options that are misspelt, or mean nothing", () => {
+it("refuses misspelt and meaningless options", () => {
   const bad: [object, RegExp][] = [
     [{ adress: "x" }, /did you mean address/],
     [{ address: "127.0.0.1:8265" }, /address: must be the URL/],

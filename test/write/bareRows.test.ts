@@ -58,28 +58,30 @@ describe("rows without bytes", () => {
     ["2.0", { n: new Null() }],
     ["2.2", { e: EMPTY }],
   ] as const)("are written to few files: %s %j", async (dataStorageVersion, types) => {
-    await using own = new DirectoryNamespace({
+    await using boundedNamespace = new DirectoryNamespace({
       root: namespace.root,
       durability: "none",
       dataStorageVersion,
     });
     const bytes = streamOf(batchOf(HUGE, types), batchOf(HUGE, types));
     expect(bytes.length).toBeLessThan(2000);
-    await own.createTable({ id: ["t"] }, bytes);
+    await boundedNamespace.createTable({ id: ["t"] }, bytes);
     expect((await filesOf("t")).length).toBe(64);
-    expect(await own.countTableRows({ id: ["t"] })).toBe(2 * HUGE);
+    expect(await boundedNamespace.countTableRows({ id: ["t"] })).toBe(2 * HUGE);
     const [name] = Object.keys(types);
     const query = { id: ["t"], offset: HUGE + 5, limit: 3, columns: [name], withRowId: true } as const;
-    const found = await (await own.queryTable(query)).toArrow();
-    expect(found.numRows).toBe(3);
-    expect((await own.takeRows({ id: ["t"], rowOffsets: [0, HUGE, 2 * HUGE - 1] })).numRows).toBe(3);
-    for await (const batch of await own.queryTable({ id: ["t"], withRowId: true })) {
+    const answer = await (await boundedNamespace.queryTable(query)).toArrow();
+    expect(answer.numRows).toBe(3);
+    expect(
+      (await boundedNamespace.takeRows({ id: ["t"], rowOffsets: [0, HUGE, 2 * HUGE - 1] })).numRows,
+    ).toBe(3);
+    for await (const batch of await boundedNamespace.queryTable({ id: ["t"], withRowId: true })) {
       expect(batch.numRows).toBeLessThanOrEqual(2 ** 20);
       break;
     }
   });
 
-  it("before rows with bytes, and behind them, are in files as long as those", async () => {
+  it("share files with rows that have bytes", async () => {
     const types = { e: EMPTY };
     const withNulls = batchOf(3 * 2 ** 20, types);
     await namespace.createTable({ id: ["t"] }, streamOf(withNulls));
@@ -99,14 +101,14 @@ describe("rows without bytes", () => {
   it("get columns like others", async () => {
     await namespace.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new Null() })));
     await namespace.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "v", expression: "7" }] });
-    const found = await (await namespace.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
-    expect(found.toArray().map((row) => Number(row.v))).toEqual([7, 7]);
+    const answer = await (await namespace.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
+    expect(answer.toArray().map((row) => Number(row.v))).toEqual([7, 7]);
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(2_500_000);
   });
 });
 
 describe("the number of rows", () => {
-  it("is bounded where the caller says so", async () => {
+  it("is bounded by the caller's limit", async () => {
     const rows = streamOf(batchOf(60, { n: new Null() }), batchOf(40, { n: new Null() }));
     await namespace.createTable({ id: ["t"], maxRows: 100 }, rows);
     await expect(namespace.insertIntoTable({ id: ["t"], maxRows: 99 }, rows)).rejects.toThrow(
@@ -137,7 +139,7 @@ describe("the number of rows", () => {
   });
 });
 
-it("items of lists that have no bytes count against the bound on a batch", async () => {
+it("items of lists without bytes count towards the limit of a batch", async () => {
   const type = new List(new Field("item", new Null(), true));
   const listsOf = (items: number) => {
     const child = makeData({ type: new Null(), length: items });

@@ -37,7 +37,7 @@ beforeAll(async () => {
 describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
   const cast = { path: "b", dataType: { type: "large_binary" } };
 
-  it("is given up half-way, and nothing is left of the attempt", async () => {
+  it("leaves no file after an aborted change", async () => {
     const before = await directorySnapshot(root);
     const controller = new AbortController();
     const counting = new CountingDisk(new NodeDisk({ durability: "none" }));
@@ -55,7 +55,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     expect(await directorySnapshot(root)).toEqual(before);
   });
 
-  it("is cast with a part of it in memory, while the event loop turns", async () => {
+  it("is cast with a part of it in memory, and yields", async () => {
     const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk });
     let held = 0;
@@ -89,7 +89,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     await ns.close();
   });
 
-  it("is not read where only a name or a note changes, and what is added does not read it", async () => {
+  it("is not read by renames, metadata changes and added columns", async () => {
     const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk });
     await ns.alterTableAlterColumns({ id, alterations: [{ path: "b", rename: "bytes" }] });

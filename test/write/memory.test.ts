@@ -54,7 +54,7 @@ describe("1 GiB of blobs", () => {
 });
 
 describe("768 MiB in fragments", () => {
-  it("are compacted in less than 400 MiB, and others get their turn meanwhile", async () => {
+  it("are compacted in less than 400 MiB, and the thread yields", async () => {
     const root = await makeTempDir();
     const { rows, expectedRows, compaction, maxRssMiB } = await insertStream(root, 768, "fragments");
     console.info(`a compaction of 768 MiB: ${maxRssMiB.toFixed(0)} MiB resident, ${compaction?.turns} turns`);

@@ -63,7 +63,7 @@ async function expectFilled(): Promise<void> {
   expect(await readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => [])).toEqual([]);
 }
 
-it("the version that is read", async () => {
+it("a backfill survives a cleanup of the version it reads", async () => {
   await makeTable(async () => {
     await ns.optimizeTable(ID);
     await ns.cleanupTable({ ...ID, olderThanMs: 0 });
@@ -88,14 +88,14 @@ function removing(times: number): Disk {
   });
 }
 
-it("a checkpoint that is written: it is written again, and no row is computed again", async () => {
+it("a removed checkpoint is written again, and no row is computed again", async () => {
   await makeTable(async () => undefined, removing(2));
   expect(await fill()).toMatchObject({ result: { rows: 15, fragments: 3 } });
   expect(calls).toBe(3);
   await expectFilled();
 });
 
-it("each checkpoint that is written: the job fails as one that others got in the way of", async () => {
+it("a job whose every checkpoint is removed fails with a conflict", async () => {
   await makeTable(async () => undefined, removing(Number.POSITIVE_INFINITY), 1);
   await expect(fill()).rejects.toThrow(ConcurrentModificationError);
 });

@@ -117,7 +117,7 @@ const orphans = async (): Promise<string[]> =>
   readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
 
 describe("a backfill with a cluster", () => {
-  it("has every fragment computed there, once, and commits as many together as it is asked to", async () => {
+  it("has the cluster compute every fragment once, and commits the requested number together", async () => {
     await makeTable(5);
     const cluster = executor(honest);
     const ns = open(
@@ -160,7 +160,7 @@ describe("a backfill with a cluster", () => {
     await expectAllDoubled(20);
   });
 
-  it("computes SQL there, and a column of a branch", async () => {
+  it("computes SQL on the cluster, and a column of a branch", async () => {
     await makeTable(2);
     const ns = open(executor(honest));
     await ns.createTableBranch({ ...ID, name: "side" });
@@ -239,7 +239,7 @@ describe("a backfill with a cluster", () => {
     expect((await ns.listJobs()).jobs).toEqual([]);
   });
 
-  it("is refused for what is no executor", () => {
+  it("is refused without a valid executor", () => {
     for (const clusters of [
       5,
       [],
@@ -254,7 +254,7 @@ describe("a backfill with a cluster", () => {
 });
 
 describe("an executor", () => {
-  it("may crash in a task: the task is handed to it again, and saved values are not computed again", async () => {
+  it("may crash in a task: it gets the task again, and saved values are not computed again", async () => {
     await makeTable(3);
     let isCrashed = false;
     const crashing = open(
@@ -276,7 +276,7 @@ describe("an executor", () => {
     await expectAllDoubled(30);
   });
 
-  it("may report twice, late, and of what nobody asked for: nothing is committed twice", async () => {
+  it("may report twice, late, and about unknown tasks: nothing is committed twice", async () => {
     await makeTable(4);
     const reports: (() => void)[] = [];
     const cluster = executor(async (task, worker, run, runs) => {
@@ -306,7 +306,7 @@ describe("an executor", () => {
     expect((await ns.describeTable(ID)).version).toBe(before + 2);
   });
 
-  it("may have a task computed by two workers at once", async () => {
+  it("may run a task on two workers at once", async () => {
     await makeTable(2);
     const others = [open(), open()];
     const cluster = executor(async (task, _, run) => {
@@ -337,7 +337,7 @@ describe("an executor", () => {
     await expectAllDoubled(20);
   });
 
-  it("may report progress that makes no sense, which counts for nothing", async () => {
+  it("may report malformed progress, which is ignored", async () => {
     await makeTable(1);
     const done: number[] = [];
     const cluster = executor(async (task, worker, run) => {
@@ -354,7 +354,7 @@ describe("an executor", () => {
     await expectAllDoubled(10);
   });
 
-  it("may change the tasks that it was handed: reports are compared with those that were planned", async () => {
+  it("may change its tasks: reports are compared with the planned ones", async () => {
     await makeTable(2);
     const cluster: ClusterExecutor = {
       async run(tasks, run) {
@@ -372,7 +372,7 @@ describe("an executor", () => {
     await expectAllDoubled(20);
   });
 
-  it("fails the job at once where it rejects, whatever with", async () => {
+  it("fails the job at once by rejecting with any value", async () => {
     await makeTable(1);
     for (const reason of [undefined, null, "gone", { a: 1 }]) {
       let runs = 0;
@@ -387,7 +387,7 @@ describe("an executor", () => {
     }
   });
 
-  it("fails the job with a task that failed without a type or a message", async () => {
+  it("fails the job by a failed task without a type or a message", async () => {
     await makeTable(1);
     for (const failure of [undefined, null, {}, { type: Symbol("x"), message: Object.create(null) }]) {
       const cluster = executor((task, _, run) => run.onFailed(task.taskId, failure as never));
@@ -397,20 +397,20 @@ describe("an executor", () => {
     }
   });
 
-  it("has files of values ignored that lack rows, or are of other rows", async () => {
+  it("gets no credit for files of values that lack rows, or hold others", async () => {
     await makeTable(2);
     const directory = join(root, "t.lance", "_tiltyard", "checkpoints");
     const cluster = executor(async (task, worker, run, runs) => {
       const report = await worker.runBackfillTask(task);
       if (runs === 1 && task.fragmentId === 1) {
         const [source] = report.files;
-        const other = (await readdir(directory)).find(
+        const otherFile = (await readdir(directory)).find(
           (name) => !report.files.includes(name) && name.endsWith("-0-4.lance"),
         );
         // A file of five values named like one of ten, and a file of another fragment named like one of this.
         const ten = source.replace("-0-4.lance", "-0-9.lance");
         await copyFile(join(directory, source), join(directory, ten));
-        await copyFile(join(directory, other as string), join(directory, report.files[1]));
+        await copyFile(join(directory, otherFile as string), join(directory, report.files[1]));
         await rm(join(directory, source));
       }
       run.onDone(report);
@@ -427,7 +427,7 @@ describe("an executor", () => {
     expect(await orphans()).toEqual([]);
   });
 
-  it("fails the job where it reports tasks whose values are not in the table's directory", async () => {
+  it("fails the job by reporting tasks without values in the table's directory", async () => {
     await makeTable(2);
     const cluster = executor((task, _, run) =>
       run.onDone({ taskId: task.taskId, rows: task.rows, files: ["nowhere.lance"] }),
@@ -441,7 +441,7 @@ describe("an executor", () => {
     expect(job).toMatchObject({ state: "Failed", done: 0, error: { type: "ServiceUnavailable" } });
   });
 
-  it("has damaged files computed again", async () => {
+  it("computes damaged files again", async () => {
     await makeTable(1);
     const cluster = executor(async (task, worker, run, runs) => {
       const report = await worker.runBackfillTask(task);
@@ -486,7 +486,7 @@ describe("an executor", () => {
     await expectAllDoubled(20);
   });
 
-  it("is stopped where the job is cancelled, also where it hangs", async () => {
+  it("is stopped when the job is cancelled, even if it hangs", async () => {
     await makeTable(2);
     let tell = (): void => undefined;
     const isHanging = new Promise<void>((resolve) => {
@@ -536,7 +536,7 @@ describe("a worker", () => {
 
   it("refuses a task for another function, another table, or a job that has ended", async () => {
     await makeTable(1);
-    const other = open(undefined, { ...double(), version: "2" });
+    const otherWorker = open(undefined, { ...double(), version: "2" });
     const none = open(undefined, double(), { functions: {} });
     const refusals: unknown[] = [];
     let left: BackfillTask | undefined;
@@ -545,7 +545,7 @@ describe("a worker", () => {
       const worker = open();
       const refusal = (change: object, from = worker) =>
         from.runBackfillTask({ ...task, ...change }).catch((error) => refusals.push(error.constructor));
-      await refusal({}, other);
+      await refusal({}, otherWorker);
       await refusal({}, none);
       await refusal({ meaning: "0".repeat(32) });
       await refusal({ content: "0".repeat(32) });
@@ -593,7 +593,7 @@ describe("a worker", () => {
     await expectAllDoubled(10);
   });
 
-  it("has many calls under way without a warning", async () => {
+  it("runs many calls at a time without a warning", async () => {
     const warnings: string[] = [];
     const onWarning = ({ message }: Error) => void warnings.push(message);
     process.on("warning", onWarning);
@@ -645,7 +645,7 @@ describe("a worker", () => {
 });
 
 describe("a job on a cluster", () => {
-  it("goes on where its process ended, with what workers saved meanwhile", async () => {
+  it("resumes after the end of its process, with the values that workers saved meanwhile", async () => {
     await makeTable(4);
     let tell = (): void => undefined;
     const isHanging = new Promise<void>((resolve) => {
@@ -653,9 +653,9 @@ describe("a job on a cluster", () => {
     });
     let tasks: readonly BackfillTask[] = [];
     const hanging: ClusterExecutor = {
-      async run(given, run) {
-        tasks = given;
-        await honest(given[0], open(), run);
+      async run(request, run) {
+        tasks = request;
+        await honest(request[0], open(), run);
         tell();
         await new Promise((resolve) => run.signal.addEventListener("abort", resolve));
       },
@@ -682,7 +682,7 @@ describe("a job on a cluster", () => {
     expect(await orphans()).toEqual([]);
   });
 
-  it("is computed in its own process where it is asked for without the cluster, and the other way around", async () => {
+  it("can resume without the cluster, and the other way around", async () => {
     await makeTable(3);
     const away: ClusterExecutor = {
       async run([task], run) {
@@ -697,7 +697,7 @@ describe("a job on a cluster", () => {
     await expectAllDoubled(30);
   });
 
-  it("ends where its table is dropped meanwhile, and leaves nothing behind", async () => {
+  it("ends when its table is dropped, and leaves no file", async () => {
     await makeTable(2);
     const cluster = executor(async (task, worker, run) => {
       await open().dropTable(ID);

@@ -51,7 +51,7 @@ function open({ flushMs = 3_600_000, rowCount = 1 } = {}) {
 
 const wantedOf = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, n) => n);
 
-it("holds the bytes of a fragment, however many tasks it is cut into", async () => {
+it("bounds the bytes of a fragment for any number of tasks", async () => {
   const wanted = wantedOf(100);
   const { files, values } = open({ rowCount: wanted.length });
   let most = 0;
@@ -69,7 +69,7 @@ it("holds the bytes of a fragment, however many tasks it is cut into", async () 
   expect(files.saved.length).toBeLessThan(20);
 });
 
-it("makes parts with nothing of others in between, in any order of tasks, and loses nothing", async () => {
+it("makes parts that do not overlap, for any order of tasks, and keeps all values", async () => {
   const steps = fc.record({
     // For each offset: true if it is wanted.
     isWanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
@@ -127,23 +127,27 @@ it("makes parts with nothing of others in between, in any order of tasks, and lo
       }
       if (step.savesAll)
         expect(files.saved.flat().reduce((n, each) => n + each.offsets.length, 0)).toBe(wanted.length);
-      const found: number[] = [];
+      const partValues: number[] = [];
       let end = -1;
       for (const part of parts) {
         expect(part.first).toBeGreaterThan(end);
         end = part.last;
-        const own: number[] = [];
-        for await (const rows of part.rows()) own.push(...rows.offsets);
-        expect([own[0], own.at(-1), own.length]).toEqual([part.first, part.last, part.rowCount]);
-        found.push(...own);
+        const taskValues: number[] = [];
+        for await (const rows of part.rows()) taskValues.push(...rows.offsets);
+        expect([taskValues[0], taskValues.at(-1), taskValues.length]).toEqual([
+          part.first,
+          part.last,
+          part.rowCount,
+        ]);
+        partValues.push(...taskValues);
       }
-      expect(found).toEqual(offsets);
+      expect(partValues).toEqual(offsets);
     }),
     { numRuns: 300 },
   );
 });
 
-it("saves after a failure what was there", async () => {
+it("saves the remaining values after a failure", async () => {
   const wanted = wantedOf(4);
   const { files, values } = open();
   const added = [0, 1, 3].map((row) => computed(wanted.subarray(row, row + 1)));
@@ -152,7 +156,7 @@ it("saves after a failure what was there", async () => {
   expect(files.saved.map((part) => part.flatMap(({ offsets }) => [...offsets]))).toEqual([[0, 1], [3]]);
 });
 
-it("gives back the memory of what can't be saved", async () => {
+it("releases the memory of values that can't be saved", async () => {
   const { files, values } = open();
   const rows = computed(wantedOf(4));
   await values.add(rows);
@@ -163,7 +167,7 @@ it("gives back the memory of what can't be saved", async () => {
   expect([files.saved, await values.parts()]).toEqual([[], []]);
 });
 
-it("saves values that are old, though no others come", async () => {
+it("saves old values even if no others follow", async () => {
   const { files, values } = open({ flushMs: 20 });
   const rows = computed(wantedOf(4));
   await values.add(rows);
@@ -173,7 +177,7 @@ it("saves values that are old, though no others come", async () => {
   expect([part.rowCount, others, files.saved]).toEqual([4, [], [[rows]]]);
 });
 
-it("keeps what is in memory until it is let go", async () => {
+it("keeps values in memory until their release", async () => {
   const { files, values } = open();
   const rows = computed(wantedOf(4));
   await values.add(rows);
@@ -184,7 +188,7 @@ it("keeps what is in memory until it is let go", async () => {
   expect(files.saved).toEqual([[rows]]);
 });
 
-it("begins no saving once the work has failed, and none is under way when that is over", async () => {
+it("starts no save after a failure, and waits for the running one", async () => {
   const { files, values } = open({ flushMs: 5 });
   const wanted = wantedOf(4);
   let saves = 0;
@@ -203,7 +207,7 @@ it("begins no saving once the work has failed, and none is under way when that i
   expect(saves).toBe(2);
 });
 
-it("keeps very many rows that can't be saved", async () => {
+it("keeps very many rows after a failed save", async () => {
   const count = 130_000;
   const { files, values } = open({ rowCount: count });
   const wanted = wantedOf(2 * count);
@@ -218,7 +222,7 @@ it("keeps very many rows that can't be saved", async () => {
   expect(files.saved.length).toBe(count);
 }, 30_000);
 
-it("tells of a failure at once, but not of a file that is gone", async () => {
+it("reports a failure at once, but not a missing file", async () => {
   for (const [error, told] of [
     [new Error("no space"), 1],
     [new CheckpointGoneError("gone"), 0],

@@ -18,14 +18,14 @@ afterEach(async () => {
 
 /** Makes a table and fills its column by `first`, whose first call runs `work`. */
 async function fillWhile(work: (ns: DirectoryNamespace) => Promise<unknown>) {
-  let other: Promise<unknown> | null = null;
+  let concurrentWork: Promise<unknown> | null = null;
   const tenfold = { version: "1", inputs: ["a"], output: new Int64() };
   const functions: Record<string, UserFunction> = {
     first: {
       ...tenfold,
       row: async ({ a }) => {
-        other ??= work(ns);
-        await other;
+        concurrentWork ??= work(ns);
+        await concurrentWork;
         return (a as bigint) * 10n;
       },
     },
@@ -80,19 +80,19 @@ it.each([
   expect(await values()).toEqual(expected);
 });
 
-it("dropped and added as it was: the values are its own", async () => {
+it("a column that is dropped and added unchanged gets the values", async () => {
   const { fill: filled } = await fillWhile(again({ virtualColumn: { udfName: "first" } }));
   expect(await filled).toMatchObject({ state: "Succeeded" });
   expect(await values()).toEqual(["10", "20"]);
 });
 
-it("metadata that declares nothing is set: the values are its own", async () => {
+it("a column whose metadata gets a note gets the values", async () => {
   const { fill: filled } = await fillWhile(declared({ note: "tenfold" }));
   expect(await filled).toMatchObject({ state: "Succeeded" });
   expect(await values()).toEqual(["10", "20"]);
 });
 
-it("a fragment that is being computed meanwhile doesn't hold the failure up", async () => {
+it("a failure does not wait for a fragment that is being computed", async () => {
   const redeclare = again({ virtualColumn: { udfName: "second" } });
   const tenfold = { version: "1", inputs: ["a"], output: new Int64() };
   const first: UserFunction = {

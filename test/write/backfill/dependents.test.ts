@@ -68,7 +68,7 @@ const stale = async (): Promise<Record<string, number>> =>
 
 const CHAIN = { b: "a * 10", c: "coalesce(b, 0) + 1", d: "coalesce(c, 0) + 1" };
 
-it("all of a fragment's, of columns computed from these, too; other fragments keep theirs", async () => {
+it("all dependent values of a fragment become null, through computed columns too; other fragments keep theirs", async () => {
   await makeTable(
     [
       [1, 2],
@@ -109,7 +109,7 @@ it.each([
   expect(await values("d")).toEqual({ 1: 12, 3: 32, 4: 42, 6: 62, ...(isOne && { 7: 72 }) });
 });
 
-it("none where a value that was null is computed to be null again, or there are none", async () => {
+it("no dependent value changes if a null is computed to be null again, or there are no values", async () => {
   const even: UserFunction = {
     ...{ version: "1", inputs: ["a"], output: new Int64() },
     row: ({ a }) => ((a as bigint) % 2n === 0n ? (a as bigint) : null),
@@ -126,7 +126,7 @@ it("none where a value that was null is computed to be null again, or there are 
   expect(await stale()).toEqual({ b: 2, c: 2 });
 });
 
-it("and indexes on them no longer find the rows", async () => {
+it("indexes on dependent columns no longer find the rows", async () => {
   await makeTable(
     [
       [1, 2],
@@ -136,18 +136,21 @@ it("and indexes on them no longer find the rows", async () => {
   );
   await fill("c");
   await ns.createTableIndex({ ...ID, column: "c", indexType: "BTREE" });
-  const found = () => ns.countTableRows({ ...ID, predicate: "c = 1" });
-  expect(await found()).toBe(4);
+  const countFound = () => ns.countTableRows({ ...ID, predicate: "c = 1" });
+  expect(await countFound()).toBe(4);
   await fill("b", "a < 3");
-  expect(await found()).toBe(2);
+  expect(await countFound()).toBe(2);
   await fill("b", "a = 3");
-  expect(await found()).toBe(1);
+  expect(await countFound()).toBe(1);
   await fill("c");
-  expect(await found()).toBe(1);
+  expect(await countFound()).toBe(1);
   expect(await ns.countTableRows({ ...ID, predicate: "c = 31" })).toBe(1);
 });
 
-it.each(["2.0", "2.2"] as const)("of vectors, in part, in files of %s", async (dataStorageVersion) => {
+it.each([
+  "2.0",
+  "2.2",
+] as const)("some values of vectors become null in files of %s", async (dataStorageVersion) => {
   const pair: UserFunction = {
     ...{
       version: "1",
@@ -187,7 +190,7 @@ async function declareLater(c: ArrowField, texts: readonly string[]): Promise<vo
   await ns.updateFieldMetadata({ ...ID, updates: [{ path: "c", metadata }] });
 }
 
-it("of JSON, in part", async () => {
+it("some values of JSON become null", async () => {
   const json = new Map([["ARROW:extension:name", "arrow.json"]]);
   await declareLater(new ArrowField("c", new Utf8(), true, json), ['{"k":1}', '{"k":2}']);
   await fill("b", "a = 0");
@@ -201,7 +204,7 @@ it("of JSON, in part", async () => {
   ).toEqual([null, '{"k":2}']);
 });
 
-it("a column is not filled where one that is not nullable is computed from it", async () => {
+it("a column with a dependent that is not nullable is not filled", async () => {
   await declareLater(new ArrowField("c", new Utf8(), false), ["x", "y"]);
   await expect(fill("b")).rejects.toMatchObject({
     ...{ type: "InvalidInput", message: expect.stringContaining("make c nullable first") },

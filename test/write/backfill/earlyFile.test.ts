@@ -37,11 +37,11 @@ beforeEach(async () => {
   const double = {
     ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },
     batch: async ({ n }: Record<string, Iterable<number>>) => {
-      const given = [...n];
+      const numbers = [...n];
       // Yield, so that earlier values are taken.
       await new Promise((resolve) => setTimeout(resolve, 1));
-      await onCall(given[0]);
-      return given.map((each) => BigInt(each) * 2n);
+      await onCall(numbers[0]);
+      return numbers.map((each) => BigInt(each) * 2n);
     },
   };
   ns = new DirectoryNamespace({ root, durability: "none", functions: { double } });
@@ -66,7 +66,7 @@ async function expectFilled(rowCount: number): Promise<void> {
   for (const { n, d } of rows) expect(d).toBe(BigInt(n) * 2n);
 }
 
-it("is there before the last call, and is the one that is committed", async () => {
+it("exists before the last call and is committed", async () => {
   let early: string[] = [];
   onCall = async (first) => {
     if (first === ROWS - BATCH_ROWS) early = await newFiles();
@@ -77,7 +77,7 @@ it("is there before the last call, and is the one that is committed", async () =
   await expectFilled(ROWS);
 });
 
-it("makes way for another where rows were deleted meanwhile", async () => {
+it("is replaced if rows are deleted meanwhile", async () => {
   onCall = async (first) => {
     if (first === ROWS - BATCH_ROWS) await ns.deleteFromTable({ ...ID, predicate: "n = 3" });
   };
@@ -86,7 +86,7 @@ it("makes way for another where rows were deleted meanwhile", async () => {
   await expectFilled(ROWS - 1);
 });
 
-it("is written again where it was removed meanwhile", async () => {
+it("is written again if it is removed meanwhile", async () => {
   onCall = async (first) => {
     if (first !== ROWS - BATCH_ROWS) return;
     for (const name of await newFiles()) await rm(join(root, "t.lance", "data", name));
@@ -96,7 +96,7 @@ it("is written again where it was removed meanwhile", async () => {
   await expectFilled(ROWS);
 });
 
-it("goes on where values are saved to checkpoints", async () => {
+it("continues while values are saved to checkpoints", async () => {
   const seen = new Set<string>();
   onCall = async () => {
     for (const name of await newFiles()) seen.add(name);
@@ -107,7 +107,7 @@ it("goes on where values are saved to checkpoints", async () => {
   await expectFilled(ROWS);
 });
 
-describe("of more values than stay in memory", () => {
+describe("a file of more values than stay in memory", () => {
   const DIMENSION = 1024;
   const MANY = 10_000;
   const item = (row: number, position: number): number => Math.fround(row * 3 + position);
@@ -118,12 +118,12 @@ describe("of more values than stay in memory", () => {
       output: new FixedSizeList(DIMENSION, new Field("item", new Float32(), true)),
     },
     batch: async ({ n }: Record<string, Iterable<number>>) => {
-      const given = [...n];
+      const numbers = [...n];
       await new Promise((resolve) => setTimeout(resolve, 1));
-      await onCall(given[0]);
-      const out = new Float32Array(given.length * DIMENSION);
+      await onCall(numbers[0]);
+      const out = new Float32Array(numbers.length * DIMENSION);
       for (let position = 0; position < out.length; position++) {
-        out[position] = item(given[Math.floor(position / DIMENSION)], position % DIMENSION);
+        out[position] = item(numbers[Math.floor(position / DIMENSION)], position % DIMENSION);
       }
       return out;
     },
@@ -167,7 +167,7 @@ describe("of more values than stay in memory", () => {
     expect(existsSync(checkpointsDirectory(join(root, "w.lance")))).toBe(false);
   }
 
-  it("is the one that is committed", async () => {
+  it("is committed", async () => {
     const seen = new Set<string>();
     onCall = async () => {
       for (const name of await wideFiles()) seen.add(name);
@@ -178,7 +178,7 @@ describe("of more values than stay in memory", () => {
     await expectWide(MANY);
   });
 
-  it("is written again, from checkpoints, where it was removed meanwhile", async () => {
+  it("is written again from checkpoints if it is removed meanwhile", async () => {
     onCall = async (first) => {
       if (first < MANY - 1024) return;
       for (const name of await wideFiles()) await rm(join(root, "w.lance", "data", name));
@@ -188,7 +188,7 @@ describe("of more values than stay in memory", () => {
     await expectWide(MANY);
   });
 
-  it("is one for each of the fragments that are committed together", async () => {
+  it("exists for each of the fragments that are committed together", async () => {
     let most = 0;
     onCall = async (first) => {
       // The last call: values for the last file exist, and it is about to be made.
@@ -202,14 +202,14 @@ describe("of more values than stay in memory", () => {
   });
 });
 
-it("has copies of later values, which are much larger than the first ones", async () => {
+it("copies later values that are much larger than the first ones", async () => {
   const long = {
     ...{ version: "1", inputs: ["n"], output: new Utf8(), retries: 0 },
     batch: async ({ n }: Record<string, Iterable<number>>) => {
-      const given = [...n];
+      const numbers = [...n];
       await new Promise((resolve) => setTimeout(resolve, 1));
-      await onCall(given[0]);
-      return given.map((each) => (each < BATCH_ROWS ? null : String(each).padEnd(500_000, "x")));
+      await onCall(numbers[0]);
+      return numbers.map((each) => (each < BATCH_ROWS ? null : String(each).padEnd(500_000, "x")));
     },
   };
   const seen: number[] = [];
@@ -226,7 +226,7 @@ it("has copies of later values, which are much larger than the first ones", asyn
   expect(rows.filter(({ n, l }) => l !== expected(n))).toEqual([]);
 });
 
-it("goes where the function fails", async () => {
+it("is removed if the function fails", async () => {
   let seen = 0;
   onCall = async (first) => {
     if (first !== ROWS - BATCH_ROWS) return;
@@ -237,7 +237,7 @@ it("goes where the function fails", async () => {
   expect([seen, await newFiles()]).toEqual([1, []]);
 });
 
-it("goes where the job is cancelled", async () => {
+it("is removed if the job is cancelled", async () => {
   let seen = 0;
   let reached = () => {};
   const isReached = new Promise<void>((resolve) => {

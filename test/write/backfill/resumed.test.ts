@@ -31,15 +31,15 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
       output: isList ? new List(new Field("item", new Utf8(), true)) : new Utf8(),
     },
     batch: async ({ a }, { signal }) => {
-      const given = [...a] as number[];
-      calls.push(`${version}: ${given.join(" ")}`);
-      if (hangs !== undefined && given.includes(hangs)) {
+      const numbers = [...a] as number[];
+      calls.push(`${version}: ${numbers.join(" ")}`);
+      if (hangs !== undefined && numbers.includes(hangs)) {
         await new Promise((_, reject) => {
           signal.addEventListener("abort", () => reject(signal.reason));
           hanging?.();
         });
       }
-      return given.map((each) => (isList ? [`${each} by ${version}`] : `${each} by ${version}`));
+      return numbers.map((each) => (isList ? [`${each} by ${version}`] : `${each} by ${version}`));
     },
   };
   const ns = new DirectoryNamespace({ root, durability: "none", functions: { told } });
@@ -68,7 +68,7 @@ async function interrupted(fragments: readonly (readonly number[])[], upTo: numb
   return jobId;
 }
 
-it.each(["texts", "lists"])("counts the rows of both, of %s", async (values) => {
+it.each(["texts", "lists"])("a resumed backfill counts the rows of both runs, of %s", async (values) => {
   isList = values === "lists";
   const jobId = await interrupted(
     [
@@ -87,7 +87,7 @@ it.each(["texts", "lists"])("counts the rows of both, of %s", async (values) => 
   expect(calls).toEqual(["1: 8 9"]);
 });
 
-it("takes no values of another version, of a column that is declared without one", async () => {
+it("a column without a declared version takes no values of another function version", async () => {
   await interrupted([[0, 1, 2, 3]], 2, { "virtual_column.udf_version": null });
   const ns = open("2");
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW }));
@@ -96,7 +96,7 @@ it("takes no values of another version, of a column that is declared without one
   expect(values).toEqual([0, 1, 2, 3].map((a) => `${a} by 2`));
 });
 
-it("fills again what a restore takes away while it runs", async () => {
+it("a backfill fills values again that a restore removes meanwhile", async () => {
   let tell = () => {};
   const isHanging = new Promise<void>((resolve) => {
     tell = resolve;
@@ -109,13 +109,13 @@ it("fills again what a restore takes away while it runs", async () => {
   const tens: UserFunction = {
     ...{ version: "1", inputs: ["a"], output: new Float64() },
     batch: async ({ a }) => {
-      const given = [...a] as number[];
-      if (given.includes(3) && isFirst) {
+      const numbers = [...a] as number[];
+      if (numbers.includes(3) && isFirst) {
         isFirst = false;
         tell();
         await mayGoOn;
       }
-      return given.map((each) => each * 10);
+      return numbers.map((each) => each * 10);
     },
   };
   const ns = new DirectoryNamespace({ root, durability: "none", functions: { tens } });
@@ -138,7 +138,7 @@ it("fills again what a restore takes away while it runs", async () => {
   expect((await ns.table("t").scan().toArray()).map(({ b }) => b)).toEqual([10, 20, 30, 40]);
 });
 
-it("computes nothing again whose first saving failed, and the next one did not", async () => {
+it("a failed save that succeeds later causes no second computation", async () => {
   const ns = open("1");
   await ns.createTable(
     ID,
@@ -156,15 +156,15 @@ it("computes nothing again whose first saving failed, and the next one did not",
   expect(calls).toEqual(["1: 1 2", "1: 3 4", "1: 5 6"]);
 });
 
-it("ends the other calls at once where values can't be saved", async () => {
+it("a failed save aborts the running calls at once", async () => {
   let underWay = 0;
   const waits: UserFunction = {
     ...{ version: "1", inputs: ["a"], output: new Float64() },
     batch: async ({ a }, { signal }) => {
-      const given = [...a] as number[];
+      const numbers = [...a] as number[];
       underWay++;
       while (underWay < 2) await new Promise((resolve) => setImmediate(resolve));
-      if (given.includes(1)) return given;
+      if (numbers.includes(1)) return numbers;
       // Waits for ever unless aborted.
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(signal.reason));
@@ -186,7 +186,7 @@ it("ends the other calls at once where values can't be saved", async () => {
   }
 });
 
-it("has succeeded where its checkpoints can't be removed", async () => {
+it("a backfill succeeds even if its checkpoints can't be removed", async () => {
   const ns = open("1");
   await ns.createTable(ID, [{ a: 1 }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "told" } }] });
@@ -206,7 +206,7 @@ it("has succeeded where its checkpoints can't be removed", async () => {
   }
 });
 
-it("fails with what was thrown as the cause, in the process that ran it", async () => {
+it("a job fails with the thrown error as its cause in its process", async () => {
   class Quota extends Error {}
   const thrown = new Quota("too many");
   const fails: UserFunction = {
@@ -234,7 +234,7 @@ it("fails with what was thrown as the cause, in the process that ran it", async 
   expect((elsewhere as Error).cause).toBeUndefined();
 });
 
-it("names column and rows in an error of SQL", async () => {
+it("an error of SQL names column and rows", async () => {
   const ns = open("1");
   await ns.createTable(ID, [{ a: 1n }, { a: 0n }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", computed: "10 / a" }] });

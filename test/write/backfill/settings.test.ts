@@ -43,15 +43,15 @@ function open(double: UserFunction): DirectoryNamespace {
 
 /** Doubles numbers by batch; `call` sees each batch first. */
 const batches = (
-  call: (given: number[], signal: AbortSignal) => unknown,
+  call: (numbers: number[], signal: AbortSignal) => unknown,
   change: object = {},
 ): UserFunction =>
   ({
     ...{ version: "1", inputs: ["n"], output: new Int64() },
     batch: async ({ n }: { n: Iterable<number> }, { signal }: { signal: AbortSignal }) => {
-      const given = [...n];
-      await call(given, signal);
-      return given.map((each) => BigInt(each) * 2n);
+      const numbers = [...n];
+      await call(numbers, signal);
+      return numbers.map((each) => BigInt(each) * 2n);
     },
     ...change,
   }) as unknown as UserFunction;
@@ -77,13 +77,13 @@ const versionOf = async (ns: DirectoryNamespace): Promise<number> =>
 /** Returns the numbers that have a double, ascending, and checks each double. */
 async function filled(): Promise<number[]> {
   const table = tableFromIPC(await reference.readTable(root, "t"));
-  const found: number[] = [];
+  const filledNumbers: number[] = [];
   for (const { n, d } of table) {
     if (d === null) continue;
     expect(Number(d)).toBe(n * 2);
-    found.push(n);
+    filledNumbers.push(n);
   }
-  return found.sort((a, b) => a - b);
+  return filledNumbers.sort((a, b) => a - b);
 }
 
 const checkpoints = (): Promise<string[]> =>
@@ -110,7 +110,7 @@ function gate(wanted: number) {
   };
 }
 
-describe("how many calls are under way", () => {
+describe("the number of running calls", () => {
   it.each([
     ["concurrency, in one fragment", [100], { concurrency: 3, taskSize: 20 }, 3],
     ["concurrency, over fragments", [20, 20, 20, 20, 20], { concurrency: 3 }, 3],
@@ -151,10 +151,10 @@ describe("how many calls are under way", () => {
   });
 });
 
-describe("how many rows a call gets", () => {
+describe("the number of rows of a call", () => {
   const sizesOf = async (rowCount: number, settings: Settings): Promise<number[]> => {
     const sizes: number[] = [];
-    const ns = open(batches((given) => sizes.push(given.length)));
+    const ns = open(batches((numbers) => sizes.push(numbers.length)));
     await makeTable(ns, [rowCount]);
     await fill(ns, settings);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(rowCount);
@@ -178,12 +178,12 @@ describe("how many rows a call gets", () => {
     expect(await sizesOf(rowCount, settings)).toEqual(sizes);
   });
 
-  it("is at least minCheckpointSize, however the rows are stored", async () => {
+  it("is at least minCheckpointSize for any storage of the rows", async () => {
     const settings = { checkpointSize: 10_000, minCheckpointSize: 10_000 };
     expect(await sizesOf(45_000, settings)).toEqual([10_000, 10_000, 10_000, 10_000, 5000]);
   });
 
-  it("is halved where calls are slow and doubled where they are quick, within the bounds", () => {
+  it("halves for slow calls and doubles for fast ones, within the bounds", () => {
     const size = new BatchSize({ least: 200, most: 1000 });
     const sizeAfter = (rowCount: number, ms: number): number => {
       size.note(rowCount, ms);
@@ -202,7 +202,7 @@ describe("how many rows a call gets", () => {
   });
 });
 
-describe("when values are saved", () => {
+describe("the time of a save", () => {
   /** Returns the number of checkpoint files at each call; a call takes three seconds of the fake clock. */
   const filesAtCalls = async (settings: Settings): Promise<number[]> => {
     vi.restoreAllMocks();
@@ -237,13 +237,13 @@ describe("when values are saved", () => {
   });
 });
 
-describe("what is computed before a call fails", () => {
+describe("a value that is computed before a call fails", () => {
   const failsAt = (row: number, computed: number[]) =>
     batches(
-      async (given) => {
-        if (given.includes(row)) await sleep(30);
-        if (given.includes(row)) throw new Error("broken");
-        computed.push(given[0]);
+      async (numbers) => {
+        if (numbers.includes(row)) await sleep(30);
+        if (numbers.includes(row)) throw new Error("broken");
+        computed.push(numbers[0]);
       },
       { retries: 0 },
     );
@@ -267,7 +267,7 @@ describe("what is computed before a call fails", () => {
     expect([...computed].sort((a, b) => a - b)).toEqual([0, 10, 20, 30]);
   });
 
-  it("is saved behind a call that takes longer, too", async () => {
+  it("is saved although an earlier call takes longer", async () => {
     let calls = 0;
     let goOn = () => {};
     const mayGoOn = new Promise<void>((resolve) => {
@@ -297,7 +297,7 @@ describe("what is computed before a call fails", () => {
     expect(await filled()).toEqual(numbers(0, 100));
   });
 
-  it("is committed still, and where that fails, too, the first error tells", async () => {
+  it("is committed, and the first error is reported even if the commit fails", async () => {
     let fail = () => {};
     const hasFailed = new Promise<void>((resolve) => {
       fail = resolve;
@@ -325,7 +325,7 @@ describe("what is computed before a call fails", () => {
     }
   });
 
-  it("is computed in the order of the fragments, whichever has its rows selected first", async () => {
+  it("is computed in fragment order, whichever selection ends first", async () => {
     const computed: number[] = [];
     const ns = open(failsAt(-1, computed));
     await makeTable(ns, [3000, 10, 10]);
@@ -335,10 +335,10 @@ describe("what is computed before a call fails", () => {
   });
 });
 
-describe("which rows are filled", () => {
-  it("is bounded by numFrags: fragments that have nothing to fill don't count", async () => {
+describe("the filled rows", () => {
+  it("belong to at most numFrags fragments, not counting fragments without rows to fill", async () => {
     const seen: number[] = [];
-    const ns = open(batches((given) => seen.push(...given)));
+    const ns = open(batches((numbers) => seen.push(...numbers)));
     await makeTable(ns, [10, 10, 10, 10]);
     expect((await fill(ns, { numFrags: 1 })).result).toMatchObject({ rows: 10, fragments: 1 });
     expect(await filled()).toEqual(numbers(0, 10));
@@ -371,9 +371,9 @@ describe("which rows are filled", () => {
     expect(await filled()).toEqual(numbers(0, 50));
   });
 
-  it("are those of readVersion, as they are now", async () => {
+  it("are those of readVersion in their current state", async () => {
     const seen: number[] = [];
-    const ns = open(batches((given) => seen.push(...given)));
+    const ns = open(batches((numbers) => seen.push(...numbers)));
     await makeTable(ns, [100, 100]);
     const readVersion = await versionOf(ns);
     await ns.insertIntoTable(ID, rows(200, 500));
@@ -394,7 +394,7 @@ describe("which rows are filled", () => {
     expect(seen.length).toBe(650);
   });
 
-  it("are those of readVersion, whose column is another now or not there yet", async () => {
+  it("are those of readVersion even if it lacks the column or has another one", async () => {
     const old = open(batches(() => undefined));
     await makeTable(old, [10]);
     const readVersion = await versionOf(old);
@@ -415,8 +415,8 @@ describe("which rows are filled", () => {
     let isFirst = true;
     const seen: number[] = [];
     const ns = open(
-      batches(async (given) => {
-        seen.push(...given);
+      batches(async (numbers) => {
+        seen.push(...numbers);
         if (!isFirst) return;
         isFirst = false;
         await ns.insertIntoTable(ID, rows(200, 500));
@@ -432,11 +432,11 @@ describe("which rows are filled", () => {
   });
 });
 
-describe("settings that are not what they should be", () => {
+describe("invalid settings", () => {
   const counts = ["concurrency", "intraApplierConcurrency", "checkpointSize", "minCheckpointSize"];
   const sizes = ["maxCheckpointSize", "taskSize", "numFrags", "commitGranularity"];
 
-  it("are refused by name, and start nothing", async () => {
+  it("are refused by name and start no job", async () => {
     const ns = open(batches(() => undefined));
     await makeTable(ns, [10]);
     const refused = async (member: string, value: unknown): Promise<void> => {
@@ -462,7 +462,7 @@ describe("settings that are not what they should be", () => {
     expect((await ns.listJobs()).jobs).toEqual([]);
   });
 
-  it("and a manifest means nothing without a cluster", async () => {
+  it("include a manifest without a cluster", async () => {
     const ns = open(batches(() => undefined));
     await makeTable(ns, [10]);
     await fill(ns, { manifest: "m" });
@@ -484,7 +484,7 @@ describe("the signal of a call", () => {
         }),
     );
 
-  it.each(["cancelled", "closed"])("aborts where the job is %s", async (how) => {
+  it.each(["cancelled", "closed"])("aborts when the job is %s", async (how) => {
     let begun = () => {};
     const isBegun = new Promise<void>((resolve) => {
       begun = resolve;
@@ -505,7 +505,7 @@ describe("the signal of a call", () => {
     ["in another piece of work", { concurrency: 3, taskSize: 4 }, [10], [4, 8]],
     ["in the same piece of work", { intraApplierConcurrency: 3, checkpointSize: 4 }, [10], [4, 8]],
   ];
-  it.each(failing)("aborts where another call %s has failed for good", async (_, settings, sizes, others) => {
+  it.each(failing)("aborts when another call %s has failed for good", async (_, settings, sizes, others) => {
     const aborted: number[] = [];
     const ns = open(batches(([first], signal) => failOrWait(first, signal, aborted), { retries: 1 }));
     await makeTable(ns, sizes);
@@ -515,7 +515,7 @@ describe("the signal of a call", () => {
     expect(await checkpoints()).toEqual([]);
   });
 
-  it("is listened to by many calls at a time without a warning", async () => {
+  it("has many listeners without a warning", async () => {
     const warnings: Error[] = [];
     const note = (warning: Error) => warnings.push(warning);
     process.on("warning", note);
@@ -575,7 +575,7 @@ describe("the signal of a call", () => {
     expect(calls).toBeLessThan(500);
   });
 
-  it("aborts where a row has failed for good", async () => {
+  it("aborts when a row has failed for good", async () => {
     const aborted: number[] = [];
     const ns = open({
       ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },

@@ -222,7 +222,7 @@ async function runPlan({ output, form, fragments, deletedEvery, settings }: Plan
   }
 }
 
-it("values are those of the function, however it takes rows and answers", async () => {
+it("values equal those of the function for every form of arguments and results", async () => {
   await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: runsOf("BACKFILL_RUNS", 160) });
 }, 240_000);
 
@@ -243,7 +243,7 @@ async function filledBy(made: UserFunction): Promise<Table> {
   return tableFromIPC(await reference.readTable(root, "t"));
 }
 
-it("rows that an array has no elements for are null", async () => {
+it("missing elements of an array are null", async () => {
   const holes: UserFunction = {
     ...{ version: "1", inputs: ["n"], output: VECTOR },
     batch(_, { rowCount }) {
@@ -257,7 +257,7 @@ it("rows that an array has no elements for are null", async () => {
   for (const [n, value] of values.entries()) expect(value).toEqual(n % 10 === 0 ? [0, 0, 0, 0] : null);
 });
 
-it("typed arrays are the items of vectors, and may be used again by the function", async () => {
+it("typed arrays become the items of vectors, and the function may reuse them", async () => {
   const shared = new Float32Array(4 * 10);
   const made: UserFunction = {
     ...{ version: "1", inputs: ["n"], output: VECTOR },
@@ -271,7 +271,7 @@ it("typed arrays are the items of vectors, and may be used again by the function
   for (const { n, value } of table) expect(plain(value)).toEqual([n, n, n, n]);
 });
 
-it("a function may use its array again for another piece of work that is under way", async () => {
+it("a function may reuse its array for another running call", async () => {
   const root = await makeTempDir();
   const out = new Int32Array(10);
   const twice: UserFunction = {
@@ -294,7 +294,7 @@ it("a function may use its array again for another piece of work that is under w
   await ns.close();
 });
 
-it("a row that throws is asked again alone; the others are asked once", async () => {
+it("only the call of a failed row is repeated", async () => {
   const asked = new Map<number, number>();
   const failing = new Set([0, 7, 63]);
   const made: UserFunction = {
@@ -349,7 +349,7 @@ async function fillFromLongTexts(made: UserFunction, settings: object): Promise<
 
 const isLive = (n: number): boolean => n < 20_000 || n % 10 !== 3;
 
-it("long texts are those of their rows, in each form of functions, with calls under way at once", async () => {
+it("long texts belong to their rows, for every form of functions and concurrent calls", async () => {
   const text = { version: "1", inputs: ["text"], output: new Utf8() };
   const later = <Value>(value: Value): Promise<Value> =>
     new Promise((resolve) => setImmediate(resolve, value));
@@ -393,9 +393,10 @@ it("texts that a function writes into its vector are read by it, whichever page 
     batch({ text }, { rowCount }) {
       const items = new Float32Array(4 * rowCount);
       for (let row = 0; row < rowCount; row++) {
-        const own = text.get(row);
-        if (own !== null && own !== "") text.set(row, "#".repeat(new TextEncoder().encode(own).length));
-        const isRead = own === null || own === "" || text.get(row)?.startsWith("#") === true;
+        const ownText = text.get(row);
+        if (ownText !== null && ownText !== "")
+          text.set(row, "#".repeat(new TextEncoder().encode(ownText).length));
+        const isRead = ownText === null || ownText === "" || text.get(row)?.startsWith("#") === true;
         items.fill(isRead ? 1 : 0, 4 * row, 4 * row + 4);
       }
       return items;
@@ -407,7 +408,7 @@ it("texts that a function writes into its vector are read by it, whichever page 
   expect(wrong).toBe(0);
 }, 60_000);
 
-it("rows of numbers are the items of vectors, whatever holds them", async () => {
+it("rows of numbers become the items of vectors for every kind of list", async () => {
   for (const answer of [
     (n: number) => Float32Array.of(n, 1, 2, 3),
     (n: number) => [n, 1, 2, 3],
@@ -423,7 +424,7 @@ it("rows of numbers are the items of vectors, whatever holds them", async () => 
   }
 });
 
-it("a function may use the memory of a row's list again for the next row", async () => {
+it("a function may reuse the memory of a row's list for the next row", async () => {
   const items = new Float32Array(4);
   const alternating = [new Float32Array(8).subarray(2, 6), [0, 0, 0, 0]];
   for (const listOf of [() => items, (n: number) => alternating[n % 2]]) {
@@ -459,7 +460,7 @@ const sharedFloats = (items: readonly number[]): Float32Array => {
 };
 const itemsFrom = (n: number): number[] => [n, n + 0.5, -n, 2];
 
-it("rows of lists that come in other ways now and then have the items that they were given", async () => {
+it("rows of lists keep their items when the kind of list varies", async () => {
   const others: readonly ((n: number) => unknown)[] = [
     (n) => itemsFrom(n),
     (n) => Floats.from(itemsFrom(n)),
@@ -469,22 +470,22 @@ it("rows of lists that come in other ways now and then have the items that they 
     () => null,
     () => undefined,
   ];
-  for (const other of others) {
+  for (const otherTask of others) {
     for (const isOther of [() => true, (n: number) => n % 10 === 0, (n: number) => n % 7 === 5]) {
       const made: UserFunction = {
         ...{ version: "1", inputs: ["n"], output: VECTOR },
         row: ({ n }) =>
-          isOther(n as number) ? other(n as number) : Float32Array.from(itemsFrom(n as number)),
+          isOther(n as number) ? otherTask(n as number) : Float32Array.from(itemsFrom(n as number)),
       };
       for (const { n, value } of await filledBy(made)) {
-        const isNull = isOther(n) && (await other(n)) == null;
+        const isNull = isOther(n) && (await otherTask(n)) == null;
         expect(plain(value)).toEqual(isNull ? null : itemsFrom(n));
       }
     }
   }
 }, 60_000);
 
-it("a row's list of another length, or whose memory is gone, is refused, whatever the rows before it were", async () => {
+it("a row's list of another length, or with detached memory, is refused after any rows", async () => {
   const detached = (): Float32Array => {
     const list = new Float32Array(4);
     structuredClone(list.buffer, { transfer: [list.buffer] });
@@ -499,7 +500,7 @@ it("a row's list of another length, or whose memory is gone, is refused, whateve
   }
 });
 
-it("what rows are handed is theirs: objects and texts, none of which another row changes", async () => {
+it("each row gets objects and texts that no other row changes", async () => {
   const seen: Readonly<Record<string, unknown>>[] = [];
   const made: UserFunction = {
     ...{ version: "1", inputs: ["n"], output: new Int32() },
@@ -516,7 +517,7 @@ it("what rows are handed is theirs: objects and texts, none of which another row
   expect(seen.map((values) => values.other)).toEqual(Array.from({ length: 64 }, (_, n) => n));
 });
 
-it("a row that throws amid others fails alone: those before it are not asked again", async () => {
+it("a failed row among others fails alone: the calls before it are not repeated", async () => {
   const asked: number[] = [];
   const made: UserFunction = {
     ...{ version: "1", inputs: ["n"], output: VECTOR, retries: 2 },

@@ -44,7 +44,7 @@ const TYPES: [DataType, (row: number) => unknown][] = [
 const valueText = (value: unknown) =>
   JSON.stringify(value, (_, part) => (part instanceof Map ? [...part] : part));
 
-it("live rows are at their places, whatever was deleted and however they come", async () => {
+it("live rows keep their offsets for any deletions and batches", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }),
@@ -91,7 +91,7 @@ it("live rows are at their places, whatever was deleted and however they come", 
   );
 });
 
-it("structs are not null where a file cannot say so; their members are", async () => {
+it("nullable members stand in for null structs that a file cannot store", async () => {
   const field = new Field("st", new Struct([new Field("a", new Int32(), true)]), true);
   async function* none() {}
   const places = { rowCount: 2, deleted: Uint32Array.of(0, 1), batchRows: 10, nullStructs: false };

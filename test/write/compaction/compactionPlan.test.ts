@@ -66,7 +66,7 @@ describe("a plan", () => {
     expect(plan(facts)).toEqual(expected);
   });
 
-  it("keeps files short enough, and makes no fragment that is to be merged but the last", () => {
+  it("keeps files within bounds, and leaves only the last fragment too small", () => {
     expect(plan(factsOf(MAX_FILE_ROWS - 1, 10), MAX_FILE_ROWS)).toEqual([
       [
         [0, 1],
@@ -75,7 +75,7 @@ describe("a plan", () => {
     ]);
   });
 
-  it("loses no row, keeps the order of fragments, and leaves little to a second one", () => {
+  it("keeps all rows and their order, and leaves little for a second compaction", () => {
     const fragment = fc
       .tuple(fc.nat(150), fc.integer({ min: 0, max: 100 }), fc.constantFrom("-", "x"))
       .map(([rows, percent, coverage]) => [rows, Math.floor((rows * percent) / 100), coverage] as const);

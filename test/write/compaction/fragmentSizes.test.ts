@@ -65,7 +65,7 @@ it.each([5, 7, 9, 15])("fragments of %i rows become one page per column", async 
 });
 
 describe.each([0, 1])("with %i threads", (workers) => {
-  it("the rows stay, in their order", async () => {
+  it("a compaction keeps the rows and their order", async () => {
     const root = await makeTempDir();
     await using ns = new DirectoryNamespace({ root, durability: "none", workers });
     // Small fragments, large ones, and one that is small after deletions.
@@ -85,7 +85,7 @@ describe.each([0, 1])("with %i threads", (workers) => {
     compareTables(before, await reference.readTable(root, "t"));
   });
 
-  it("one compaction after the other uses the same memory", async () => {
+  it("consecutive compactions reuse memory", async () => {
     for (let round = 0; round < 4; round++) {
       const root = await makeTempDir();
       await using ns = new DirectoryNamespace({ root, durability: "none", workers });

@@ -131,7 +131,7 @@ class Indexed {
   #nextId = 0;
   /** Counts the checks; each uses half of the filters. */
   #looks = 0;
-  #at: { branch?: string } = {};
+  #branchOption: { branch?: string } = {};
   /** Latest version of the branch with all columns unchanged. */
   #good = 0;
 
@@ -163,7 +163,7 @@ class Indexed {
   }
 
   get #where() {
-    return { id: [this.#name], ...this.#at };
+    return { id: [this.#name], ...this.#branchOption };
   }
 
   async begin(stableRowIds: boolean): Promise<void> {
@@ -187,7 +187,7 @@ class Indexed {
         return;
       case "overwrite":
         await namespace.insertIntoTable({ ...where, mode: "Overwrite" }, this.#rows(step.rows));
-        this.#good = await namespace.table([this.#name], this.#at).version();
+        this.#good = await namespace.table([this.#name], this.#branchOption).version();
         return;
       case "delete":
         await namespace.deleteFromTable({ ...where, predicate: `id % ${step.of} = ${step.rest}` });
@@ -214,10 +214,10 @@ class Indexed {
         return;
       case "branch": {
         const name = `b${tables++}`;
-        const from = this.#at.branch === undefined ? {} : { fromBranch: this.#at.branch };
+        const from = this.#branchOption.branch === undefined ? {} : { fromBranch: this.#branchOption.branch };
         await namespace.createTableBranch({ id: [this.#name], name, ...from });
-        this.#at = { branch: name };
-        this.#good = await namespace.table([this.#name], this.#at).version();
+        this.#branchOption = { branch: name };
+        this.#good = await namespace.table([this.#name], this.#branchOption).version();
         return;
       }
       case "column":
@@ -271,16 +271,16 @@ class Indexed {
     for (const [number, filter] of [...FILTERS[this.#column], ...NULLS].entries()) {
       if (number % 2 !== turn) continue;
       const asked = filter.replaceAll(/\bv\b/g, column);
-      const table = namespace.table([this.#name], this.#at);
+      const table = namespace.table([this.#name], this.#branchOption);
       const find = async (useScalarIndex: boolean) =>
         Array.from(
           (await table.scan({ filter: asked, columns: ["id"], useScalarIndex }).toArrow()).getChild("id") ??
             [],
           Number,
-        ).sort((one, other) => one - other);
+        ).sort((left, right) => left - right);
       const expected = await find(false);
       expect(await find(true), asked).toEqual(expected);
-      expect(await foundHere(namespace, this.#name, asked, this.#at), asked).toEqual(expected);
+      expect(await foundHere(namespace, this.#name, asked, this.#branchOption), asked).toEqual(expected);
     }
   }
 }

@@ -7,7 +7,7 @@ import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
 import { vectorKindOfName } from "../../../src/indexes/vector/ivf/vectorKinds.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-it("errors about the type of an index name built kinds only, and those alone are refused by name", async () => {
+it("errors about index types offer built kinds only, and name kinds that are not built", async () => {
   await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const rows = [{ id: 1, text: "a", vector: new Float32Array(8) }];
   const table = namespace.table("t");

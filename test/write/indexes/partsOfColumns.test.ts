@@ -166,7 +166,7 @@ describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVe
     expect(await foundThere(root, "t", "s.x = 7")).toEqual([1]);
   });
 
-  it("the items of a list with an index are not cast", async () => {
+  it("casting the items of an indexed list is refused", async () => {
     ns = new DirectoryNamespace({ root, durability: "none", workers: 0, dataStorageVersion });
     await ns.createTable(ID, [{ id: 1, l: [1n] }]);
     await buildIndex(ns, { ...ID, column: "l", indexType: "LABEL_LIST" });

@@ -44,7 +44,7 @@ const build = (namespace: DirectoryNamespace, name: string, kind: Kind) =>
   buildIndex(namespace, { id: [name], column: KINDS[kind].column, indexType: kind, name: kind });
 
 /** Returns ids of the rows with number 90, by an index of a kind. */
-async function found(kind: Kind, name: string): Promise<unknown[]> {
+async function idsByIndex(kind: Kind, name: string): Promise<unknown[]> {
   const table = others.table(name);
   const rows =
     kind === "FTS"
@@ -71,16 +71,16 @@ function interrupted(happens: () => Promise<unknown>) {
 }
 
 describe.each([
-  { known: "places", kinds: ALL },
-  { known: "stable ids", kinds: ["BTREE"] as const },
-])("in a table of rows that are known by their $known", ({ known, kinds }) => {
+  { idKind: "addresses", kinds: ALL },
+  { idKind: "stable ids", kinds: ["BTREE"] as const },
+])("in a table of rows identified by $idKind", ({ idKind, kinds }) => {
   const make = async (): Promise<string> => {
     const name = `t${tables++}`;
-    await others.createTable({ id: [name], stableRowIds: known === "stable ids" }, rowsFrom(0));
+    await others.createTable({ id: [name], stableRowIds: idKind === "stable ids" }, rowsFrom(0));
     return name;
   };
 
-  it.each(kinds)("a %s that is built has them", async (kind) => {
+  it.each(kinds)("a new %s finds the restored rows", async (kind) => {
     const name = await make();
     const table = others.table(name);
     await table.delete("i >= 90");
@@ -88,11 +88,11 @@ describe.each([
     arm();
     await build(namespace, name, kind);
     expect(disk.interrupted).toBe(true);
-    expect(await found(kind, name)).toEqual([90]);
+    expect(await idsByIndex(kind, name)).toEqual([90]);
     await namespace.close();
   });
 
-  it("indexes that are brought up to date have them", async () => {
+  it("updated indexes find the restored rows", async () => {
     const name = await make();
     const table = others.table(name);
     for (const kind of kinds) await build(others, name, kind);
@@ -104,12 +104,12 @@ describe.each([
     expect(disk.interrupted).toBe(true);
     const { indexes } = await others.listTableIndices({ id: [name] });
     expect(indexes.map(({ numUnindexedRows }) => numUnindexedRows)).toEqual(kinds.map(() => 0));
-    for (const kind of kinds) expect(await found(kind, name), kind).toEqual([90, 190]);
+    for (const kind of kinds) expect(await idsByIndex(kind, name), kind).toEqual([90, 190]);
     await namespace.close();
   });
 });
 
-it("an index that has all rows of the restored version is not built again", async () => {
+it("an index with all rows of the restored version is not rebuilt", async () => {
   const table = others.table("fewer");
   await table.create(rowsFrom(0));
   const { version: fewer } = await table.delete("i >= 80");
@@ -122,11 +122,11 @@ it("an index that has all rows of the restored version is not built again", asyn
   expect(readdirSync(`${root}/fewer.lance/_indices`)).toHaveLength(1);
   const { indexes } = await others.listTableIndices({ id: ["fewer"] });
   expect(indexes).toMatchObject([{ numIndexedRows: 80, numUnindexedRows: 0 }]);
-  expect(await found("BTREE", "fewer")).toEqual([]);
+  expect(await idsByIndex("BTREE", "fewer")).toEqual([]);
   await namespace.close();
 });
 
-it("a restore by the reference is seen, and it finds the rows by the index", async () => {
+it("a restore by the reference counts, and the reference finds the rows by the index", async () => {
   const table = others.table("there");
   await table.create(rowsFrom(0));
   await table.delete("i >= 90");
@@ -134,7 +134,7 @@ it("a restore by the reference is seen, and it finds the rows by the index", asy
   arm();
   await build(namespace, "there", "BTREE");
   expect(disk.interrupted).toBe(true);
-  expect(await found("BTREE", "there")).toEqual([90]);
+  expect(await idsByIndex("BTREE", "there")).toEqual([90]);
   expect(await reference.countRows(root, "there", "i = 90")).toBe(1);
   await namespace.close();
 });

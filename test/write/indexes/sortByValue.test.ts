@@ -93,7 +93,7 @@ const part = fc.record({
 });
 
 describe("the rows of an index by value", () => {
-  test("have their ids, however these are known, and however little memory there is", async () => {
+  test("have their ids for any form of ids and any memory", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 8 }), fc.nat(8), async (parts, firstWithout) => {
         const rows = expected(parts);
@@ -132,14 +132,14 @@ describe("the rows of an index by value", () => {
     const column: Column = { kind: "fixed", length: all.length, validity: null, byteWidth: 4, values };
     const ids = Uint32Array.from({ length: 2 * all.length }, (_, word) => (word % 2 === 0 ? word / 2 : 7));
     const of = async (rows: IndexRows): Promise<number[]> => {
-      const found: number[] = [];
+      const sortedIds: number[] = [];
       const input = (async function* () {
         yield rows;
       })();
-      for await (const { values: own, ids: ownIds } of sortByValue(input, type, { makeFile })) {
-        found.push(...integerWords(own, "values"), ...integerWords(ownIds, "ids"));
+      for await (const { values: blockValues, ids: ownIds } of sortByValue(input, type, { makeFile })) {
+        sortedIds.push(...integerWords(blockValues, "values"), ...integerWords(ownIds, "ids"));
       }
-      return found;
+      return sortedIds;
     };
     const rows = { values: column, ids: uint64Column(ids), rowCount: all.length };
     // Without runs the rows are sorted with all their columns.

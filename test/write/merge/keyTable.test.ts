@@ -93,24 +93,24 @@ function nameOf(row: readonly Value[]): string | null {
 const withKey = (rows: Keys["rows"]) => rows.filter((row) => nameOf(row) !== null);
 
 async function chains({ types, rows, others }: Keys, hashesOf: typeof hashKeys): Promise<number[][]> {
-  const own = withKey(rows);
+  const tableRows = withKey(rows);
   const seed = 7;
-  const columns = own.length === 0 ? [] : columnsOf(types, own);
-  const table = await KeyTable.of(columns, hashesOf(columns, own.length, seed));
+  const columns = tableRows.length === 0 ? [] : columnsOf(types, tableRows);
+  const table = await KeyTable.of(columns, hashesOf(columns, tableRows.length, seed));
   const wanted = columnsOf(types, others);
-  const found = table.find(wanted, hashesOf(wanted, others.length, seed));
+  const firstRows = table.find(wanted, hashesOf(wanted, others.length, seed));
   return others.map((_, index) => {
     const chain: number[] = [];
-    for (let row = found[index] ?? NO_ROW; row !== NO_ROW; row = table.next(row)) chain.push(row);
+    for (let row = firstRows[index] ?? NO_ROW; row !== NO_ROW; row = table.next(row)) chain.push(row);
     return chain.sort((a, b) => a - b);
   });
 }
 
 function expected({ rows, others }: Keys): number[][] {
-  const own = withKey(rows).map(nameOf);
-  return others.map((other) => {
-    const name = nameOf(other);
-    return own.flatMap((each, row) => (name !== null && each === name ? [row] : []));
+  const tableNames = withKey(rows).map(nameOf);
+  return others.map((otherName) => {
+    const name = nameOf(otherName);
+    return tableNames.flatMap((each, row) => (name !== null && each === name ? [row] : []));
   });
 }
 
@@ -124,7 +124,7 @@ describe("a table of keys", () => {
     );
   });
 
-  it("finds them where all hashes are the same", async () => {
+  it("finds them if all hashes are equal", async () => {
     const same: typeof hashKeys = (_, rowCount) => new Int32Array(rowCount).fill(-5);
     await fc.assert(
       fc.asyncProperty(keys, async (each) => {
@@ -134,7 +134,7 @@ describe("a table of keys", () => {
     );
   });
 
-  it("spreads the hashes of numbers in a row", () => {
+  it("spreads the hashes of consecutive numbers", () => {
     const values = Int32Array.from({ length: 2 ** 16 }, (_, index) => index << 8);
     const column: KeyColumn = {
       kind: "fixed",
@@ -148,7 +148,7 @@ describe("a table of keys", () => {
     expect(new Set(hashes.map((hash) => hash & 0xffff)).size).toBeGreaterThan(2 ** 16 * 0.6);
   });
 
-  it("refuses keys that are not compared, wherever they lie", () => {
+  it("refuses keys that can't be compared, at any depth", () => {
     const json = { type: { kind: "json" }, children: [] } as const;
     const list = { kind: "list", large: false, ofStructs: false } as const;
     for (const field of [json, { type: list, children: [json] }]) {

@@ -111,18 +111,18 @@ interface Outcome {
 /** Returns null if the merge is refused. */
 function modelOf(target: readonly Row[], source: readonly Row[], merge: Merge): Outcome | null {
   const same = (a: Row, b: Row) => merge.on.every((name) => a[name] !== null && a[name] === b[name]);
-  const isUpdated = (old: Row, given: Row) => {
-    if (merge.update === "newer") return given.v !== null && old.v !== null && given.v > old.v;
+  const isUpdated = (old: Row, sourceRow: Row) => {
+    if (merge.update === "newer") return sourceRow.v !== null && old.v !== null && sourceRow.v > old.v;
     return merge.update === "all" || (merge.update === "positive" && old.v !== null && old.v > 3);
   };
   const rows: Row[] = [];
   let [updated, inserted, deleted] = [0, 0, 0];
   for (const old of target) {
-    const given = source.filter((each) => same(old, each));
-    const replacing = given.filter((each) => isUpdated(old, each));
+    const matches = source.filter((each) => same(old, each));
+    const replacing = matches.filter((each) => isUpdated(old, each));
     if (replacing.length > 1) return null;
     const isRemoved =
-      given.length === 0 &&
+      matches.length === 0 &&
       (merge.remove === "all" || (merge.remove === "even" && old.v !== null && old.v % 2 === 0));
     if (isRemoved) deleted++;
     else if (replacing.length === 0) rows.push(old);
@@ -131,11 +131,11 @@ function modelOf(target: readonly Row[], source: readonly Row[], merge: Merge): 
       rows.push({ ...old, ...Object.fromEntries(merge.names.map((name) => [name, replacing[0][name]])) });
     }
   }
-  for (const given of source) {
-    if (!merge.insert || target.some((old) => same(old, given))) continue;
+  for (const sourceRow of source) {
+    if (!merge.insert || target.some((old) => same(old, sourceRow))) continue;
     inserted++;
     const absent = { k: null, s: null, v: null };
-    rows.push({ ...absent, ...Object.fromEntries(merge.names.map((name) => [name, given[name]])) });
+    rows.push({ ...absent, ...Object.fromEntries(merge.names.map((name) => [name, sourceRow[name]])) });
   }
   return { rows, counts: [updated, inserted, deleted] };
 }
@@ -211,7 +211,7 @@ describe("a merge", () => {
     120_000,
   );
 
-  it("leaves nothing where its source fails, or is given up", async () => {
+  it("leaves no file if its source fails or it is aborted", async () => {
     const name = `t${tableCount++}`;
     await namespace.createTable({ id: [name] }, tableOf([{ k: 1, s: "a", v: 1 }]));
     const upsert = { id: [name], on: "k", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
