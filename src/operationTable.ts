@@ -53,8 +53,9 @@ interface Operation<Request, PartName extends Part> extends Declaration {
 
 const operationOf =
   <PartName extends Part>(part: PartName) =>
-  <Request>(
-    members: RulesOf<Request, keyof RequestBase>,
+  <Request>() =>
+  <Members extends RulesOf<Request, keyof RequestBase>>(
+    members: Exactly<Members, Request>,
     traits: Traits = {},
   ): Operation<Request, PartName> => ({ part, members, ...traits });
 
@@ -72,277 +73,232 @@ export type Rules = Readonly<Record<string, Rule>>;
 
 /** Names of the members of an object type, or of all types of a union. */
 type NamesOf<Members> = Members extends unknown ? keyof Members & string : never;
-/** Exactly one rule for each member. */
+/** One rule for each member. */
 type RulesOf<Members, Without extends PropertyKey = never> = Readonly<
   Record<Exclude<NamesOf<Members>, Without>, Rule>
 >;
 
-const value = "value";
+/** Refuses members that a type does not have. */
+type Exactly<Members, Type> = Members & Readonly<Record<Exclude<keyof Members, NamesOf<Type>>, never>>;
+
+/** Union of the words of a text. */
+type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text & string;
+/** Rules of members whose values the operation checks; spaces separate the names. */
+const values = <Names extends string>(...names: readonly Names[]) =>
+  Object.fromEntries(names.flatMap((text) => text.split(" ").map((name) => [name, "value"]))) as Readonly<
+    Record<Words<Names>, "value">
+  >;
 const one = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: false });
 const each = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: true });
 
-const branch = { branch: value } as const;
-const version = { version: value } as const;
-const page = { pageToken: value, limit: value } as const;
-const progress = { onProgress: value } as const;
-const input = { maxBatchBytes: value, maxRows: value, memory: value, ...progress } as const;
-const background = { background: value, ...progress } as const;
-const read = { ...branch, ...version, tag: value } as const;
-const columns = one<Exclude<queries.ColumnSelection, readonly unknown[]>>({
-  columnNames: value,
-  columnAliases: value,
-});
+const columns = one<Exclude<queries.ColumnSelection, readonly unknown[]>>(
+  values("columnNames columnAliases"),
+);
 
 /** Members that every request may have. */
 export const COMMON_MEMBERS: RulesOf<RequestBase> = {
-  identity: one<Identity>({ apiKey: value, authToken: value }),
-  principal: value,
-  context: value,
-  id: value,
-  signal: value,
+  identity: one<Identity>(values("apiKey authToken")),
+  ...values("principal context id signal"),
 };
 
-const STAGED: RulesOf<versions.CreateTableVersionRequest, keyof RequestBase> = {
-  ...branch,
-  ...version,
-  manifestPath: value,
-  manifestSize: value,
-  eTag: value,
-  metadata: value,
-  namingScheme: value,
-  unregisteredBranch: value,
-};
-const RANGES = each<versions.VersionRange>({ startVersion: value, endVersion: value });
-const DECLARED: RulesOf<tables.DeclareTableRequest, keyof RequestBase> = {
-  location: value,
-  properties: value,
-  vendCredentials: value,
-};
+const STAGED = values(
+  "branch version manifestPath manifestSize eTag metadata namingScheme unregisteredBranch",
+);
+const RANGES = each<versions.VersionRange>(values("startVersion endVersion"));
+const DECLARED = values("location properties vendCredentials");
 
-const QUERY: RulesOf<queries.QueryTableRequest, keyof RequestBase> = {
-  ...read,
+const QUERY = {
+  ...values(
+    "branch version tag limit k offset withRowId batchSize maxColumns batchBytes memory",
+    "filter params useScalarIndex vector vectorColumn distanceType nprobes refineFactor ef",
+    "prefilter bypassVectorIndex fastSearch lowerBound upperBound fullTextQuery highlight",
+    "rerank minimumNprobes maximumNprobes",
+  ),
   columns,
-  ...{ limit: value, k: value, offset: value, withRowId: value, batchSize: value, maxColumns: value },
-  ...{ batchBytes: value, memory: value, filter: value, params: value, useScalarIndex: value },
-  ...{ vector: value, vectorColumn: value, distanceType: value, nprobes: value, refineFactor: value },
-  ...{ ef: value, prefilter: value, bypassVectorIndex: value, fastSearch: value, lowerBound: value },
-  ...{ upperBound: value, fullTextQuery: value, highlight: value, rerank: value },
-  ...{ minimumNprobes: value, maximumNprobes: value },
-  orderBy: each<queries.OrderByColumn>({ columnName: value, ascending: value, nullsFirst: value }),
+  orderBy: each<queries.OrderByColumn>(values("columnName ascending nullsFirst")),
 };
 
-const INDEX: RulesOf<indexes.CreateTableIndexRequest, keyof RequestBase> = {
-  ...branch,
-  ...progress,
-  ...{ column: value, indexType: value, name: value, replace: value, rowsPerZone: value },
-  ...{ distanceType: value, withPosition: value, baseTokenizer: value, language: value },
-  ...{ maxTokenLength: value, lowerCase: value, stem: value, removeStopWords: value, asciiFolding: value },
-  ...{ minNgramLength: value, maxNgramLength: value, prefixOnly: value, blockSize: value },
-  customStopWords: value,
-  ...{ numPartitions: value, numSubVectors: value, numBits: value, sampleRate: value },
-  ...{ maxIterations: value, targetPartitionSize: value, m: value, efConstruction: value },
-};
+const INDEX = values(
+  "branch onProgress column indexType name replace rowsPerZone distanceType withPosition",
+  "baseTokenizer language maxTokenLength lowerCase stem removeStopWords asciiFolding",
+  "minNgramLength maxNgramLength prefixOnly blockSize customStopWords numPartitions",
+  "numSubVectors numBits sampleRate maxIterations targetPartitionSize m efConstruction",
+);
 
 /** Members of a virtual column that tell other engines how to compute it. */
 type ForeignMember = "image" | "udf" | "udfBackend" | "manifest" | "manifestChecksum";
-const VIRTUAL = one<schemas.VirtualColumn & Record<ForeignMember, unknown>>({
-  ...{ udfName: value, udfVersion: value, inputColumns: value, fieldMetadata: value },
-  ...{ image: value, udf: value, udfBackend: value, manifest: value, manifestChecksum: value },
-});
+const VIRTUAL = one<schemas.VirtualColumn & Record<ForeignMember, unknown>>(
+  values("udfName udfVersion inputColumns fieldMetadata image udf udfBackend manifest", "manifestChecksum"),
+);
 
 /** The answer of an operation that started a job may be passed on as the request about that job. */
-const STARTED: Rules = { transactionId: value };
+const STARTED: Rules = values("transactionId");
 
 export const OPERATIONS = {
   // ------------------------------------------------------------------------------------- namespaces
-  createNamespace: changing<namespaces.CreateNamespaceRequest>({ mode: value, properties: value }),
-  describeNamespace: describing<namespaces.DescribeNamespaceRequest>({}),
-  listNamespaces: describing<namespaces.ListNamespacesRequest>(page),
-  namespaceExists: describing<namespaces.NamespaceExistsRequest>({}),
-  dropNamespace: changing<namespaces.DropNamespaceRequest>({ mode: value, behavior: value }),
+  createNamespace: changing<namespaces.CreateNamespaceRequest>()(values("mode properties")),
+  describeNamespace: describing<namespaces.DescribeNamespaceRequest>()({}),
+  listNamespaces: describing<namespaces.ListNamespacesRequest>()(values("pageToken limit")),
+  namespaceExists: describing<namespaces.NamespaceExistsRequest>()({}),
+  dropNamespace: changing<namespaces.DropNamespaceRequest>()(values("mode behavior")),
   // ----------------------------------------------------------------------------------------- tables
-  declareTable: changing<tables.DeclareTableRequest>(DECLARED),
-  createTable: changing<tables.CreateTableRequest>(
-    {
-      ...{ mode: value, properties: value, stableRowIds: value, schema: value, ...input },
-      ...{ storageOptions: value, vendCredentials: value },
-    },
+  declareTable: changing<tables.DeclareTableRequest>()(DECLARED),
+  createTable: changing<tables.CreateTableRequest>()(
+    values(
+      "maxBatchBytes maxRows memory onProgress mode properties stableRowIds schema",
+      "storageOptions vendCredentials",
+    ),
     { takesRows: true },
   ),
-  tableExists: reading<tables.TableExistsRequest>(read),
-  describeTable: describing<tables.DescribeTableRequest>({
-    ...read,
-    ...{ withTableUri: value, loadDetailedMetadata: value, checkDeclared: value, vendCredentials: value },
-  }),
-  dropTable: changing<tables.DropTableRequest>({}),
-  listTables: describing<tables.ListTablesRequest>({ ...page, includeDeclared: value }),
-  listAllTables: describing<tables.ListAllTablesRequest>({ ...page, includeDeclared: value }),
-  registerTable: changing<tables.RegisterTableRequest>({ location: value, mode: value, properties: value }),
-  deregisterTable: changing<tables.DeregisterTableRequest>({}),
-  renameTable: changing<tables.RenameTableRequest>({ newTableName: value, newNamespaceId: value }),
-  getTableStats: describing<tables.GetTableStatsRequest>({ ...read, ...progress }),
-  restoreTable: changing<tables.RestoreTableRequest>({ ...version, ...branch }),
+  tableExists: reading<tables.TableExistsRequest>()(values("branch version tag")),
+  describeTable: describing<tables.DescribeTableRequest>()(
+    values("branch version tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),
+  ),
+  dropTable: changing<tables.DropTableRequest>()({}),
+  listTables: describing<tables.ListTablesRequest>()(values("pageToken limit includeDeclared")),
+  listAllTables: describing<tables.ListAllTablesRequest>()(values("pageToken limit includeDeclared")),
+  registerTable: changing<tables.RegisterTableRequest>()(values("location mode properties")),
+  deregisterTable: changing<tables.DeregisterTableRequest>()({}),
+  renameTable: changing<tables.RenameTableRequest>()(values("newTableName newNamespaceId")),
+  getTableStats: describing<tables.GetTableStatsRequest>()(values("branch version tag onProgress")),
+  restoreTable: changing<tables.RestoreTableRequest>()(values("version branch")),
   // ------------------------------------------------------------------------------------------- rows
-  insertIntoTable: changing<rows.InsertIntoTableRequest>(
-    { ...branch, mode: value, schema: value, ...input },
+  insertIntoTable: changing<rows.InsertIntoTableRequest>()(
+    values("branch maxBatchBytes maxRows memory onProgress mode schema"),
     { takesRows: true },
   ),
-  deleteFromTable: changing<rows.DeleteFromTableRequest>({
-    ...branch,
-    predicate: value,
-    params: value,
-    ...progress,
-  }),
-  updateTable: changing<rows.UpdateTableRequest>({
-    ...{ ...branch, updates: value, values: value, predicate: value, params: value, properties: value },
-    ...progress,
-  }),
-  mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest>(
-    {
-      ...{ ...branch, on: value, whenMatchedUpdateAll: value, whenMatchedUpdateAllFilt: value },
-      ...{ whenNotMatchedInsertAll: value, whenNotMatchedBySourceDelete: value },
-      ...{ whenNotMatchedBySourceDeleteFilt: value, params: value, timeout: value, useIndex: value },
-      ...input,
-    },
+  deleteFromTable: changing<rows.DeleteFromTableRequest>()(values("branch onProgress predicate params")),
+  updateTable: changing<rows.UpdateTableRequest>()(
+    values("branch updates values predicate params properties onProgress"),
+  ),
+  mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest>()(
+    values(
+      "branch maxBatchBytes maxRows memory onProgress on whenMatchedUpdateAll",
+      "whenMatchedUpdateAllFilt whenNotMatchedInsertAll whenNotMatchedBySourceDelete",
+      "whenNotMatchedBySourceDeleteFilt params timeout useIndex",
+    ),
     { takesRows: true },
   ),
-  queryTable: reading<queries.QueryTableRequest>(QUERY),
-  takeRows: reading<queries.TakeRowsRequest>(
-    { ...read, rowOffsets: value, columns },
+  queryTable: reading<queries.QueryTableRequest>()(QUERY),
+  takeRows: reading<queries.TakeRowsRequest>()(
+    { ...values("branch version tag rowOffsets"), columns },
     { authorizedAs: "queryTable" },
   ),
-  takeBlobs: reading<queries.TakeBlobsRequest>(
-    { ...read, column: value, rowOffsets: value },
-    { authorizedAs: "queryTable" },
-  ),
-  countTableRows: reading<queries.CountTableRowsRequest>({
-    ...read,
-    ...progress,
-    predicate: value,
-    params: value,
-    useScalarIndex: value,
+  takeBlobs: reading<queries.TakeBlobsRequest>()(values("branch version tag column rowOffsets"), {
+    authorizedAs: "queryTable",
   }),
-  explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest>({
-    ...branch,
+  countTableRows: reading<queries.CountTableRowsRequest>()(
+    values("branch version tag onProgress predicate params useScalarIndex"),
+  ),
+  explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest>()({
+    ...values("branch verbose format"),
     query: one<Omit<queries.QueryTableRequest, keyof TableRequest>>(QUERY),
-    verbose: value,
-    format: value,
   }),
-  analyzeTableQueryPlan: describing<queries.AnalyzeTableQueryPlanRequest>({ ...QUERY, format: value }),
+  analyzeTableQueryPlan: describing<queries.AnalyzeTableQueryPlanRequest>()({
+    ...values("format"),
+    ...QUERY,
+  }),
   // ----------------------------------------------------------------------------------------- upkeep
-  optimizeTable: upkeepOf<upkeep.OptimizeTableRequest>({
-    ...{ ...branch, ...background, targetRowsPerFragment: value, materializeDeletions: value },
-    materializeDeletionsThreshold: value,
-  }),
-  cleanupTable: upkeepOf<upkeep.CleanupTableRequest>({
-    ...{ ...branch, ...background, olderThanMs: value, retainVersions: value, deleteUnverified: value },
-    errorIfTagged: value,
-  }),
+  optimizeTable: upkeepOf<upkeep.OptimizeTableRequest>()(
+    values(
+      "branch background onProgress targetRowsPerFragment materializeDeletions",
+      "materializeDeletionsThreshold",
+    ),
+  ),
+  cleanupTable: upkeepOf<upkeep.CleanupTableRequest>()(
+    values("branch background onProgress olderThanMs retainVersions deleteUnverified errorIfTagged"),
+  ),
   // --------------------------------------------------------------------------------------- versions
-  createTableVersion: changing<versions.CreateTableVersionRequest>(STAGED),
-  describeTableVersion: describing<versions.DescribeTableVersionRequest>({
-    ...version,
-    ...branch,
-    unregisteredBranch: value,
+  createTableVersion: changing<versions.CreateTableVersionRequest>()(STAGED),
+  describeTableVersion: describing<versions.DescribeTableVersionRequest>()(
+    values("version branch unregisteredBranch"),
+  ),
+  batchCreateTableVersions: changing<versions.BatchCreateTableVersionsRequest>()({
+    entries: each<versions.CreateTableVersionEntry>({ ...values("id"), ...STAGED }),
   }),
-  batchCreateTableVersions: changing<versions.BatchCreateTableVersionsRequest>({
-    entries: each<versions.CreateTableVersionEntry>({ id: value, ...STAGED }),
+  batchDeleteTableVersions: changing<versions.BatchDeleteTableVersionsRequest>()({
+    ...values("branch"),
+    ranges: RANGES,
   }),
-  batchDeleteTableVersions: changing<versions.BatchDeleteTableVersionsRequest>({ ...branch, ranges: RANGES }),
-  batchCommitTables: changing<versions.BatchCommitTablesRequest>({
+  batchCommitTables: changing<versions.BatchCommitTablesRequest>()({
     operations: each<versions.BatchCommitOperation>({
       declareTable: one<tables.DeclareTableRequest>({ ...COMMON_MEMBERS, ...DECLARED }),
-      createTableVersion: one<versions.CreateTableVersionEntry>({ id: value, ...STAGED }),
-      deleteTableVersions: one<versions.DeleteTableVersionsEntry>({ id: value, ...branch, ranges: RANGES }),
+      createTableVersion: one<versions.CreateTableVersionEntry>({ ...values("id"), ...STAGED }),
+      deleteTableVersions: one<versions.DeleteTableVersionsEntry>({ ...values("branch id"), ranges: RANGES }),
       deregisterTable: one<tables.DeregisterTableRequest>(COMMON_MEMBERS),
     }),
   }),
-  listTableVersions: describing<versions.ListTableVersionsRequest>({
-    ...branch,
-    ...page,
-    unregisteredBranch: value,
-    descending: value,
-  }),
+  listTableVersions: describing<versions.ListTableVersionsRequest>()(
+    values("branch pageToken limit unregisteredBranch descending"),
+  ),
   // --------------------------------------------------------------------------------------- branches
-  createTableBranch: changing<branches.CreateTableBranchRequest>({
-    name: value,
-    fromBranch: value,
-    fromVersion: value,
-    fromTag: value,
-  }),
-  listTableBranches: describing<branches.ListTableBranchesRequest>(page),
-  deleteTableBranch: changing<branches.DeleteTableBranchRequest>({ name: value }),
+  createTableBranch: changing<branches.CreateTableBranchRequest>()(
+    values("name fromBranch fromVersion fromTag"),
+  ),
+  listTableBranches: describing<branches.ListTableBranchesRequest>()(values("pageToken limit")),
+  deleteTableBranch: changing<branches.DeleteTableBranchRequest>()(values("name")),
   // ------------------------------------------------------------------------------------------- tags
-  createTableTag: changing<tags.CreateTableTagRequest>({ tag: value, ...version, ...branch }),
-  listTableTags: describing<tags.ListTableTagsRequest>(page),
-  getTableTagVersion: describing<tags.GetTableTagVersionRequest>({ tag: value }),
-  updateTableTag: changing<tags.UpdateTableTagRequest>({ tag: value, ...version, ...branch }),
-  deleteTableTag: changing<tags.DeleteTableTagRequest>({ tag: value }),
+  createTableTag: changing<tags.CreateTableTagRequest>()(values("version branch tag")),
+  listTableTags: describing<tags.ListTableTagsRequest>()(values("pageToken limit")),
+  getTableTagVersion: describing<tags.GetTableTagVersionRequest>()(values("tag")),
+  updateTableTag: changing<tags.UpdateTableTagRequest>()(values("version branch tag")),
+  deleteTableTag: changing<tags.DeleteTableTagRequest>()(values("tag")),
   // ----------------------------------------------------------------------------------------- schema
-  updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest>({
-    ...branch,
-    updates: each<schemas.FieldMetadataUpdate>({ path: value, metadata: value, replace: value }),
+  updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest>()({
+    ...values("branch"),
+    updates: each<schemas.FieldMetadataUpdate>(values("path metadata replace")),
   }),
-  updateTableSchemaMetadata: changing<schemas.UpdateTableSchemaMetadataRequest>({
-    ...branch,
-    metadata: value,
-  }),
-  alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest>({
-    ...branch,
-    ...progress,
+  updateTableSchemaMetadata: changing<schemas.UpdateTableSchemaMetadataRequest>()(values("branch metadata")),
+  alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest>()({
+    ...values("branch onProgress"),
     newColumns: each<schemas.NewColumn>({
-      ...{ name: value, expression: value, dataType: value, metadata: value, computed: value },
+      ...values("name expression dataType metadata computed"),
       virtualColumn: VIRTUAL,
     }),
   }),
-  alterTableAlterColumns: changing<schemas.AlterTableAlterColumnsRequest>({
-    ...branch,
-    ...progress,
-    alterations: each<schemas.ColumnAlteration>({
-      ...{ path: value, rename: value, nullable: value, dataType: value, virtualColumn: value },
-    }),
+  alterTableAlterColumns: changing<schemas.AlterTableAlterColumnsRequest>()({
+    ...values("branch onProgress"),
+    alterations: each<schemas.ColumnAlteration>(values("path rename nullable dataType virtualColumn")),
   }),
-  alterTableDropColumns: changing<schemas.AlterTableDropColumnsRequest>({ ...branch, columns: value }),
-  alterTableBackfillColumns: upkeepOf<schemas.AlterTableBackfillColumnsRequest>({
-    ...{ ...branch, ...progress, column: value, where: value, concurrency: value, cluster: value },
-    ...{ intraApplierConcurrency: value, checkpointSize: value, minCheckpointSize: value },
-    ...{ maxCheckpointSize: value, batchCheckpointFlushIntervalSeconds: value, readVersion: value },
-    ...{ taskSize: value, numFrags: value, commitGranularity: value, manifest: value },
-  }),
-  runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest>(
-    {
-      ...{ ...branch, ...version, ...progress, taskId: value, jobId: value, column: value, where: value },
-      ...{ fragmentId: value, firstRow: value, lastRow: value, rows: value, meaning: value, content: value },
-      ...{ key: value, checkpointSize: value, minCheckpointSize: value, intraApplierConcurrency: value },
-      ...{ batchCheckpointFlushIntervalSeconds: value },
-    },
+  alterTableDropColumns: changing<schemas.AlterTableDropColumnsRequest>()(values("branch columns")),
+  alterTableBackfillColumns: upkeepOf<schemas.AlterTableBackfillColumnsRequest>()(
+    values(
+      "branch onProgress column where concurrency cluster intraApplierConcurrency",
+      "checkpointSize minCheckpointSize maxCheckpointSize batchCheckpointFlushIntervalSeconds",
+      "readVersion taskSize numFrags commitGranularity manifest",
+    ),
+  ),
+  runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest>()(
+    values(
+      "branch version onProgress taskId jobId column where fragmentId firstRow lastRow rows",
+      "meaning content key checkpointSize minCheckpointSize intraApplierConcurrency",
+      "batchCheckpointFlushIntervalSeconds",
+    ),
     { authorizedAs: "alterTableBackfillColumns" },
   ),
-  describeComputedColumns: describing<schemas.DescribeComputedColumnsRequest>(
-    { ...read, ...progress },
+  describeComputedColumns: describing<schemas.DescribeComputedColumnsRequest>()(
+    values("branch version tag onProgress"),
     { authorizedAs: "describeTable" },
   ),
   // ----------------------------------------------------------------------------------- transactions
-  describeTransaction: describing<transactions.DescribeTransactionRequest>({}, { namesJob: true }),
-  alterTransaction: upkeepOf<transactions.AlterTransactionRequest>({ actions: value }, { namesJob: true }),
+  describeTransaction: describing<transactions.DescribeTransactionRequest>()({}, { namesJob: true }),
+  alterTransaction: upkeepOf<transactions.AlterTransactionRequest>()(values("actions"), { namesJob: true }),
   // ------------------------------------------------------------------------------------------- jobs
-  describeJob: describing<jobs.JobRequest>({ jobId: value }, { namesJob: true, ignored: STARTED }),
-  listJobs: describing<jobs.ListJobsRequest>({ state: value }, { namesJob: true }),
-  cancelJob: upkeepOf<jobs.JobRequest>({ jobId: value }, { namesJob: true, ignored: STARTED }),
-  waitForJob: upkeepOf<jobs.WaitForJobRequest>(
-    { jobId: value, timeoutMs: value, onProgress: value },
-    { namesJob: true, ignored: STARTED },
-  ),
-  // ---------------------------------------------------------------------------------------- indexes
-  createTableIndex: upkeepOf<indexes.CreateTableIndexRequest>(INDEX),
-  createTableScalarIndex: upkeepOf<indexes.CreateTableIndexRequest>(INDEX),
-  listTableIndices: describing<indexes.ListTableIndicesRequest>({ ...branch, ...version, ...page }),
-  describeTableIndexStats: describing<indexes.DescribeTableIndexStatsRequest>({
-    ...branch,
-    ...version,
-    indexName: value,
+  describeJob: describing<jobs.JobRequest>()(values("jobId"), { namesJob: true, ignored: STARTED }),
+  listJobs: describing<jobs.ListJobsRequest>()(values("state"), { namesJob: true }),
+  cancelJob: upkeepOf<jobs.JobRequest>()(values("jobId"), { namesJob: true, ignored: STARTED }),
+  waitForJob: upkeepOf<jobs.WaitForJobRequest>()(values("jobId timeoutMs onProgress"), {
+    namesJob: true,
+    ignored: STARTED,
   }),
-  dropTableIndex: upkeepOf<indexes.DropTableIndexRequest>({ ...branch, indexName: value }),
+  // ---------------------------------------------------------------------------------------- indexes
+  createTableIndex: upkeepOf<indexes.CreateTableIndexRequest>()(INDEX),
+  createTableScalarIndex: upkeepOf<indexes.CreateTableIndexRequest>()(INDEX),
+  listTableIndices: describing<indexes.ListTableIndicesRequest>()(values("branch version pageToken limit")),
+  describeTableIndexStats: describing<indexes.DescribeTableIndexStatsRequest>()(
+    values("branch version indexName"),
+  ),
+  dropTableIndex: upkeepOf<indexes.DropTableIndexRequest>()(values("branch indexName")),
 };
 
 /** Name of an operation. */
