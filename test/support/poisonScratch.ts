@@ -1,7 +1,7 @@
 /**
- * Gives each lending of memory a generation, in every test: memory that goes back to a pool moves to another buffer
- * before anybody borrows it again. A view of the old generation is then detached: it has no bytes, and its methods throw.
- * Memory that threads share cannot move: it is overwritten.
+ * Gives each lending of memory a generation, in every test: memory that goes back to a pool moves to another
+ * buffer before anybody borrows it again. A view of the old generation is then detached: it has no bytes, and
+ * its methods throw. Memory that threads share cannot move: it is overwritten.
  */
 
 import { MemoryPool } from "../../src/io/memory/scratch.js";

@@ -122,27 +122,22 @@ export async function readPageRows<T>(
   }
   const isLent = memory === "untilUsed";
   if (content !== null) {
-    return read(source, file, requests, use, contentFetch(content, file.sharesContent), isLent);
+    const fetch = contentFetch(content, file.sharesContent);
+    return read({ source, file, fetch }, requests, use, isLent);
   }
   const allocate =
     memory === "own" || memory === "untilUsed" ? undefined : (byteLength: number) => memory.lend(byteLength);
-  return source.handles.withHandle(file.path, (handle) =>
-    read(
-      source,
-      file,
-      requests,
-      use,
-      {
-        ranges: (ranges) => readRanges(handle, ranges),
-        pages: (ranges) =>
-          allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
-            ? readAtOnce(handle, ranges, allocate)
-            : readRanges(handle, ranges, { allocate }),
-        gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
-      },
-      isLent,
-    ),
-  );
+  return source.handles.withHandle(file.path, (handle) => {
+    const fetch: Fetch = {
+      ranges: (ranges) => readRanges(handle, ranges),
+      pages: (ranges) =>
+        allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
+          ? readAtOnce(handle, ranges, allocate)
+          : readRanges(handle, ranges, { allocate }),
+      gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
+    };
+    return read({ source, file, fetch }, requests, use, isLent);
+  });
 }
 
 /**
@@ -216,16 +211,22 @@ function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   };
 }
 
+/** A file that is being read, and access to its bytes. */
+interface Reading {
+  readonly source: PageSource;
+  readonly file: DataFileMetadata;
+  readonly fetch: Fetch;
+}
+
 async function read<T>(
-  source: PageSource,
-  file: DataFileMetadata,
+  reading: Reading,
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
-  fetch: Fetch,
   isLent: boolean,
 ): Promise<T[]> {
+  const { source, file, fetch } = reading;
   const plans = requests.map((request) => planRequest(source, file, request));
-  await locateRows(source, file, plans, fetch);
+  await locateRows(reading, plans);
   const large = plans.filter(isReadAhead);
   const largeBytes = readAhead(large, fetch);
   return Promise.all(
@@ -239,7 +240,7 @@ async function read<T>(
       }
       const arena = isLent && mayLend(plan) ? new Arena(source.scratch) : null;
       const fetching =
-        slice === null ? fetchPage(plan, fetch, arena) : fetchSlice(source, file, plan, slice, fetch, arena);
+        slice === null ? fetchPage(reading, plan, arena) : fetchSlice(reading, plan, slice, arena);
       // No `await` for bytes that are there: others would read their pages before this page's memory is
       // released.
       const buffers = isPending(fetching) ? await fetching : fetching;
@@ -283,15 +284,13 @@ function mayLend({ request: { rows }, page, slice }: RequestPlan): boolean {
 }
 
 function fetchSlice(
-  source: PageSource,
-  file: DataFileMetadata,
+  reading: Reading,
   plan: RequestPlan,
   { ranges, assemble }: PageSlice,
-  fetch: Fetch,
   arena: Arena<ArrayBuffer> | null,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const allocate = arena === null ? undefined : (byteLength: number) => arena.lend(byteLength);
-  const bytes = fetchParts(source, file, plan, ranges, plan.sliceChecks, fetch, allocate);
+  const bytes = fetchParts(reading, plan, ranges, plan.sliceChecks, allocate);
   return isPending(bytes) ? bytes.then(assemble) : assemble(bytes);
 }
 
@@ -300,12 +299,10 @@ function fetchSlice(
  * @param checked plan of their verification; null if there is nothing to verify
  */
 function fetchParts(
-  { scratch }: PageSource,
-  { path }: DataFileMetadata,
+  { source: { scratch }, file: { path }, fetch }: Reading,
   { checks }: RequestPlan,
   ranges: RangeList,
   checked: CheckedRead | null,
-  fetch: Fetch,
   allocate: AllocateOwn = (byteLength) => new Uint8Array(byteLength),
 ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   if (checks === null || checked === null) return fetch.gathered(ranges, allocate);
@@ -319,8 +316,8 @@ function fetchParts(
 }
 
 function fetchPage(
+  { fetch }: Reading,
   plan: RequestPlan,
-  fetch: Fetch,
   arena: Arena<ArrayBuffer> | null,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const { bufferRanges } = plan.page;
@@ -388,26 +385,15 @@ function wholePage(
 }
 
 /** Fetches what tells where the rows are, and plans the slices. */
-async function locateRows(
-  source: PageSource,
-  file: DataFileMetadata,
-  plans: readonly RequestPlan[],
-  fetch: Fetch,
-): Promise<void> {
+async function locateRows(reading: Reading, plans: readonly RequestPlan[]): Promise<void> {
+  const { source, file, fetch } = reading;
   const mapping = plans.flatMap((plan) => plan.mapRanges ?? []);
   const [mapBytes, ...entries] = await Promise.all([
     mapping.length > 0 ? fetch.ranges(mapping) : [],
     ...plans.map(
       (plan) =>
         plan.entryRanges &&
-        fetchParts(
-          source,
-          file,
-          plan,
-          plan.entryRanges,
-          plan.checks && planChecks(plan.checks, plan.entryRanges),
-          fetch,
-        ),
+        fetchParts(reading, plan, plan.entryRanges, plan.checks && planChecks(plan.checks, plan.entryRanges)),
     ),
   ]);
   let next = 0;

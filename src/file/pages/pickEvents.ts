@@ -45,23 +45,32 @@ class ChunkLevels {
   }
 }
 
+/** A mini-block page from which rows are picked. */
+export interface PickedPage {
+  readonly page: MiniBlockLayout;
+  readonly buffers: readonly Uint8Array[];
+  readonly origin: PageOrigin;
+}
+
+/** Rows of a page of lists. */
+interface ListRows {
+  readonly rowCount: number;
+  /** The repetition index; null if the page has none. */
+  readonly index: Uint8Array | null;
+  /** Chunks whose first event begins a row, whatever its repetition level. */
+  readonly withinRow: readonly number[];
+}
+
 /**
- * @param page with as many value buffers as `values` has
- * @param index the repetition index; null if the page has none
- * @param rowCount rows of the page
- * @param withinRow chunks whose first event begins a row, whatever its repetition level
+ * @param values has as many value buffers as the page
  * @param positions of rows, ascending, each once
  */
 export function pickEvents(
-  page: MiniBlockLayout,
+  { page, buffers, origin }: PickedPage,
   { listDepth, maximumVisible, maximumDefinition }: Layers,
-  buffers: readonly Uint8Array[],
+  { rowCount, index, withinRow }: ListRows,
   values: ValuePicker,
-  index: Uint8Array | null,
-  rowCount: number,
-  withinRow: readonly number[],
   positions: Uint32Array,
-  origin: PageOrigin,
 ): PickedEvents {
   const { repCompression, defCompression } = page;
   if (repCompression === undefined) throw corruptPage(origin, "lists without repetition levels");

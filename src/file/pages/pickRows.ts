@@ -16,7 +16,7 @@ import { describeLayers, isListLayer, levelDecoder, validityOfLevels } from "../
 import { resolveDictionary } from "../structural/dictionary.js";
 import { decodePageDictionary } from "../structural/miniBlock.js";
 import { type ChunkPlace, ChunkWalk } from "./chunkWalk.js";
-import { pickEvents } from "./pickEvents.js";
+import { type PickedPage, pickEvents } from "./pickEvents.js";
 import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js";
 
 /** Part of a page's rows from which decoding all of them takes no longer. */
@@ -67,23 +67,24 @@ export function pickRows(
   if (page === undefined) {
     throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
   }
+  const source: PickedPage = { page, buffers, origin };
   const layers = describeLayers(page.layers, origin);
   const leaf = leafOf(layout);
-  const picker = pickerOf(leaf, page, buffers, origin);
+  const picker = pickerOf(leaf, source);
   if (!isNested(layout)) {
-    const { values, definition } = pickValues(leaf, page, buffers, picker, positions, null, origin);
+    const { values, definition } = pickValues(leaf, source, picker, positions, null);
     const validity = validityOfLevels(definition, layers.maximumDefinition, origin);
     return validity === null ? values : { ...values, validity };
   }
   const picked = positions.length;
   if (layers.listDepth === 0) {
-    const { values, definition } = pickValues(leaf, page, buffers, picker, positions, null, origin);
+    const { values, definition } = pickValues(leaf, source, picker, positions, null);
     const levels = { repetition: null, definition };
     return assembleColumn(layout, { kinds: page.layers, layers, levels, values }, picked, origin);
   }
   const index = page.repetitionIndexDepth === 0 ? null : buffers[1 + repetitionIndexPlace(page)];
-  const events = pickEvents(page, layers, buffers, picker, index, rowCount, withinRow, positions, origin);
-  const { values } = pickValues(leaf, page, buffers, picker, events.places, events.placeLevels, origin);
+  const events = pickEvents(source, layers, { rowCount, index, withinRow }, picker, positions);
+  const { values } = pickValues(leaf, source, picker, events.places, events.placeLevels);
   return assembleColumn(layout, { kinds: page.layers, layers, levels: events, values }, picked, origin);
 }
 
@@ -102,12 +103,7 @@ interface PickedLeaves {
  * Returns the picker for the values of a page. Throws if the page's encoding does not suit the layout; checks
  * nothing else.
  */
-function pickerOf(
-  layout: LeafLayout,
-  page: MiniBlockLayout,
-  buffers: readonly Uint8Array[],
-  origin: PageOrigin,
-): ValuePicker {
+function pickerOf(layout: LeafLayout, { page, buffers, origin }: PickedPage): ValuePicker {
   const hasDictionary = page.dictionary !== undefined;
   const picker =
     layout.kind === "variable" && !hasDictionary
@@ -134,15 +130,14 @@ function pickerOf(
  */
 function pickValues(
   layout: LeafLayout,
-  page: MiniBlockLayout,
-  buffers: readonly Uint8Array[],
+  source: PickedPage,
   values: ValuePicker,
   places: Uint32Array,
   listLevels: Uint16Array | null,
-  origin: PageOrigin,
 ): PickedLeaves {
+  const { page, buffers, origin } = source;
   values.reserve(places.length);
-  const definition = pickChunks(page, buffers, places, values, listLevels, origin);
+  const definition = pickChunks(source, places, values, listLevels);
   if (page.dictionary === undefined) return { values: values.finish(), definition };
   const dictionary = decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish() as FixedColumn;
@@ -159,12 +154,10 @@ function firstNotBelow(places: Uint32Array, from: number, end: number): number {
 
 /** Walks the chunks that hold the positions. Returns the definition levels there; null if there are none. */
 function pickChunks(
-  page: MiniBlockLayout,
-  buffers: readonly Uint8Array[],
+  { page, buffers, origin }: PickedPage,
   places: Uint32Array,
   values: ValuePicker,
   listLevels: Uint16Array | null,
-  origin: PageOrigin,
 ): Uint16Array | null {
   const walk = new ChunkWalk(page, buffers, origin);
   const ownLevels = page.repCompression === undefined && page.defCompression !== undefined;

@@ -132,9 +132,7 @@ export class DataFileWriter {
   #rowCount = 0;
 
   private constructor(
-    disk: Disk,
-    path: string,
-    file: FileAppender,
+    { disk, path, file }: { readonly disk: Disk; readonly path: string; readonly file: FileAppender },
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
@@ -175,7 +173,7 @@ export class DataFileWriter {
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
     const file = await FileAppender.create(disk, path);
-    return new DataFileWriter(disk, path, file, columns, schema, version, options);
+    return new DataFileWriter({ disk, path, file }, columns, schema, version, options);
   }
 
   /**
