@@ -37,7 +37,7 @@ export interface FileColumnType {
   /** Type of the items, which are nullable, if the column holds lists. */
   readonly item?: LogicalType;
   /** Name in files of older releases; the reader accepts both. */
-  readonly formerName?: string;
+  readonly legacyName?: string;
   /** True if files may lack the column. */
   readonly isOptional?: boolean;
 }
@@ -146,7 +146,7 @@ export class OpenIndexFile {
     const presentFields = new Map<string, TableField>();
     for (const column of columns) {
       const named = (name: string | undefined) => fields.find((candidate) => candidate.name === name);
-      const field = named(column.name) ?? named(column.formerName);
+      const field = named(column.name) ?? named(column.legacyName);
       if (field === undefined && column.isOptional === true) continue;
       if (field === undefined || !isSameType(field.type, column.type)) {
         const wanted = `no column ${column.name} of type ${formatType(column.type)}`;

@@ -44,7 +44,7 @@ const MAX_PAGES = 2 ** 24;
 
 const pageData = (type: LogicalType): FileColumnType[] => [
   { name: "values", type, nullable: true },
-  { name: "ids", type: UINT64_TYPE, formerName: "row_ids" },
+  { name: "ids", type: UINT64_TYPE, legacyName: "row_ids" },
 ];
 
 const pageLookup = (type: LogicalType): FileColumnType[] => [

@@ -92,7 +92,7 @@ async function* groups(
   let finished: RowIds[] = [];
   let finishedBytes = 0;
   let current: Collector | null = null;
-  const handOn = (lastKeys: number): ValueGroups => {
+  const takeGroups = (lastKeys: number): ValueGroups => {
     const joined = concatColumns(keys);
     const groupsOfKeys = { keys: sliceColumn(joined, 0, finished.length), rows: finished };
     keys = lastKeys === 0 ? [] : [takeColumn(joined, Uint32Array.of(finished.length))];
@@ -119,14 +119,14 @@ async function* groups(
       if (finished.length < MAX_GROUPS && finishedBytes < MAX_GROUP_BYTES) continue;
       keys.push(takeColumn(values, starts.subarray(taken, run + 1)));
       taken = run + 1;
-      yield handOn(1);
+      yield takeGroups(1);
       await yieldToEventLoop();
     }
     if (taken < starts.length) keys.push(takeColumn(values, starts.subarray(taken)));
   }
   if (current === null) return;
   finished.push(current.finish());
-  yield handOn(0);
+  yield takeGroups(0);
 }
 
 /**

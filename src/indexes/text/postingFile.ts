@@ -4,7 +4,7 @@
  *     since 0.31   _posting list<large_binary>, _max_score f32, _length u32     row: a token, by id
  *                  _compressed_position large_binary, _position_block_offset list<u32>, with positions
  *     0.21 - 0.30  _position list<list<large_binary>> in place of the last two: a list per document
- *     before 0.21  formerPostings.ts
+ *     before 0.21  legacyPostings.ts
  */
 
 import type { Column } from "../../arrow/columns/column.js";

@@ -58,7 +58,7 @@ export async function scoreDocuments(
       if (terms.length > STEP_TOKENS) await yieldToEventLoop();
       window.begin(sink.threshold);
       while (!window.score(STEP_TOKENS)) await yieldToEventLoop();
-      done += window.handOn(sink);
+      done += window.flush(sink);
     }
     done += perWindow;
     if (done < SCORED_DOCUMENTS) continue;
@@ -326,7 +326,7 @@ class Window implements WindowScores {
    * Passes the documents above the threshold on and resets the window. @returns the number of documents
    * touched
    */
-  handOn(sink: DocumentSink): number {
+  flush(sink: DocumentSink): number {
     const { scores, hits, touched, touchedCount, start } = this;
     const needed = this.#neededWords;
     let { threshold } = sink;

@@ -15,7 +15,7 @@ import { Analyzer } from "./analyzer.js";
 import { parseTextParameters, type TextParameters } from "./parameters.js";
 import type { TailCodec } from "./postingBlocks.js";
 import type { PositionLayout } from "./postingFile.js";
-import { FORMER_FILES, type PartitionForm, TextPartition } from "./textPartition.js";
+import { LEGACY_FILES, type PartitionForm, TextPartition } from "./textPartition.js";
 
 export const METADATA_FILE = "metadata.lance";
 export const DELETED_FRAGMENTS = "deleted_fragments";
@@ -74,8 +74,8 @@ export class TextIndex implements OpenIndex {
  * @throws UnsupportedError for a layout or tokenizer that this release lacks; CorruptFileError
  */
 export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
-  const isFormer = !(await files.has(METADATA_FILE)) && (await files.has(FORMER_FILES.tokens));
-  const index = isFormer ? await openFormerIndex(files) : await openPartitions(files);
+  const isLegacy = !(await files.has(METADATA_FILE)) && (await files.has(LEGACY_FILES.tokens));
+  const index = isLegacy ? await openLegacyIndex(files) : await openPartitions(files);
   await index.analyzer();
   return index;
 }
@@ -93,9 +93,9 @@ async function openPartitions(files: IndexFiles): Promise<TextIndex> {
 }
 
 /** Opens an index of LanceDB before 0.21: one partition, whose token file holds the parameters. */
-async function openFormerIndex(files: IndexFiles): Promise<TextIndex> {
-  const file = await OpenIndexFile.open(files, FORMER_FILES.tokens, []);
-  const partition = await TextPartition.openFormer(files);
+async function openLegacyIndex(files: IndexFiles): Promise<TextIndex> {
+  const file = await OpenIndexFile.open(files, LEGACY_FILES.tokens, []);
+  const partition = await TextPartition.openLegacy(files);
   const parameters = { ...parametersIn(file, "tokenizer", "{}"), withPosition: partition.hasPositions };
   return new TextIndex(parameters, [partition], new Set());
 }

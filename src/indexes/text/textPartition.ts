@@ -24,7 +24,7 @@ import {
 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
 import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns } from "./documentIds.js";
-import { FormerPostings } from "./formerPostings.js";
+import { LegacyPostings } from "./legacyPostings.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { byteValues, type PositionLayout, type PostingFile, StoredPostings } from "./postingFile.js";
 import type { PostingList } from "./postingList.js";
@@ -65,7 +65,7 @@ export const partitionFiles = (id: string) => ({
 });
 
 /** Files of the only partition of an index of LanceDB before 0.21. */
-export const FORMER_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
+export const LEGACY_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
 
 export class TextPartition {
   readonly #files: IndexFiles;
@@ -109,14 +109,14 @@ export class TextPartition {
   }
 
   /**
-   * Opens the partition of {@link FORMER_FILES}.
+   * Opens the partition of {@link LEGACY_FILES}.
    * @throws UnsupportedError for another layout; CorruptFileError
    */
-  static async openFormer(files: IndexFiles): Promise<TextPartition> {
-    const head = await openHead(files, FORMER_FILES, "arrow");
+  static async openLegacy(files: IndexFiles): Promise<TextPartition> {
+    const head = await openHead(files, LEGACY_FILES, "arrow");
     const { docs, tokens } = head;
     const documents = (): Promise<DocumentTable> => readDocuments(files, docs);
-    const postings = await FormerPostings.open(files, FORMER_FILES.invert, tokens.rowCount, documents);
+    const postings = await LegacyPostings.open(files, LEGACY_FILES.invert, tokens.rowCount, documents);
     return new TextPartition(files, head, "arrow", postings, postings.hasPositions);
   }
 

@@ -12,7 +12,7 @@ import type { ColumnSource } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { IndexedRows } from "./indexedRows.js";
 import { type IndexUse, planIndexUse, type RowIdentityColumn } from "./indexUse.js";
-import { type Ask, type Predicate, predicateOf } from "./predicates.js";
+import { type Predicate, type PredicateTest, predicateOf } from "./predicates.js";
 import {
   type IndexSegment,
   indexesOf,
@@ -28,14 +28,14 @@ export class FilterLookups {
   readonly #predicate: Predicate;
   readonly #expression: BoundExpression;
   readonly #isForced: boolean;
-  readonly #optionsOf: (ask: Ask) => readonly UsableIndex[] | RowIdentityColumn;
+  readonly #optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn;
 
   private constructor(
     version: OpenVersion<ReaderEnvironment>,
     predicate: Predicate,
     expression: BoundExpression,
     isForced: boolean,
-    optionsOf: (ask: Ask) => readonly UsableIndex[] | RowIdentityColumn,
+    optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn,
   ) {
     this.#version = version;
     this.#predicate = predicate;

@@ -11,7 +11,7 @@ import type { DataFragment } from "../../format/table.js";
 import type { IndexQuery, OpenIndex } from "../../indexes/kind.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { SystemColumn } from "../columns/systemColumns.js";
-import { type Ask, type Predicate, queriesOf } from "./predicates.js";
+import { type Predicate, type PredicateTest, queriesOf } from "./predicates.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Row of a column that a scan reads and compares. */
@@ -46,16 +46,16 @@ const ROUGH_KINDS_OF_STABLE_IDS: ReadonlySet<string> = new Set(["LABEL_LIST"]);
 export type Lookup =
   | {
       readonly kind: "index";
-      readonly ask: Ask;
+      readonly ask: PredicateTest;
       readonly index: UsableIndex;
-      readonly segments: readonly AskedSegment[];
+      readonly segments: readonly SearchedSegment[];
     }
   /** By row id, address or offset. */
-  | { readonly kind: "places"; readonly ask: Ask; readonly which: RowIdentityColumn };
+  | { readonly kind: "places"; readonly ask: PredicateTest; readonly which: RowIdentityColumn };
 
 export type RowIdentityColumn = Extract<SystemColumn, "_rowid" | "_rowaddr" | "_rowoffset">;
 
-export interface AskedSegment {
+export interface SearchedSegment {
   readonly segment: IndexSegment;
   readonly open: OpenIndex;
   /** The answer is the union over all queries. */
@@ -112,7 +112,7 @@ function textOfLookup(lookup: Lookup): string {
   return `${name} (${kind.name}, ${what} ${field.name})`;
 }
 
-const TEST_NAMES: Readonly<Record<Ask["test"]["kind"], string>> = {
+const TEST_NAMES: Readonly<Record<PredicateTest["test"]["kind"], string>> = {
   in: "values of",
   range: "range of",
   startsWith: "prefix of",
@@ -134,7 +134,7 @@ interface UseInput {
   /** True to use indexes even if a scan should be faster. */
   readonly isForced: boolean;
   /** Returns the indexes of a column, or its name if it identifies rows. */
-  optionsOf(ask: Ask): readonly UsableIndex[] | RowIdentityColumn;
+  optionsOf(ask: PredicateTest): readonly UsableIndex[] | RowIdentityColumn;
   /** Opens a segment; null if this release cannot read it. */
   open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
@@ -144,8 +144,8 @@ interface UseInput {
  * @returns null to scan everything
  */
 export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
-  const options = new Map<Ask, PricedLookup[]>();
-  const asks = asksOf(input.predicate);
+  const options = new Map<PredicateTest, PricedLookup[]>();
+  const asks = testsOf(input.predicate);
   const lookups = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
   for (const [position, ask] of asks.entries()) options.set(ask, lookups[position]);
   const parts: IndexedPart[] = [];
@@ -205,22 +205,22 @@ interface PricedLookup {
   readonly isExact: boolean;
 }
 
-function asksOf(predicate: Predicate): Ask[] {
+function testsOf(predicate: Predicate): PredicateTest[] {
   switch (predicate.kind) {
     case "ask":
       return [predicate];
     case "within":
-      return asksOf(predicate.part);
+      return testsOf(predicate.part);
     case "and":
     case "or":
-      return predicate.parts.flatMap(asksOf);
+      return predicate.parts.flatMap(testsOf);
     default:
       return [];
   }
 }
 
 /** Returns all look-ups that can answer a test. */
-async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
+async function lookupsOf(ask: PredicateTest, input: UseInput): Promise<PricedLookup[]> {
   const options = input.optionsOf(ask);
   if (typeof options === "string") {
     if (ask.test.kind !== "in") return [];
@@ -244,12 +244,12 @@ const isRough = ({ kind }: UsableIndex, { hasStableIds }: UseInput): boolean =>
   ROUGH_KINDS.has(kind.name) || (hasStableIds && ROUGH_KINDS_OF_STABLE_IDS.has(kind.name));
 
 async function priceLookup(
-  ask: Ask,
+  ask: PredicateTest,
   index: UsableIndex,
   queries: readonly IndexQuery[],
   input: UseInput,
 ): Promise<PricedLookup | null> {
-  const segments: AskedSegment[] = [];
+  const segments: SearchedSegment[] = [];
   const covered = new Set<number>();
   let rows = 0;
   let cost = 0;
@@ -257,7 +257,7 @@ async function priceLookup(
   let isExact = !areRough;
   for (const segment of index.segments) {
     const open = await input.open(index, segment);
-    const answered = open && answeredQueries(open, queries);
+    const answered = open && answerableQueries(open, queries);
     // Another index or a scan answers for its fragments.
     if (open === null || answered === null || (answered.isRough && ask.isNegated)) continue;
     isExact &&= !answered.isRough;
@@ -281,10 +281,10 @@ async function priceLookup(
 }
 
 /** Returns the queries in a form that the index answers; null if it cannot. */
-function answeredQueries(
+function answerableQueries(
   open: OpenIndex,
   queries: readonly IndexQuery[],
-): Pick<AskedSegment, "queries" | "isRough"> | null {
+): Pick<SearchedSegment, "queries" | "isRough"> | null {
   if (queries.every((query) => open.answers(query))) return { queries, isRough: false };
   const rewritten = queries.map((query): IndexQuery | null => {
     if (open.answers(query)) return query;
@@ -299,7 +299,7 @@ function answeredQueries(
 /** Groups fragments with the same look-ups. */
 function fragmentGroups(
   fragments: readonly DataFragment[],
-  options: ReadonlyMap<Ask, readonly PricedLookup[]>,
+  options: ReadonlyMap<PredicateTest, readonly PricedLookup[]>,
 ): DataFragment[][] {
   const lookups = [...options.values()].flat().filter(({ covered }) => covered !== null);
   const groups = new Map<string, DataFragment[]>();
@@ -314,7 +314,7 @@ function fragmentGroups(
 
 /** A group of fragments, represented by one. */
 interface Scope {
-  readonly options: ReadonlyMap<Ask, readonly PricedLookup[]>;
+  readonly options: ReadonlyMap<PredicateTest, readonly PricedLookup[]>;
   readonly fragmentId: number;
   readonly rowCount: number;
   /** Returns the fraction of an answer that falls in the group. */
@@ -341,7 +341,7 @@ function price(predicate: Predicate, scope: Scope): Priced | null {
       return part && { ...part, plan: { kind: "rough", part: part.plan }, isExact: false };
     }
     case "ask":
-      return priceAsk(predicate, scope);
+      return priceTest(predicate, scope);
     case "or": {
       const parts = predicate.parts.map((part) => price(part, scope));
       const pricedParts = parts.filter((part) => part !== null);
@@ -361,7 +361,7 @@ function price(predicate: Predicate, scope: Scope): Priced | null {
   }
 }
 
-function priceAsk(ask: Ask, { options, fragmentId, part }: Scope): Priced | null {
+function priceTest(ask: PredicateTest, { options, fragmentId, part }: Scope): Priced | null {
   let best: Priced | null = null;
   for (const option of options.get(ask) ?? []) {
     if (option.covered !== null && !option.covered.has(fragmentId)) continue;

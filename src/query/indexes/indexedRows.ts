@@ -13,7 +13,7 @@ import { unskipped } from "../../rows/rowPositions.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { rowIdsOf } from "../columns/systemColumns.js";
 import { placesOfIds, placesOfOffsets } from "../scan/rowPlaces.js";
-import type { AskedSegment, IndexUse, Lookup, LookupPlan } from "./indexUse.js";
+import type { IndexUse, Lookup, LookupPlan, SearchedSegment } from "./indexUse.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Segments searched concurrently. */
@@ -76,7 +76,7 @@ export class IndexedRows {
       answers.set(
         lookup,
         lookup.kind === "index"
-          ? await askIndex(lookup, input, signal)
+          ? await searchIndex(lookup, input, signal)
           : await findByIdentity(lookup, input, source),
       );
     }
@@ -164,13 +164,13 @@ function both(a: RowSet, b: RowSet): RowSet {
 }
 
 /** Returns the rows of covered fragments for which a test is true, or false if it is negated. */
-async function askIndex(
+async function searchIndex(
   { ask, index, segments }: Extract<Lookup, { kind: "index" }>,
   input: LookupInput,
   signal: AbortSignal | undefined,
 ): Promise<RowSet> {
   const parts = await mapParallel(segments, PARALLELISM, (asked) =>
-    askSegment(index, asked, ask.isNegated, input, signal),
+    searchSegment(index, asked, ask.isNegated, input, signal),
   );
   let ids = RowIds.none;
   let isExact = true;
@@ -184,9 +184,9 @@ async function askIndex(
 }
 
 /** Returns the rows for which a test is true; with `isNegated` also those for which it is null. */
-async function askSegment(
+async function searchSegment(
   index: UsableIndex,
-  { segment, open: opened, queries, isRough }: AskedSegment,
+  { segment, open: opened, queries, isRough }: SearchedSegment,
   isNegated: boolean,
   input: LookupInput,
   signal: AbortSignal | undefined,

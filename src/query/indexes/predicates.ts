@@ -13,7 +13,7 @@ import type { IndexBound, IndexQuery } from "../../indexes/kind.js";
 /** The rows for which a condition is true. */
 export type Predicate =
   | { readonly kind: "and" | "or"; readonly parts: readonly Predicate[] }
-  | Ask
+  | PredicateTest
   /** A subset of the rows of the part. */
   | { readonly kind: "within"; readonly part: Predicate }
   /** All rows, or none. */
@@ -21,7 +21,7 @@ export type Predicate =
   | { readonly kind: "unknown" };
 
 /** A test of one column. */
-export interface Ask {
+export interface PredicateTest {
   readonly kind: "ask";
   readonly column: ColumnReference;
   readonly test: ColumnTest | { readonly kind: "isNull" };
@@ -32,24 +32,24 @@ export interface Ask {
 const UNKNOWN: Predicate = { kind: "unknown" };
 
 /** Maximum number of tests that indexes answer. */
-const MAX_ASKS = 256;
+const MAX_TESTS = 256;
 
 /** Converts a condition. @returns null if it has no test that an index can answer */
 export function* predicateOf(condition: Condition): Steps<Predicate | null> {
   const predicate = yield* wanted(condition, false, new Pace());
-  const count = countAsks(predicate);
-  return count === 0 || count > MAX_ASKS ? null : predicate;
+  const count = countTests(predicate);
+  return count === 0 || count > MAX_TESTS ? null : predicate;
 }
 
-function countAsks(predicate: Predicate): number {
+function countTests(predicate: Predicate): number {
   switch (predicate.kind) {
     case "ask":
       return 1;
     case "within":
-      return countAsks(predicate.part);
+      return countTests(predicate.part);
     case "and":
     case "or":
-      return predicate.parts.reduce((sum, part) => sum + countAsks(part), 0);
+      return predicate.parts.reduce((sum, part) => sum + countTests(part), 0);
     default:
       return 0;
   }
@@ -88,7 +88,11 @@ function* wanted(condition: Condition, isNegated: boolean, pace: Pace): Steps<Pr
   }
 }
 
-const rangeOf = (column: ColumnReference, lower: RangeBound | null, upper: RangeBound | null): Ask => ({
+const rangeOf = (
+  column: ColumnReference,
+  lower: RangeBound | null,
+  upper: RangeBound | null,
+): PredicateTest => ({
   kind: "ask",
   column,
   test: { kind: "range", lower, upper },
@@ -147,7 +151,7 @@ function openRange(part: Predicate): OpenRange | null {
 }
 
 /** Returns queries whose union is the rows for which a test is true. */
-export function queriesOf({ column, test }: Ask): IndexQuery[] {
+export function queriesOf({ column, test }: PredicateTest): IndexQuery[] {
   const { type } = column;
   if (type.kind !== "float") return [test];
   if (test.kind === "in") return floatsAmong(type, test.values);

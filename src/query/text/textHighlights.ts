@@ -21,7 +21,7 @@ import { documentTokens, RowTexts } from "../../indexes/text/rowTexts.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { readRowsAtAddresses } from "../scan/take.js";
-import { type SoughtWords, soughtWords, type TextScope } from "./textLeaf.js";
+import { type LeafWords, leafWords, type TextScope } from "./textLeaf.js";
 import { type MatchQuery, needsAll, type PhraseQuery, type TextQuery } from "./textQuery.js";
 
 /** A range of a text. */
@@ -54,18 +54,18 @@ function leavesOf(query: TextQuery): (MatchQuery | PhraseQuery)[] {
 
 export class Highlighter {
   /** Query parts by column path. */
-  readonly #sought: ReadonlyMap<string, readonly SoughtWords[]>;
+  readonly #leavesByPath: ReadonlyMap<string, readonly LeafWords[]>;
   readonly #scope: TextScope;
 
-  private constructor(sought: ReadonlyMap<string, readonly SoughtWords[]>, scope: TextScope) {
-    this.#sought = sought;
+  private constructor(sought: ReadonlyMap<string, readonly LeafWords[]>, scope: TextScope) {
+    this.#leavesByPath = sought;
     this.#scope = scope;
   }
 
   static async open(query: TextQuery, scope: TextScope): Promise<Highlighter> {
-    const sought = new Map<string, SoughtWords[]>();
+    const sought = new Map<string, LeafWords[]>();
     for (const leaf of leavesOf(query)) {
-      const words = await soughtWords(leaf, scope);
+      const words = await leafWords(leaf, scope);
       const onPath = sought.get(words.path) ?? [];
       onPath.push(words);
       sought.set(words.path, onPath);
@@ -81,7 +81,7 @@ export class Highlighter {
   ): Promise<Column> {
     const { fields, signal } = this.#scope;
     const reads = new ColumnReads(fields);
-    const paths = [...this.#sought.keys()];
+    const paths = [...this.#leavesByPath.keys()];
     for (const path of paths) reads.source(parseFieldPath(path));
     const projection = { ...reads.plan(), withAddresses: false };
     const { columns } = await readRowsAtAddresses(source, { fragments, projection, signal }, addresses);
@@ -89,7 +89,7 @@ export class Highlighter {
     const highlights = new RangeColumn(paths);
     for (let row = 0; row < addresses.length; row++) {
       for (const [position, path] of paths.entries()) {
-        const ranges = await runAsync(rangesOf(this.#sought.get(path) ?? [], texts[position].of(row)));
+        const ranges = await runAsync(rangesOf(this.#leavesByPath.get(path) ?? [], texts[position].of(row)));
         const numbers = ranges.length === 0 ? null : texts[position].numbersOf(row);
         for (const range of ranges) highlights.add(position, numbers?.[range.text] ?? null, range);
         await yieldToEventLoop();
@@ -101,7 +101,7 @@ export class Highlighter {
 }
 
 /** Returns the matches of query parts in the texts of a row's column. */
-function* rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): Steps<Range[]> {
+function* rangesOf(sought: readonly LeafWords[], texts: readonly string[]): Steps<Range[]> {
   const ranges: Range[] = [];
   for (const words of sought) {
     for (const range of yield* matchedTokens(words, texts)) ranges.push(range);
@@ -110,7 +110,7 @@ function* rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): St
   return merged(ranges);
 }
 
-function* matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly string[]): Steps<Range[]> {
+function* matchedTokens({ analyzer, leaf, terms }: LeafWords, texts: readonly string[]): Steps<Range[]> {
   const wanted = new Set(terms.map(({ token }) => token));
   const matches: PlacedToken[] = [];
   yield* documentTokens(analyzer, texts, (token, position, start, end, text) => {
@@ -126,7 +126,7 @@ function* matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly 
 
 function tokensOfPhrase(
   matches: readonly PlacedToken[],
-  words: SoughtWords["leaf"]["words"],
+  words: LeafWords["leaf"]["words"],
   slop: number,
 ): Range[] {
   const all = words.map(({ token }) =>

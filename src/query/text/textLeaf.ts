@@ -86,7 +86,7 @@ interface Indexed {
 }
 
 /** Words of a query on one column. */
-export interface SoughtWords {
+export interface LeafWords {
   readonly path: string;
   readonly analyzer: Analyzer;
   readonly leaf: Leaf;
@@ -95,7 +95,7 @@ export interface SoughtWords {
 }
 
 /** Returns the words of a query, cut as in the searched column. */
-export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
+export async function leafWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<LeafWords> {
   const { path, segments, analyzer } = await openWordIndex(query.column, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
   const exact = textLeaf(query, await queryWords(analyzer, query.terms, false));

@@ -77,11 +77,11 @@ export class TopScores {
     const score = Math.fround(exactScore);
     if (!this.#isKept(address, score)) return;
     this.#append(address, score);
-    if (this.#count === this.#most || this.#count === this.#room) this.#leaveOut();
+    if (this.#count === this.#most || this.#count === this.#room) this.#dropWorst();
   }
 
   /** Drops all but the best rows, once enough are kept. */
-  #leaveOut(): void {
+  #dropWorst(): void {
     if (this.#count < this.#most || this.#most === 0) return;
     this.#select(this.#most - 1);
     this.#count = this.#most;
@@ -182,7 +182,7 @@ export class TopScores {
 
   /** Returns the kept rows in any order. */
   unranked(): RankedRows {
-    this.#leaveOut();
+    this.#dropWorst();
     const count = this.#count;
     const scores = floatColumn(this.#scores.subarray(0, count));
     return { addresses: addressColumn(this.#addresses, count), scores, rowCount: count };
@@ -190,7 +190,7 @@ export class TopScores {
 
   /** Returns the kept rows, sorted. */
   async ranked(): Promise<RankedRows> {
-    this.#leaveOut();
+    this.#dropWorst();
     const count = this.#count;
     if (count <= FEW_ROWS) this.#sortFew();
     const { addresses, scores } = this.unranked();

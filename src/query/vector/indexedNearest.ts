@@ -44,7 +44,7 @@ export async function* nearestByIndex(
   let isExact = refineFactor !== undefined || others.length > 0;
   let wanted = most * (refineFactor ?? 1);
   const ask = () => {
-    const answer = askIndex(source, request, index, covered, wanted, isExact);
+    const answer = searchIndex(source, request, index, covered, wanted, isExact);
     return observer?.time("index", answer) ?? answer;
   };
   let candidates = await ask();
@@ -68,7 +68,7 @@ function hasRepeatedRows(rows: NearestRows): boolean {
   return seen.size < distances.length;
 }
 
-async function askIndex(
+async function searchIndex(
   source: FragmentSource,
   request: SearchRequest,
   index: VectorIndex,

@@ -295,7 +295,7 @@ class GraphGrowth {
   /** Fills the beam with the nearest rows of a level. */
   #search(level: number, row: number, start: number): void {
     if (level === 0 && this.#walks !== null) {
-      this.#walks.go(row, start, this.#distance(row, start), this.#beam);
+      this.#walks.walk(row, start, this.#distance(row, start), this.#beam);
       return;
     }
     const [beam, looked, targets, measured] = [this.#beam, this.#looked, this.#targets, this.#measured];

@@ -116,7 +116,7 @@ export class PackedGraph implements KernelPart {
       const measure = this.#measure;
       const { row, distance } = descend({ graph: this.#upper, measure, fail: this.#fail });
       this.#walks.begin(row, distance);
-      while (!this.#walks.goOn(rowCount, beam, this.#stepRows)) {
+      while (!this.#walks.continueWalk(rowCount, beam, this.#stepRows)) {
         await yieldToEventLoop();
         signal?.throwIfAborted();
       }

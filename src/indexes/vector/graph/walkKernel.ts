@@ -123,13 +123,13 @@ export class Walks {
    * @param start row at which the walk begins
    * @param distance of `start` from `row`
    */
-  go(row: number, start: number, distance: number, beam: Beam): void {
+  walk(row: number, start: number, distance: number, beam: Beam): void {
     this.begin(start, distance);
-    this.goOn(row, beam, ALL);
+    this.continueWalk(row, beam, ALL);
   }
 
   /**
-   * Begins a walk, which {@link goOn} continues.
+   * Begins a walk, which {@link continueWalk} continues.
    * @param distance of the row at which it begins
    */
   begin(start: number, distance: number): void {
@@ -152,7 +152,7 @@ export class Walks {
    * @param most maximum number of rows whose neighbours the call follows
    * @returns true if the walk has ended; the beam is filled then
    */
-  goOn(row: number, beam: Beam, most: number): boolean {
+  continueWalk(row: number, beam: Beam, most: number): boolean {
     const rowBytes = rowBytesOf(this.#options);
     this.#run(
       this.#vectors + row * rowBytes,

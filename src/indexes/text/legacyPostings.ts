@@ -41,7 +41,7 @@ const FORM: PostingForm & { readonly withPosition: boolean } = {
 const STEP = 16_384;
 
 /** Documents of a partition, sorted by id. */
-interface FormerDocuments extends DocumentTable {
+interface LegacyDocuments extends DocumentTable {
   /** Documents in ascending order of their ids; null if they ascend already. */
   readonly order: Uint32Array | null;
   readonly corpus: Corpus;
@@ -54,7 +54,7 @@ interface ListEntries {
   readonly counts: Float32Array;
 }
 
-export class FormerPostings implements PostingFile {
+export class LegacyPostings implements PostingFile {
   readonly #files: IndexFiles;
   readonly #file: OpenIndexFile;
   readonly #documents: () => Promise<DocumentTable>;
@@ -84,7 +84,7 @@ export class FormerPostings implements PostingFile {
     name: string,
     tokenCount: number,
     documents: () => Promise<DocumentTable>,
-  ): Promise<FormerPostings> {
+  ): Promise<LegacyPostings> {
     const file = await OpenIndexFile.open(files, name, [
       { name: "_rowid", type: UINT64_TYPE },
       { name: "_frequency", type: FLOAT32_TYPE },
@@ -93,7 +93,7 @@ export class FormerPostings implements PostingFile {
     if (file.metadataBytes("offsets") === null) {
       throw new UnsupportedError(`${file.path} lacks the offsets of the posting lists`);
     }
-    return new FormerPostings(files, file, tokenCount, documents);
+    return new LegacyPostings(files, file, tokenCount, documents);
   }
 
   get path(): string {
@@ -120,7 +120,7 @@ export class FormerPostings implements PostingFile {
     rows: readonly Column[],
     frequencies: readonly Column[],
     positions: readonly Column[] | null,
-    documents: FormerDocuments,
+    documents: LegacyDocuments,
   ): Steps<PostingList[]> {
     const pace = new Pace(STEP);
     const lists: PostingList[] = [];
@@ -147,7 +147,7 @@ export class FormerPostings implements PostingFile {
   *#listOf(
     { numbers, rows, counts }: ListEntries,
     positions: Column | null,
-    documents: FormerDocuments,
+    documents: LegacyDocuments,
     pace: Pace,
   ): Steps<PostingList> {
     const count = rows.length;
@@ -231,7 +231,7 @@ export class FormerPostings implements PostingFile {
     return this.#file.fail(`the offsets of the posting lists do not match ${this.tokenCount} tokens`);
   }
 
-  async #numbered(): Promise<FormerDocuments> {
+  async #numbered(): Promise<LegacyDocuments> {
     const documents = await this.#documents();
     const part = await this.#files.parts.get(`${this.cacheKey}order`, async () => {
       const order = (await runAsync(orderOf(documents))) ?? new Uint32Array(0);
@@ -270,7 +270,7 @@ function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
 }
 
 /** Returns the document with an id; -1 if none. */
-function numberOf({ ids, order, count }: FormerDocuments, low: number, high: number): number {
+function numberOf({ ids, order, count }: LegacyDocuments, low: number, high: number): number {
   const documentOf = (rank: number) => (order === null ? rank : order[rank]);
   const rank = firstIndex(0, count, (each) => compareIds(ids, documentOf(each), low, high) >= 0);
   if (rank === count) return -1;
