@@ -277,7 +277,7 @@ describe("rows are fitted", () => {
   it("Arrow rows ignore a schema", async () => {
     const table = await ns.createTable({ id: ["s"] }, [{ a: 1 }]).then(() => ns.table("s").scan().toArrow());
     await expect(ns.createTable({ id: ["t"], schema: table.schema }, table)).rejects.toThrow(
-      "schema: is for rows",
+      "schema: applies only to rows that are objects",
     );
   });
 });

@@ -13,7 +13,6 @@ const require = createRequire(import.meta.url);
 const threads = require("node:worker_threads");
 let started = 0;
 const tasks = new Set();
-let spares = 0;
 threads.Worker = class extends threads.Worker {
   constructor(...given) {
     super(...given);
@@ -22,7 +21,6 @@ threads.Worker = class extends threads.Worker {
 
   postMessage(order, moved) {
     tasks.add(order.name);
-    if (order.spare !== undefined) spares++;
     super.postMessage(order, moved);
   }
 };
@@ -169,5 +167,5 @@ const does = { compacted, indexed, filled }[work];
 const inLine = await does("line", 0);
 const startedInLine = started;
 const pooled = await does("pool", Number(workers));
-process.send({ inLine, pooled, startedInLine, started, tasks: [...tasks], spares });
+process.send({ inLine, pooled, startedInLine, started, tasks: [...tasks] });
 process.disconnect();

@@ -139,7 +139,7 @@ const REFUSED: readonly [string, RegExp, (manifest: Manifest) => Change][] = [
   ["a transaction's file elsewhere", /not a file name/, () => ({ transactionFile: "../../u.lance/x.txn" })],
   ["a transaction's file that is its directory", /not a file name/, () => ({ transactionFile: ".." })],
   ["no field ids that are left", /skips field ids/, field({ id: 2 ** 31 - 1 })],
-  ["a field twice", /taken/, field({ id: 0 })],
+  ["a field twice", /repeated/, field({ id: 0 })],
   ["a negative field", /negative/, field({ id: -1 })],
   ["a field without its parent", /before its parent/, field({ parentId: 7 })],
   ["a number with a member", /has 1 children/, field({ parentId: 0 })],
