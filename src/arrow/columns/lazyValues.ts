@@ -77,14 +77,9 @@ export interface DecodedValues {
 
 /**
  * @param offsets are overwritten
- * @param allocate makes the memory of the bytes; default: fresh memory
  * @throws CorruptFileError for codes without a meaning
  */
-export type DecodeCodes = (
-  offsets: Int32Array,
-  codes: Uint8Array,
-  allocate?: (byteLength: number) => Uint8Array<ArrayBuffer>,
-) => DecodedValues;
+export type DecodeCodes = (offsets: Int32Array, codes: Uint8Array) => DecodedValues;
 
 /** Texts, binaries or their codes, in the chunks of a page. Filters read them there. */
 export interface ChunkedTexts {

@@ -53,29 +53,25 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSy
   return symbols;
 }
 
-type AllocateBytes = (byteLength: number) => Uint8Array;
-
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */
 const KERNEL_CODES = 2048;
 
 /**
  * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than
  * there are values. They are overwritten with positions in the returned bytes.
- * @param allocate makes the memory of the bytes, unless it turns out to be too little
  */
 export function decodeFsst(
   symbols: CodeSymbols,
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
-  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const start = offsets[0];
   const end = offsets[offsets.length - 1];
   const decoder = end - start < KERNEL_CODES ? null : fsstDecoder.get();
   return decoder === null
-    ? decodeFsstPlainly(symbols, offsets, codes, origin, allocate)
-    : decodeInKernel(decoder, symbols, offsets, [codes.subarray(start, end)], origin, allocate);
+    ? decodeFsstPlainly(symbols, offsets, codes, origin)
+    : decodeInKernel(decoder, symbols, offsets, [codes.subarray(start, end)], origin);
 }
 
 /**
@@ -87,13 +83,12 @@ export function decodeFsstPieces(
   offsets: Int32Array,
   pieces: readonly Uint8Array[],
   origin: PageOrigin,
-  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const codeCount = offsets[offsets.length - 1];
   const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
   return decoder === null
-    ? decodeFsstPlainly(symbols, offsets, concatBytes(pieces, codeCount), origin, allocate)
-    : decodeInKernel(decoder, symbols, offsets, pieces, origin, allocate);
+    ? decodeFsstPlainly(symbols, offsets, concatBytes(pieces, codeCount), origin)
+    : decodeInKernel(decoder, symbols, offsets, pieces, origin);
 }
 
 /**
@@ -106,14 +101,13 @@ function decodeInKernel(
   offsets: Int32Array,
   pieces: readonly Uint8Array[],
   origin: PageOrigin,
-  allocate: AllocateBytes,
 ): Uint8Array {
   decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
   const { positions } = decoder;
   let pieceStart = offsets[0];
   const codeCount = offsets[offsets.length - 1] - pieceStart;
   let write = 0;
-  let output = allocate(estimateSize(symbols, pieces, codeCount));
+  let output = unfilledBytes(estimateSize(symbols, pieces, codeCount));
   offsets[0] = 0;
   let value = 1;
   for (const piece of pieces) {
@@ -152,13 +146,12 @@ export function decodeFsstPlainly(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
-  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const { low, high, lengths } = symbols;
   let read = offsets[0];
   let write = 0;
   const codeCount = offsets[offsets.length - 1] - read;
-  let output = allocate(estimateSize(symbols, [codes.subarray(read, read + codeCount)], codeCount));
+  let output = unfilledBytes(estimateSize(symbols, [codes.subarray(read, read + codeCount)], codeCount));
   let view = new DataView(output.buffer, output.byteOffset, output.length);
   // Negative as soon as a code without symbol was met: its length is 0.
   let unknown = 0;

@@ -74,9 +74,9 @@ export function codesOf(
   codes: Uint8Array,
   origin: PageOrigin,
 ): VariableColumn {
-  const decode: DecodeCodes = (codeOffsets, codes, allocate) => {
+  const decode: DecodeCodes = (codeOffsets, codes) => {
     // The column of these values has a validity of its own.
-    const { offsets, bytes } = finishVariable(layout, symbols, codeOffsets, codes, origin, allocate);
+    const { offsets, bytes } = finishVariable(layout, symbols, codeOffsets, codes, origin);
     return { offsets, bytes };
   };
   return lazyTextColumn({ kind: "codes", symbols, offsets, codes, decode }, null);
@@ -170,9 +170,8 @@ export function finishVariable(
   offsets: Int32Array,
   bytes: Uint8Array,
   origin: PageOrigin,
-  allocate?: (byteLength: number) => Uint8Array,
 ): VariableColumn {
-  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin, allocate);
+  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin);
   return {
     kind: "variable",
     length: offsets.length - 1,
