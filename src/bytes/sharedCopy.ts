@@ -75,11 +75,11 @@ export function sharedCopy<Value>(
 /** True if a typed array in plain data lies in shared memory. */
 export const hasSharedMemory = (value: unknown): boolean => hasMemory(value, isSharedMemory);
 
-/** True if a typed array in plain data lies in memory that `isResolved` accepts. */
-export function hasMemory(value: unknown, isResolved: (memory: ArrayBufferLike) => boolean): boolean {
+/** True if a typed array in plain data lies in memory for which `accepts` returns true. */
+export function hasMemory(value: unknown, accepts: (memory: ArrayBufferLike) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
-  if (ArrayBuffer.isView(value)) return isResolved(value.buffer);
+  if (ArrayBuffer.isView(value)) return accepts(value.buffer);
   const members: Iterable<unknown> = isMap(value) ? value.values() : Object.values(value);
-  for (const member of members) if (hasMemory(member, isResolved)) return true;
+  for (const member of members) if (hasMemory(member, accepts)) return true;
   return false;
 }

@@ -176,9 +176,9 @@ export interface IndexTarget {
    * Sorts rows by value: nulls first, values in the order of valueOrder.ts, equal values in input order.
    * Spills to disk beyond a bound.
    * @param type of the values
-   * @param concurrency bytes to sort in memory; default: one bound for all kinds
+   * @param sortBytes bytes to sort in memory; default: one bound for all kinds
    */
-  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, concurrency?: number): AsyncIterable<IndexRows>;
+  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, sortBytes?: number): AsyncIterable<IndexRows>;
   /** Makes a temporary file for data that memory cannot hold. The caller discards it. */
   temporaryFile(): Promise<TemporaryFile>;
   /** Threads for long work; absent to work inline. */

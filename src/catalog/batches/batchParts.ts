@@ -136,7 +136,7 @@ async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
   const { id, location, properties = {} } = step;
   const publish = () => publishTable(environment, locationOfTable(environment, id, location), properties);
-  // As for a single declaration: the directory decides for root tables, the row for others.
+  // Like a single declaration: the directory decides for root tables, the row for others.
   if (id.length === 1) await publish();
   await reserveFor(work, step);
   if (id.length > 1) await publish();

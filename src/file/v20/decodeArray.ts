@@ -8,7 +8,7 @@
  *     packedStruct   the members of a row side by side (../compression/packedStruct.ts), none of them null
  *     struct         nothing: structs without members
  *
- * As in later versions, everything in a page is checked before use. The page and `rowCount` bound memory.
+ * Everything in a page is checked before use, as in later versions. The page and `rowCount` bound memory.
  */
 
 import type {

@@ -141,7 +141,7 @@ export class HeldLock implements LockLease {
    */
   async retake(staleMs: number): Promise<boolean> {
     if (staleMs !== this.#staleMs || this.compromised || !(await this.#rename(newOwnerName()))) return false;
-    // As in `#make`, two owners in one directory both give way.
+    // Two owners in one directory both give way, as in `#make`.
     return this.#isAlone().catch(() => false);
   }
 

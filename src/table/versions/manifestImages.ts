@@ -112,7 +112,7 @@ export class ManifestImage {
     const start = firstIndex(0, mine.count, (index) => mine.endAt(index) > prefixEnd);
     const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);
     let end = firstIndex(0, mine.count, (index) => mine.tagAt(index) >= suffixStart);
-    // The same bytes at the end may belong to one longer fragment of the other manifest.
+    // Equal bytes at the end may belong to one longer fragment of the other manifest.
     const moreThere = others.count - mine.count;
     const shift = others.endAt(others.count - 1) - mine.endAt(last);
     const isFragmentThere = (index: number): boolean =>
