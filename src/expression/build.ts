@@ -11,7 +11,13 @@ import { parseFieldPath } from "../ident.js";
 import type { FilterValue } from "../namespace/queries.js";
 import { parseExpression } from "./parse/parse.js";
 import { printExpression } from "./parse/print.js";
-import { type ArithmeticOperator, type ComparisonOperator, NOWHERE, type Syntax } from "./parse/syntax.js";
+import {
+  type ArithmeticOperator,
+  type ComparisonOperator,
+  NOWHERE,
+  type Syntax,
+  type SyntaxForm,
+} from "./parse/syntax.js";
 
 /** An operand: an expression, or a value. */
 export type Operable = Expression | FilterValue;
@@ -74,15 +80,8 @@ export class Expression {
 
   /** True if the value lies between the bounds, or equals one of them. */
   between(low: Operable, high: Operable): Expression {
-    const operand = this.syntax;
-    return make({
-      kind: "between",
-      isNegated: false,
-      operand,
-      low: syntaxOf(low),
-      high: syntaxOf(high),
-      offset: NOWHERE,
-    });
+    const bounds = { low: syntaxOf(low), high: syntaxOf(high) };
+    return make({ kind: "between", isNegated: false, operand: this.syntax, ...bounds });
   }
 
   /**
@@ -100,27 +99,27 @@ export class Expression {
 
   /** True if the value is null. */
   isNull(): Expression {
-    return make({ kind: "is", isNegated: false, truth: "null", operand: this.syntax, offset: NOWHERE });
+    return make({ kind: "is", isNegated: false, truth: "null", operand: this.syntax });
   }
 
   /** True if the value is not null. */
   isNotNull(): Expression {
-    return make({ kind: "is", isNegated: true, truth: "null", operand: this.syntax, offset: NOWHERE });
+    return make({ kind: "is", isNegated: true, truth: "null", operand: this.syntax });
   }
 
   /** True if all conditions are true. */
   and(...others: readonly Operable[]): Expression {
-    return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
+    return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)] });
   }
 
   /** True if at least one condition is true. */
   or(...others: readonly Operable[]): Expression {
-    return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
+    return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)] });
   }
 
   /** Negates the condition. */
   not(): Expression {
-    return make({ kind: "not", operand: this.syntax, offset: NOWHERE });
+    return make({ kind: "not", operand: this.syntax });
   }
 
   /** Adds two values. */
@@ -150,7 +149,7 @@ export class Expression {
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
     if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is not a type`);
-    return make({ kind: "cast", operand: this.syntax, types: parsed.types, offset: NOWHERE });
+    return make({ kind: "cast", operand: this.syntax, types: parsed.types });
   }
 
   /** Returns the expression as SQL text. */
@@ -159,49 +158,24 @@ export class Expression {
   }
 
   #compared(operator: ComparisonOperator, operand: Operable): Expression {
-    return make({
-      kind: "comparison",
-      operator,
-      left: this.syntax,
-      right: syntaxOf(operand),
-      offset: NOWHERE,
-    });
+    return make({ kind: "comparison", operator, left: this.syntax, right: syntaxOf(operand) });
   }
 
   #computed(operator: ArithmeticOperator, operand: Operable): Expression {
-    return make({
-      kind: "arithmetic",
-      operator,
-      left: this.syntax,
-      right: syntaxOf(operand),
-      offset: NOWHERE,
-    });
+    return make({ kind: "arithmetic", operator, left: this.syntax, right: syntaxOf(operand) });
   }
 
   #in(values: readonly Operable[], isNegated: boolean): Expression {
-    if (values.length === 0) return make({ kind: "boolean", value: isNegated, offset: NOWHERE });
-    return make({
-      kind: "in",
-      isNegated,
-      operand: this.syntax,
-      items: values.map(syntaxOf),
-      offset: NOWHERE,
-    });
+    if (values.length === 0) return make({ kind: "boolean", value: isNegated });
+    return make({ kind: "in", isNegated, operand: this.syntax, items: values.map(syntaxOf) });
   }
 
   #like(pattern: Operable, escaping: string | null, ignoresCase: boolean): Expression {
     if (escaping !== null && Array.from(escaping).length !== 1) {
       throw new InvalidInputError("escape: must be one character");
     }
-    return make({
-      kind: "like",
-      isNegated: false,
-      ignoresCase,
-      operand: this.syntax,
-      pattern: syntaxOf(pattern),
-      escape: escaping,
-      offset: NOWHERE,
-    });
+    const form = { pattern: syntaxOf(pattern), escape: escaping, ignoresCase };
+    return make({ kind: "like", isNegated: false, operand: this.syntax, ...form });
   }
 }
 
@@ -210,12 +184,12 @@ export class Expression {
  * @throws InvalidInputError for a malformed path
  */
 export function col(path: string): Expression {
-  return make({ kind: "name", segments: parseFieldPath(path), isExact: true, offset: NOWHERE });
+  return make({ kind: "name", segments: parseFieldPath(path), isExact: true });
 }
 
 /** A constant value. Whole numbers are integers; a `Date` is a timestamp in milliseconds. */
 export function lit(value: FilterValue): Expression {
-  return make({ kind: "value", value, offset: NOWHERE });
+  return make({ kind: "value", value });
 }
 
 /**
@@ -232,13 +206,13 @@ export function sql(text: TemplateStringsArray, ...operands: readonly Operable[]
     }
     return mapChildren(node, replace);
   };
-  return make(replace(parseExpression(whole, "sql")));
+  return new Expression(replace(parseExpression(whole, "sql")));
 }
 
 /** Prefix of the placeholders of operands. */
 const PLACE = "__place_";
 
-const make = (syntax: Syntax): Expression => new Expression(syntax);
+const make = (form: SyntaxForm): Expression => new Expression({ ...form, offset: NOWHERE });
 
 function syntaxOf(operand: Operable): Syntax {
   if (isExpression(operand)) return operand.syntax;

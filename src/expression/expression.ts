@@ -52,7 +52,6 @@ export class BoundExpression {
     return conditionInSteps(this.#node);
   }
 
-  /** True if the value is the same for all rows. */
   get isConstant(): boolean {
     return this.#node.kind === "constant";
   }
@@ -73,7 +72,6 @@ export class BoundExpression {
     return selectRows(this.#node, { columns, rowCount });
   }
 
-  /** Counts the rows in which a condition is true. */
   count(columns: readonly Column[], rowCount: number): Steps<number> {
     return countSelected(this.#node, { columns, rowCount });
   }
@@ -140,14 +138,12 @@ function* bound(
   return new BoundExpression(node, yield* effortOf(node), names);
 }
 
-/** A constant with its SQL type. */
 export interface SqlConstant {
   readonly type: PlainType;
   /** A column of one value; null for NULL. */
   readonly value: Column | null;
 }
 
-/** Maximum number of characters of the expression of a column. */
 const MAX_EXPRESSION = 2 ** 16;
 
 /**

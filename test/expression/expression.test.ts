@@ -126,6 +126,7 @@ describe("SQL constants", () => {
     "cast(-1 as int unsigned)",
     "cast('x' as int)",
     "cast('' as double)",
+    "cast('constructor' as double)",
     "cast('maybe' as boolean)",
     "x'zz'",
     "date '2020-02-30'",

@@ -1,33 +1,39 @@
 /** Types of arithmetic: those in which two operands are computed. */
 
-import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
+import type { DecimalType, FloatType, IntegerType, TimestampType, TimeUnit } from "../../arrow/types/type.js";
 import type { Steps } from "../../async/eventLoop.js";
-import type { InvalidInputError } from "../../errors.js";
+import { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import {
   arithmetic,
+  concatenation,
   decimalArithmetic,
   decimalResult,
   type NumberOperator,
   negation,
+  perRow,
 } from "../kernels/arithmetic.js";
-import { concatenation } from "../kernels/concatenation.js";
-import type { Arithmetic } from "../parse/syntax.js";
-import { numericType } from "../values/commonTypes.js";
+import type { SyntaxOf } from "../parse/syntax.js";
+import { coarser, comparedType, numericType } from "../values/commonTypes.js";
+import type { ValueKernel } from "../values/operands.js";
+import { scalarReader } from "../values/scalars.js";
 import {
   BINARY,
+  DATE,
   FLOAT16,
   FLOAT32,
   FLOAT64,
+  INT32,
   INT64,
   isNumeric,
   type NumericType,
   STRING,
+  timestamp,
   typeName,
+  type ValueType,
 } from "../values/types.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
-import { timeArithmetic } from "./timeArithmetic.js";
 
 /**
  * Binds arithmetic on two operands. Days, instants and durations have sums and differences; numbers have
@@ -36,7 +42,7 @@ import { timeArithmetic } from "./timeArithmetic.js";
  */
 export function* computed(
   nodes: BoundNodes,
-  node: Arithmetic,
+  node: SyntaxOf<"arithmetic">,
   operandPair: readonly [Bound, Bound],
   isDirect: boolean,
 ): Steps<Bound> {
@@ -93,7 +99,7 @@ function computedType(left: NumericType, right: NumericType, common: NumericType
 /** Gives a literal the type of the column beside it. */
 function* withLiteral(
   nodes: BoundNodes,
-  node: Arithmetic,
+  node: SyntaxOf<"arithmetic">,
   [left, right]: readonly [Bound, Bound],
 ): Steps<readonly [Bound, Bound]> {
   const fits = (literal: Bound, column: Bound) =>
@@ -117,7 +123,7 @@ export function* negated(nodes: BoundNodes, node: Place, operand: Bound): Steps<
 
 function* decimals(
   nodes: BoundNodes,
-  node: Arithmetic,
+  node: SyntaxOf<"arithmetic">,
   operator: NumberOperator,
   left: Bound,
   right: Bound,
@@ -134,6 +140,88 @@ function* decimal(nodes: BoundNodes, operand: Bound, node: Place): Steps<Bound> 
   return yield* nodes.cast(operand, { kind: "decimal", bits: 128, precision, scale: 0 }, false, node);
 }
 
-function noArithmetic(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): InvalidInputError {
+function noArithmetic(
+  nodes: BoundNodes,
+  node: SyntaxOf<"arithmetic">,
+  left: Bound,
+  right: Bound,
+): InvalidInputError {
   return nodes.invalid(node, `there is no ${typeName(left.type)} ${node.operator} ${typeName(right.type)}`);
+}
+
+/**
+ * Binds sums and differences of days, instants and durations; null for other operands. Digits that are finer
+ * than the unit of the result are cut off first. A result that its type has no room for is an error.
+ */
+function* timeArithmetic(
+  nodes: BoundNodes,
+  node: Place,
+  operator: "+" | "-",
+  left: Bound,
+  right: Bound,
+): Steps<Bound | null> {
+  const [leftType, rightType] = [left.type, right.type];
+  if (leftType.kind === "timestamp" && rightType.kind === "duration") {
+    return yield* shifted(nodes, node, operator, left, leftType, right);
+  }
+  if (operator === "+" && leftType.kind === "duration" && rightType.kind === "timestamp") {
+    return yield* shifted(nodes, node, "+", right, rightType, left);
+  }
+  if (leftType.kind === "duration" && rightType.kind === "duration") {
+    const type = comparedType(leftType, rightType) ?? leftType;
+    const operands = yield* nodes.castAll([left, right], type, node);
+    return yield* nodes.call(node, operands, type, ticks(operator, type));
+  }
+  return operator === "-" ? yield* difference(nodes, node, left, right) : null;
+}
+
+/** Moves an instant by a duration. */
+function* shifted(
+  nodes: BoundNodes,
+  node: Place,
+  operator: "+" | "-",
+  instant: Bound,
+  type: TimestampType,
+  by: Bound,
+): Steps<Bound> {
+  const duration = yield* nodes.cast(by, { kind: "duration", unit: type.unit }, false, node);
+  return yield* nodes.call(node, [instant, duration], type, ticks(operator, type));
+}
+
+/** Returns the days between two days, or the time between two instants. A day counts as its first instant. */
+function* difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Steps<Bound | null> {
+  const [leftType, rightType] = [left.type, right.type];
+  if (leftType.kind === "date" && rightType.kind === "date") {
+    let days = yield* nodes.castAll([left, right], DATE, node);
+    days = yield* nodes.castAll(days, INT32, node);
+    days = yield* nodes.castAll(days, INT64, node);
+    return yield* nodes.call(node, days, INT64, arithmetic("-", INT64));
+  }
+  const [unit, otherUnit] = [unitOf(leftType), unitOf(rightType)];
+  if (unit === null || otherUnit === null) return null;
+  const hasDay = leftType.kind === "date" || rightType.kind === "date";
+  const common = timestamp(hasDay ? "ns" : coarser(unit, otherUnit), zoneOf(leftType) ?? zoneOf(rightType));
+  const times = yield* nodes.castAll([left, right], common, node);
+  const type: ValueType = { kind: "duration", unit: common.unit };
+  return yield* nodes.call(node, times, type, ticks("-", type));
+}
+
+const unitOf = (type: ValueType): TimeUnit | null =>
+  type.kind === "timestamp" ? type.unit : type.kind === "date" ? "ns" : null;
+
+const zoneOf = (type: ValueType): string | null => (type.kind === "timestamp" ? type.timezone : null);
+
+function ticks(operator: "+" | "-", type: ValueType): ValueKernel {
+  return ([left, right], length, valid) => {
+    const a = scalarReader(left, INT64);
+    const b = scalarReader(right, INT64);
+    return perRow(type, length, valid, (row) => {
+      const [x, y] = [a(row) as bigint, b(row) as bigint];
+      const result = operator === "+" ? x + y : x - y;
+      if (result !== BigInt.asIntN(64, result)) {
+        throw new InvalidInputError(`a result is too large for ${typeName(type)}`);
+      }
+      return result;
+    });
+  };
 }

@@ -11,28 +11,19 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isDate, isUint8Array } from "../../bytes/anyRealm.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
 import { type Bound, type Condition, type Constant, isNull, logic, nullOf } from "../evaluate/bound.js";
-import { conditionOf, notCondition, UNKNOWN_CONDITION, withCondition } from "../evaluate/condition.js";
+import {
+  conditionOf,
+  likeCondition,
+  notCondition,
+  UNKNOWN_CONDITION,
+  withCondition,
+} from "../evaluate/condition.js";
 import { arrayElement } from "../functions/lists.js";
 import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
-import type {
-  Arithmetic,
-  Between,
-  CallSyntax,
-  Case,
-  CastSyntax,
-  In,
-  IntervalLiteral,
-  Is,
-  Like,
-  Logic,
-  Name,
-  Parameter,
-  Subscript,
-  Syntax,
-} from "../parse/syntax.js";
+import type { Syntax, SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import { byteLane } from "../values/operands.js";
 import { scalarOf, textOfBytes } from "../values/scalars.js";
@@ -49,16 +40,14 @@ import {
 } from "../values/types.js";
 import { computed, negated } from "./arithmeticTypes.js";
 import { applied, boundList, called, checkOperandCount } from "./calls.js";
-import { wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
-import { numberConstant, scalarConstant } from "./constants.js";
+import { numberConstant, scalarConstant, wholeType } from "./constants.js";
 import { listed, literalList } from "./inList.js";
 import { moved, strideText } from "./intervals.js";
-import { likeCondition } from "./likeCondition.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
 import { BoundNodes } from "./nodes.js";
-import { namedType } from "./typeNames.js";
+import { sqlTypeNamed } from "./typeNames.js";
 
 /** Maximum depth of an expression that a program built. */
 const MAX_DEPTH = 1024;
@@ -80,7 +69,6 @@ export class Binder {
     this.#parameters = parameters;
   }
 
-  /** Binds a condition. */
   *filter(node: Syntax): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     if (bound.type.kind === "null") throw this.#nodes.invalid(node, "expected a condition, not null");
@@ -196,7 +184,7 @@ export class Binder {
     }
   }
 
-  *#arithmetic(node: Arithmetic, isDirect: boolean): Steps<Bound> {
+  *#arithmetic(node: SyntaxOf<"arithmetic">, isDirect: boolean): Steps<Bound> {
     const { left, right, operator } = node;
     if (right.kind === "interval" && (operator === "+" || operator === "-")) {
       return yield* moved(this.#nodes, node, yield* this.#bind(left), right.text, operator === "+" ? 1 : -1);
@@ -207,7 +195,7 @@ export class Binder {
     return yield* computed(this.#nodes, node, [yield* this.#bind(left), yield* this.#bind(right)], isDirect);
   }
 
-  *#between(node: Between, isDirect: boolean): Steps<Bound> {
+  *#between(node: SyntaxOf<"between">, isDirect: boolean): Steps<Bound> {
     const operand = yield* this.#bind(node.operand);
     const low = yield* compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
     const high = yield* compared(this.#nodes, node, "<=", operand, yield* this.#bind(node.high), isDirect);
@@ -215,7 +203,7 @@ export class Binder {
     return node.isNegated ? yield* this.#not(node, both) : both;
   }
 
-  *#is(node: Is): Steps<Bound> {
+  *#is(node: SyntaxOf<"is">): Steps<Bound> {
     const { isNegated } = node;
     const operand = yield* this.#bind(node.operand);
     if (node.truth === "null") return yield* this.#nodes.nullTest(operand, isNegated);
@@ -224,7 +212,7 @@ export class Binder {
     return withCondition(truth, truthCondition(conditionOf(condition), node));
   }
 
-  *#subscript(node: Subscript): Steps<Bound> {
+  *#subscript(node: SyntaxOf<"subscript">): Steps<Bound> {
     const operand = yield* this.#bind(node.operand);
     const index = yield* this.#bind(node.index);
     if (operand.type.kind === "struct" && operand.kind === "column" && index.kind === "constant") {
@@ -238,7 +226,7 @@ export class Binder {
   }
 
   /** Binds bins whose length is an interval, not a text. Local times keep their unit. */
-  *#bins(call: CallSyntax, stride: IntervalLiteral): Steps<Bound> {
+  *#bins(call: SyntaxOf<"call">, stride: SyntaxOf<"interval">): Steps<Bound> {
     const value = strideText(this.#nodes, stride, stride.text);
     const operands = [{ kind: "text", value, offset: stride.offset } as const, ...call.operands.slice(1)];
     const bound = yield* this.#operandsOf({ ...call, operands });
@@ -248,7 +236,7 @@ export class Binder {
     return isLocal ? yield* this.#nodes.cast(bins, type, false, call) : bins;
   }
 
-  *#operandsOf(call: CallSyntax): Steps<Bound[]> {
+  *#operandsOf(call: SyntaxOf<"call">): Steps<Bound[]> {
     this.#callDepth++;
     try {
       return yield* this.#bindAll(call.operands);
@@ -299,7 +287,7 @@ export class Binder {
 
   /** Returns the items of a list. A parameter that holds an array stands for its items. */
   #itemsOf(items: readonly Syntax[]): readonly Syntax[] {
-    const isArray = (item: Syntax): item is Parameter =>
+    const isArray = (item: Syntax): item is SyntaxOf<"parameter"> =>
       item.kind === "parameter" &&
       Object.hasOwn(this.#parameters, item.name) &&
       Array.isArray(this.#parameters[item.name]);
@@ -311,7 +299,7 @@ export class Binder {
     });
   }
 
-  *#logic(node: Logic, isDirect: boolean): Steps<Bound> {
+  *#logic(node: SyntaxOf<"and" | "or">, isDirect: boolean): Steps<Bound> {
     const merged = new MergedTests(this.#nodes, node);
     const inLists = yield* this.#lists(node, isDirect, merged);
     for (const operand of node.operands) {
@@ -326,12 +314,12 @@ export class Binder {
    * thousands of them one by one takes long.
    * @returns the operands that are in the lists
    */
-  *#lists(node: Logic, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
+  *#lists(node: SyntaxOf<"and" | "or">, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
     const listed = new Set<Syntax>();
     if (node.operands.length < MANY_OPERANDS) return listed;
     const isNegated = node.kind === "and";
     const operator = isNegated ? "!=" : "=";
-    const groups = new Map<string, { name: Name; tests: Syntax[]; items: Syntax[] }>();
+    const groups = new Map<string, { name: SyntaxOf<"name">; tests: Syntax[]; items: Syntax[] }>();
     for (const operand of node.operands) {
       if (this.#pace.isStep()) yield;
       const test = operand.kind === "comparison" && operand.operator === operator ? operand : null;
@@ -348,7 +336,7 @@ export class Binder {
     }
     for (const { name, tests, items } of groups.values()) {
       if (tests.length < MANY_OPERANDS) continue;
-      const list: In = { kind: "in", isNegated, operand: name, items, offset: tests[0].offset };
+      const list: SyntaxOf<"in"> = { kind: "in", isNegated, operand: name, items, offset: tests[0].offset };
       const bound = yield* literalList(this.#nodes, list, yield* this.#bind(name), isDirect);
       if (bound === null) continue;
       merged.add(bound);
@@ -357,7 +345,7 @@ export class Binder {
     return listed;
   }
 
-  *#like(node: Like): Steps<Bound> {
+  *#like(node: SyntaxOf<"like">): Steps<Bound> {
     const operand = this.#text(yield* this.#bind(node.operand), node.operand);
     const pattern = this.#text(yield* this.#bind(node.pattern), node.pattern);
     const { escape: escaping, ignoresCase, isNegated } = node;
@@ -388,13 +376,13 @@ export class Binder {
     throw this.#nodes.invalid(node, `expected a text, not ${typeName(bound.type)}`);
   }
 
-  *#casts(node: CastSyntax): Steps<Bound> {
+  *#casts(node: SyntaxOf<"cast">): Steps<Bound> {
     let bound = yield* this.#bind(node.operand);
     // The reference plans function calls with another planner, in which instants have nanoseconds. There a
     // cast of a 64-bit integer to an instant counts seconds.
     const precision = this.#callDepth > 0 ? 9 : 6;
     for (const { type, isTry } of node.types) {
-      const targetType = namedType(this.#nodes, type, precision);
+      const targetType = sqlTypeNamed(this.#nodes, type, precision);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {
         throw this.#nodes.invalid(node, `there are more than ${MAX_DEPTH} casts in a row`);
       }
@@ -413,7 +401,7 @@ export class Binder {
     return isText ? yield* this.#nodes.call(node, [bound], bound.type, ([{ column }]) => column) : bound;
   }
 
-  *#case(node: Case): Steps<Bound> {
+  *#case(node: SyntaxOf<"case">): Steps<Bound> {
     const subject = node.subject === null ? null : yield* this.#bind(node.subject);
     const branches: { when: Bound; result: Bound }[] = [];
     for (const { when, result } of node.branches) {
@@ -440,8 +428,7 @@ export class Binder {
   }
 }
 
-/** Returns the condition of IS [NOT] TRUE or FALSE. */
-function truthCondition(of: Condition, { truth, isNegated }: Is): Condition {
+function truthCondition(of: Condition, { truth, isNegated }: SyntaxOf<"is">): Condition {
   if (isNegated || of.kind === "unknown" || (truth !== "true" && truth !== "false")) return UNKNOWN_CONDITION;
   return { kind: "only", part: truth === "true" ? of : notCondition(of) };
 }

@@ -10,14 +10,14 @@ import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { sqlFunction } from "../functions/functionTable.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
-import type { CallSyntax } from "../parse/syntax.js";
+import type { SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import { byteLane, type ValueKernel } from "../values/operands.js";
 import { columnInSteps, isNullConstant, type Scalar, scalarOf, textOfBytes } from "../values/scalars.js";
 import { BOOL, listTypeOf, NULL, STRING, timestamp, type ValueType } from "../values/types.js";
-import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
+import { arrowNameOf, arrowTypeNamed } from "./typeNames.js";
 
 /**
  * Maximum number of operands of a function, or of items of a list that are not constants. Those of a row are
@@ -28,13 +28,13 @@ const MAX_OPERANDS = 1024;
 const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
 
 /** @throws InvalidInputError for too many operands, before they are bound */
-export function checkOperandCount(nodes: BoundNodes, node: CallSyntax): void {
+export function checkOperandCount(nodes: BoundNodes, node: SyntaxOf<"call">): void {
   if (node.operands.length > MAX_OPERANDS && !LIST_MAKERS.has(node.name)) {
     throw nodes.invalid(node, `${node.name}: it has more than ${MAX_OPERANDS} operands`);
   }
 }
 
-export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Steps<Bound> {
+export function* called(nodes: BoundNodes, node: SyntaxOf<"call">, operands: readonly Bound[]): Steps<Bound> {
   const { name } = node;
   switch (name) {
     case "coalesce":
@@ -98,7 +98,6 @@ function* knownValue({ column, type }: Constant): Steps<Scalar> {
   return yield* textOfBytes(bytes, offsets[0], offsets[1]);
 }
 
-/** Binds a function by its definition. */
 export function* applied(
   nodes: BoundNodes,
   node: Place,
@@ -136,7 +135,7 @@ export function* applied(
 /** Binds a function whose operands and result have one type. */
 function* chosen(
   nodes: BoundNodes,
-  node: CallSyntax,
+  node: SyntaxOf<"call">,
   operands: readonly Bound[],
   min: number,
   kernelOf: (type: ValueType) => ValueKernel,
@@ -152,7 +151,6 @@ function* chosen(
   return yield* nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
 }
 
-/** Binds a list of items. */
 export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Steps<Bound> {
   const item = unitedType(items.map((bound) => bound.type));
   if (item === null) throw nodes.invalid(node, "the items of a list have no common type");

@@ -21,8 +21,7 @@ import type { ComparisonOperator } from "../parse/syntax.js";
 import { comparedType } from "../values/commonTypes.js";
 import { type Scalar, scalarOf, shownScalar } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
-import { literalAs } from "./coercion.js";
-import { decimalOfText, scalarConstant, writtenDecimal } from "./constants.js";
+import { decimalOfText, literalAs, scalarConstant, writtenDecimal } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 /** @param isDirect true if the comparison stands directly in the filter, or in an AND or OR of the filter */
@@ -55,29 +54,14 @@ const TURNED: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
 
 /** @param value not null */
 function comparedWith(operand: Bound, operator: ComparisonOperator, value: Column): Condition {
-  switch (operator) {
-    case "=":
-      return testOf(operand, { kind: "in", values: value });
-    case "!=":
-      return notCondition(testOf(operand, { kind: "in", values: value }));
-    case "<":
-    case "<=":
-      return testOf(operand, {
-        kind: "range",
-        lower: null,
-        upper: { value, isInclusive: operator === "<=" },
-      });
-    case ">":
-    case ">=":
-      return testOf(operand, {
-        kind: "range",
-        lower: { value, isInclusive: operator === ">=" },
-        upper: null,
-      });
-  }
+  if (operator === "=") return testOf(operand, { kind: "in", values: value });
+  if (operator === "!=") return notCondition(testOf(operand, { kind: "in", values: value }));
+  const bound = { value, isInclusive: operator.endsWith("=") };
+  return operator.startsWith("<")
+    ? testOf(operand, { kind: "range", lower: null, upper: bound })
+    : testOf(operand, { kind: "range", lower: bound, upper: null });
 }
 
-/** Binds IS [NOT] DISTINCT FROM. */
 export function* distinctness(
   nodes: BoundNodes,
   node: Place,
@@ -97,7 +81,6 @@ export function* distinctness(
   return isNegated ? same : yield* nodes.call(node, [same], BOOL, not);
 }
 
-/** Casts both operands to the type in which they are compared. */
 function* comparable(
   nodes: BoundNodes,
   node: Place,
@@ -138,7 +121,7 @@ export function* literalBeside(
   const isCast = literal.isCast === true;
   const isLost = isCast && targetType.kind === "float" && targetType.bits === 32 && !isFloat32(value);
   const rounds = type.kind === "float" && targetType.kind === "float" && (!isDirect || isLost);
-  const coerced = rounds ? undefined : literalAs({ type, value }, targetType);
+  const coerced = rounds ? undefined : literalAs(type, value, targetType);
   if (coerced !== undefined) return scalarConstant(targetType, coerced);
   const exact = yield* exactly(nodes, literal, targetType, node);
   if (exact !== null) return exact;

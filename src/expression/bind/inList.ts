@@ -16,12 +16,12 @@ import {
 import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
-import type { In, Syntax } from "../parse/syntax.js";
+import type { Syntax, SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import { columnInSteps, type Scalar } from "../values/scalars.js";
 import { BOOL, INT64, typeName, type ValueType } from "../values/types.js";
-import { literalAs } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
+import { literalAs } from "./constants.js";
 import type { BoundNodes } from "./nodes.js";
 
 /** From this number of items on, a list may be long. */
@@ -35,7 +35,7 @@ const LITERALS = 4096;
  */
 export function* listed(
   nodes: BoundNodes,
-  node: In,
+  node: SyntaxOf<"in">,
   operand: Bound,
   bindItems: () => Steps<Bound[]>,
   isDirect: boolean,
@@ -77,7 +77,12 @@ export function* listed(
     : any;
 }
 
-function* member(nodes: BoundNodes, node: In, subject: Bound, values: readonly Scalar[]): Steps<Bound> {
+function* member(
+  nodes: BoundNodes,
+  node: SyntaxOf<"in">,
+  subject: Bound,
+  values: readonly Scalar[],
+): Steps<Bound> {
   const { type } = subject;
   const hasNull = values.includes(null);
   const items = yield* columnInSteps(type, values);
@@ -105,7 +110,7 @@ function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNega
 /** Binds a list that has only literals, all of them values of a column. This is quick for long lists. */
 export function* literalList(
   nodes: BoundNodes,
-  node: In,
+  node: SyntaxOf<"in">,
   operand: Bound,
   isDirect: boolean,
 ): Steps<Bound | null> {
@@ -145,7 +150,7 @@ function literalValue(item: Syntax, type: ValueType, isRounded: boolean): Scalar
       : typeof value === "bigint" || (Number.isSafeInteger(value) && !Object.is(value, -0));
   if (type.kind === "float") return isWhole || isRounded || type.bits === 64 ? Number(value) : undefined;
   if (!isWhole) return undefined;
-  return typeof value === "number" && isSafely(value, type) ? value : literalAs({ type: INT64, value }, type);
+  return typeof value === "number" && isSafely(value, type) ? value : literalAs(INT64, value, type);
 }
 
 /** True if an integer type has this number for sure. */

@@ -78,13 +78,18 @@ function parseInterval(text: string): Interval | null {
   return nanos === BigInt.asIntN(64, nanos) ? { months, days, nanos } : null;
 }
 
+function intervalOf(nodes: BoundNodes, node: Place, text: string): Interval {
+  const interval = parseInterval(text);
+  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is not an interval`);
+  return interval;
+}
+
 /**
  * Returns the text of a bin length for an interval.
  * @throws InvalidInputError for an interval of months, whose length varies
  */
 export function strideText(nodes: BoundNodes, node: Place, text: string): string {
-  const interval = parseInterval(text);
-  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is not an interval`);
+  const interval = intervalOf(nodes, node, text);
   if (interval.months !== 0)
     throw nodes.invalid(node, "bins cannot have the length of months, only of weeks or less");
   return `${BigInt(interval.days) * NANOS_PER_DAY + interval.nanos} nanoseconds`;
@@ -103,8 +108,7 @@ export function* moved(
   text: string,
   sign: 1 | -1,
 ): Steps<Bound> {
-  const interval = parseInterval(text);
-  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is not an interval`);
+  const interval = intervalOf(nodes, node, text);
   const { type } = operand;
   if (type.kind === "null") return nullOf(type);
   if (type.kind !== "timestamp" && type.kind !== "date") {

@@ -11,7 +11,7 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { Bound, ColumnReference, Condition, RangeBound } from "../evaluate/bound.js";
 import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { membership } from "../kernels/membership.js";
-import type { Logic } from "../parse/syntax.js";
+import type { SyntaxOf } from "../parse/syntax.js";
 import { columnInSteps, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
@@ -30,7 +30,7 @@ type Side = "lower" | "upper";
 
 export class MergedTests {
   readonly #nodes: BoundNodes;
-  readonly #node: Logic;
+  readonly #node: SyntaxOf<"and" | "or">;
   readonly #operands: Bound[] = [];
   readonly #values = new Map<ColumnReference, Column[]>();
   readonly #bounds: Readonly<Record<Side, Map<ColumnReference, Placed>>> = {
@@ -38,12 +38,11 @@ export class MergedTests {
     upper: new Map(),
   };
 
-  constructor(nodes: BoundNodes, node: Logic) {
+  constructor(nodes: BoundNodes, node: SyntaxOf<"and" | "or">) {
     this.#nodes = nodes;
     this.#node = node;
   }
 
-  /** Adds an operand of the AND or OR. */
   add(operand: Bound): void {
     const condition = operand.kind === "call" ? operand.condition : undefined;
     if (condition !== undefined && (this.#addValue(operand, condition) || this.#addBound(operand, condition)))
@@ -106,7 +105,6 @@ export class MergedTests {
     return true;
   }
 
-  /** True if a bound replaces an earlier one. */
   #counts(bound: Placed, earlier: Placed, side: Side): boolean {
     const isAnd = this.#node.kind === "and";
     if (bound.value === earlier.value) return bound.isInclusive !== isAnd;

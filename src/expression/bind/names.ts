@@ -8,7 +8,7 @@ import { formatFieldPath, formatQuotedPath } from "../../ident.js";
 import { nearestNames } from "../../nearestName.js";
 import type { ColumnReference } from "../evaluate/bound.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
-import type { Name } from "../parse/syntax.js";
+import type { SyntaxOf } from "../parse/syntax.js";
 import { type TypedField, type ValueType, valueTypeOfField } from "../values/types.js";
 
 /** The columns of a table for expressions, and the columns that one expression needs. */
@@ -28,7 +28,7 @@ export class Names {
   }
 
   /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for an ambiguous name */
-  resolve(name: Name, source: ExpressionSource): ColumnReference {
+  resolve(name: SyntaxOf<"name">, source: ExpressionSource): ColumnReference {
     const [first, ...members] = name.segments;
     const top = this.#byName.get(first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
     if (top === undefined) throw missing(source, name, [first], this.#fields);
@@ -65,7 +65,7 @@ export class Names {
     return reference;
   }
 
-  #inAnyCase(text: string, name: Name, source: ExpressionSource): TypedField | undefined {
+  #inAnyCase(text: string, name: SyntaxOf<"name">, source: ExpressionSource): TypedField | undefined {
     if (this.#byFolded === null) {
       this.#byFolded = new Map();
       for (const field of this.#fields) {
@@ -84,12 +84,11 @@ export class Names {
   }
 }
 
-/** Maximum number of suggestions for a misspelt name. */
 const MAX_NEAREST = 3;
 
 function missing(
   source: ExpressionSource,
-  name: Name,
+  name: SyntaxOf<"name">,
   path: readonly string[],
   siblings: readonly TypedField[],
   parents: readonly string[] = [],

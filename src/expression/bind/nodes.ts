@@ -52,7 +52,6 @@ export class BoundNodes {
     throw this.invalid(node, `expected a condition, not ${typeName(bound.type)}`);
   }
 
-  /** Makes IS [NOT] NULL. */
   *nullTest(operand: Bound, isNegated: boolean): Steps<Bound> {
     const shared =
       operand.kind === "call" && operand.nullKernel !== undefined
@@ -76,7 +75,6 @@ export class BoundNodes {
     return yield* this.call(node, [operand], type, kernel);
   }
 
-  /** Casts operands to one type. */
   *castAll(operands: readonly Bound[], type: ValueType, node: Place): Steps<Bound[]> {
     const cast: Bound[] = [];
     for (const operand of operands) {
@@ -122,7 +120,6 @@ export class BoundNodes {
     }
   }
 
-  /** Adds the offset of the expression to an error of a kernel. */
   #located(error: unknown, node: Place): unknown {
     if (!(error instanceof InvalidInputError)) return error;
     return new InvalidInputError(problemText(this.source, node.offset, error.message), { cause: error });

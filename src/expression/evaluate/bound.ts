@@ -54,13 +54,11 @@ export interface BoundCall {
  * zeros are equal, and NaN comes after all numbers.
  */
 export type ColumnTest =
-  /** True if the value is one of `values`. */
   | { readonly kind: "in"; readonly values: Column }
   /** True if the value lies between bounds. Null: no bound. */
   | { readonly kind: "range"; readonly lower: RangeBound | null; readonly upper: RangeBound | null }
   | { readonly kind: "startsWith"; readonly prefix: string }
   | { readonly kind: "contains"; readonly text: string }
-  /** True if a list has any, or all, of `values`. */
   | { readonly kind: "hasAny" | "hasAll"; readonly values: Column };
 
 export interface RangeBound {
@@ -80,7 +78,6 @@ export type Condition =
   | { readonly kind: "test"; readonly column: ColumnReference; readonly test: ColumnTest }
   | { readonly kind: "isNull"; readonly column: ColumnReference }
   | { readonly kind: "constant"; readonly value: boolean | null }
-  /** Evaluation decides. */
   | { readonly kind: "unknown" };
 
 export interface BoundLogic {
@@ -119,7 +116,6 @@ export const logic = (kind: "and" | "or", operands: readonly Bound[]): BoundLogi
 
 /** The work per row. */
 export interface Effort {
-  /** Number of parts of the expression. */
   readonly size: number;
   /** Maximum number of operands of a call whose results vary in size, such as texts or lists. */
   readonly widest: number;

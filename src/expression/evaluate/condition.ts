@@ -6,11 +6,12 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
+import { piecesOf } from "../kernels/like.js";
+import { columnOfScalars } from "../values/scalars.js";
 import type { Bound, BoundLogic, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
 
-/** Returns the condition of a boolean expression. */
 export const conditionOf = (node: Bound): Condition => runSync(conditionInSteps(node));
 
 /** Returns the condition in steps, for expressions of many parts. */
@@ -65,6 +66,35 @@ export const testOf = (operand: Bound, test: ColumnTest): Condition =>
 export const notCondition = (part: Condition): Condition =>
   part.kind === "unknown" ? part : { kind: "not", part };
 
-/** Returns a call with its condition. */
 export const withCondition = (node: Bound, condition: Condition): Bound =>
   node.kind === "call" && condition.kind !== "unknown" ? { ...node, condition } : node;
+
+/**
+ * Returns the condition of LIKE with a constant pattern.
+ * @param escaping a character that makes the wildcard after it literal
+ */
+export function likeCondition(operand: Bound, pattern: string, escaping: string): Condition {
+  if (operand.kind !== "column") return UNKNOWN_CONDITION;
+  const pieces = piecesOf(pattern, escaping);
+  const [first, second, third] = pieces;
+  if (pieces.length === 0 || (pieces.length === 1 && first.kind === "text")) {
+    const text = first?.kind === "text" ? first.text : "";
+    return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [text]) });
+  }
+  if (pieces.length === 2 && first.kind === "text" && second.kind === "any") {
+    return testOf(operand, { kind: "startsWith", prefix: first.text });
+  }
+  if (pieces.length === 3 && first.kind === "any" && second.kind === "text" && third.kind === "any") {
+    return testOf(operand, { kind: "contains", text: second.text });
+  }
+  const tests: ColumnTest[] = [];
+  for (const [index, piece] of pieces.entries()) {
+    if (piece.kind !== "text") continue;
+    tests.push(
+      index === 0 ? { kind: "startsWith", prefix: piece.text } : { kind: "contains", text: piece.text },
+    );
+  }
+  if (tests.length === 0) return UNKNOWN_CONDITION;
+  const parts = tests.map((test) => testOf(operand, test));
+  return { kind: "within", part: parts.length === 1 ? parts[0] : { kind: "and", parts } };
+}

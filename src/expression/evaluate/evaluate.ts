@@ -21,9 +21,7 @@ import { bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js"
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 
-/** Operands of an AND or OR per step. */
 const STEP_OPERANDS = 64;
-/** Branches of a CASE per step. */
 const STEP_BRANCHES = 16;
 
 /** Maximum number of bytes of a constant that is repeated for each row. Offsets have 32 bits. */
@@ -35,7 +33,6 @@ export interface Inputs {
   readonly rowCount: number;
 }
 
-/** Computes an expression for each row. */
 export function* evaluate(node: Bound, inputs: Inputs): Steps<Column> {
   const parts: Column[] = [];
   for (const part of partsOf(inputs)) parts.push(yield* evaluatePart(node, part));
@@ -68,7 +65,6 @@ function* selectPart(condition: Bound, inputs: Inputs): Steps<Uint32Array | null
   return positionsOfOnes(truesOf(yield* run(condition, inputs), rowCount), rowCount);
 }
 
-/** Counts the rows in which a condition is true. */
 export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> {
   let count = 0;
   for (const part of partsOf(inputs)) {
@@ -161,20 +157,15 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
   const operands: Operand[] = [];
   /** Rows in which all operands so far are null. */
-  let rows = new Uint32Array(rowCount);
-  for (let row = 0; row < rowCount; row++) rows[row] = row;
+  let rows = allRows(rowCount);
   for (const part of node.operands) {
     if (rows.length === 0) break;
     const isWhole = rows.length === rowCount || !isComputed(part);
-    let operand: Operand;
-    if (isWhole) operand = yield* operandInSteps(part, inputs);
-    else {
-      const needed = rows;
-      const columns = inputs.columns.map((column) => takeColumn(column, needed));
-      const { column, step } = yield* operandInSteps(part, { columns, rowCount: needed.length });
+    let operand = yield* operandInSteps(part, isWhole ? inputs : inputsOf(inputs, rows));
+    if (!isWhole) {
+      const { column, step } = operand;
       const indices = new Uint32Array(rowCount);
-      for (let position = 0; position < needed.length; position++)
-        indices[needed[position]] = position * step;
+      for (const [position, row] of rows.entries()) indices[row] = position * step;
       operand = { column: takeColumn(plainColumn(column), indices), step: 1 };
     }
     operands.push(operand);
@@ -186,6 +177,18 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
     rows = rows.slice(0, count);
   }
   return operands;
+}
+
+function allRows(rowCount: number): Uint32Array<ArrayBuffer> {
+  const rows = new Uint32Array(rowCount);
+  for (let row = 0; row < rowCount; row++) rows[row] = row;
+  return rows;
+}
+
+/** Takes some rows, which ascend, of a batch. */
+function inputsOf(inputs: Inputs, rows: Uint32Array): Inputs {
+  if (rows.length === inputs.rowCount) return inputs;
+  return { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
 }
 
 /** Computes an operand. A leaf takes no steps. */
@@ -339,23 +342,16 @@ function* callStrictly(
   return yield* madeBy(node.kernel(operands, rowCount, valid));
 }
 
-/** Computes each branch only for the rows that no earlier branch took. */
 function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   const pace = new Pace(STEP_BRANCHES);
   const { rowCount } = inputs;
   const results: Column[] = [];
-  /** Number of values in the results so far. */
   let base = 0;
   /** For each row, the index of its value among all results. */
   const indices = new Uint32Array(rowCount);
-  let rows = new Uint32Array(rowCount);
-  for (let row = 0; row < rowCount; row++) rows[row] = row;
+  let rows = allRows(rowCount);
   function* assign(result: Bound, rows: Uint32Array): Steps<void> {
-    const remaining: Inputs =
-      rows.length === rowCount
-        ? inputs
-        : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
-    const { column, step } = yield* run(result, remaining);
+    const { column, step } = yield* run(result, inputsOf(inputs, rows));
     for (let index = 0; index < rows.length; index++) indices[rows[index]] = base + index * step;
     base += column.length;
     results.push(plainColumn(column));
@@ -363,11 +359,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   for (const { when, result } of node.branches) {
     if (rows.length === 0) break;
     if (pace.isStep()) yield;
-    const chosen: Inputs =
-      rows.length === rowCount
-        ? inputs
-        : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
-    const selected = yield* selectPart(when, chosen);
+    const selected = yield* selectPart(when, inputsOf(inputs, rows));
     const { takenRows, left } = split(rows, selected);
     if (takenRows.length === 0) continue;
     yield* assign(result, takenRows);

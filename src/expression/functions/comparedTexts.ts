@@ -12,7 +12,6 @@ import { ofTexts } from "./textForm.js";
 
 /** Maximum product of the lengths of two texts, to which the time is proportional. */
 const MAX_STEPS = 2 ** 24;
-/** Pairs of characters per step. */
 const STEP_PAIRS = 2 ** 16;
 
 /** Distances from the empty text to the beginnings of another text. */
@@ -34,7 +33,6 @@ function addCharacter(distances: Uint32Array, point: number, text: Uint32Array):
   }
 }
 
-/** Returns the number of characters to insert, remove or replace to turn one text into the other. */
 function distance(left: Uint32Array, right: Uint32Array): number {
   const distances = firstDistances(right);
   for (const point of left) addCharacter(distances, point, right);
@@ -75,7 +73,7 @@ function* pointsInSteps(lane: TextLane, row: number): Steps<Uint32Array> {
   return concatWords(parts);
 }
 
-const levenshtein = ofTexts("tt", 2, INT32, (operands, length, valid) => {
+const levenshtein = ofTexts("tt", INT32, (operands, length, valid) => {
   const [left, right] = [operands.text(0), operands.text(1)];
   return numberRows(operands.lanes, length, valid, (row) =>
     left.size(row) * right.size(row) > STEP_PAIRS || left.size(row) + right.size(row) > STEP_BYTES

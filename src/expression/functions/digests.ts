@@ -8,7 +8,7 @@ import type { GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { shownScalar } from "../values/scalars.js";
 import { BINARY, STRING, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount, wantsText } from "./form.js";
+import { type FunctionDefinition, type Functions, taking, wantsText } from "./form.js";
 
 const byteOperands = "a text or bytes are expected";
 
@@ -16,7 +16,6 @@ const byteOperands = "a text or bytes are expected";
 const byteType = (type: ValueType): ValueType | null =>
   wantsText(type) ? STRING : type.kind === "binary" || type.kind === "fixedSizeBinary" ? type : null;
 
-/** A function of the bytes of each value. */
 const ofBytes =
   (
     name: string | null,
@@ -29,10 +28,8 @@ const ofBytes =
 
 const HASHES: ReadonlySet<string> = new Set<HashName>(["md5", "sha224", "sha256", "sha384", "sha512"]);
 
-/** Bytes hashed per step. */
 const STEP_HASHED = 2 ** 19;
 
-/** @throws UnsupportedError */
 function hashKernel(name: HashName, isHex: boolean): ValueKernel {
   if (startHash === null) throw new UnsupportedError(`the function ${name} is not supported by this runtime`);
   const start = startHash;
@@ -57,24 +54,20 @@ function hashKernel(name: HashName, isHex: boolean): ValueKernel {
   });
 }
 
-const hashed =
-  (name: HashName): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
+const hashed = (name: HashName): FunctionDefinition =>
+  taking("v", (types) => {
     const targetType = byteType(types[0]);
     if (targetType === null) return byteOperands;
     // The reference returns this hash as text.
     const isHex = name === "md5";
     const type = isHex ? STRING : BINARY;
     return { operands: [targetType], type, kernel: hashKernel(name, isHex) };
-  };
+  });
 
 /** DIGEST(value, 'sha256'). */
-const digest: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
+const digest = taking("vv", (types, [, name]) => {
   const targetType = byteType(types[0]);
   if (targetType === null) return byteOperands;
-  const [, name] = constants;
   if (typeof name !== "string") return "the name of a hash must be a constant text";
   if (/^blake/.test(name)) {
     throw new UnsupportedError(`the hash ${shownScalar(name)} is not supported by this release`);
@@ -84,7 +77,7 @@ const digest: FunctionDefinition = (types, constants) => {
   }
   const kernel = hashKernel(name as HashName, false);
   return { operands: [targetType, STRING], type: BINARY, kernel };
-};
+});
 
 // ------------------------------------------------------------------------------------------ bytes as text
 
@@ -96,7 +89,6 @@ interface Encoding {
   readonly decode: Code;
 }
 
-/** Bytes converted per step. */
 const STEP_CODED = 2 ** 15;
 const HEX = new TextEncoder().encode("0123456789abcdef");
 
@@ -183,20 +175,18 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
   base64pad: { encode: toBase64(true), decode: fromBase64 },
 };
 
-const codeKernel = (code: Code): ValueKernel =>
-  ofBytes(null, (lane, row, output) => code(lane.bytes, lane.start(row), lane.end(row), output));
-
-const coded =
-  (type: ValueType, kernelOf: (encoding: Encoding) => ValueKernel): FunctionDefinition =>
-  (types, constants) => {
-    if (types.length !== 2) return operandCount(2);
+const coded = (type: ValueType, direction: keyof Encoding): FunctionDefinition =>
+  taking("vv", (types, [, name]) => {
     const targetType = byteType(types[0]);
     if (targetType === null) return byteOperands;
-    const [, name] = constants;
     const encoding = typeof name === "string" && Object.hasOwn(ENCODINGS, name) ? ENCODINGS[name] : undefined;
     if (encoding === undefined) return `expected one of ${Object.keys(ENCODINGS).join(", ")}`;
-    return { operands: [targetType, STRING], type, kernel: kernelOf(encoding) };
-  };
+    const code = encoding[direction];
+    const kernel = ofBytes(null, (lane, row, output) =>
+      code(lane.bytes, lane.start(row), lane.end(row), output),
+    );
+    return { operands: [targetType, STRING], type, kernel };
+  });
 
 export const DIGEST_FUNCTIONS: Functions = {
   md5: hashed("md5"),
@@ -205,6 +195,6 @@ export const DIGEST_FUNCTIONS: Functions = {
   sha384: hashed("sha384"),
   sha512: hashed("sha512"),
   digest,
-  encode: coded(STRING, ({ encode }) => codeKernel(encode)),
-  decode: coded(BINARY, ({ decode }) => codeKernel(decode)),
+  encode: coded(STRING, "encode"),
+  decode: coded(BINARY, "decode"),
 };

@@ -8,10 +8,9 @@ import type { Steps } from "../../async/eventLoop.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
-import { isNumeric, type ValueType } from "../values/types.js";
+import { isNumeric, type ListValueType, type ValueType } from "../values/types.js";
 
 export interface FunctionForm {
-  /** Types to cast the operands to. */
   readonly operands: readonly ValueType[];
   readonly type: ValueType;
   readonly kernel: ValueKernel;
@@ -45,11 +44,51 @@ export type FunctionDefinition = (
 export type Functions = Readonly<Record<string, FunctionDefinition>>;
 
 export const wantsText = (type: ValueType): boolean => type.kind === "string" || type.kind === "null";
-export const wantsNumber = (type: ValueType): boolean => isNumeric(type) || type.kind === "null";
 export const wantsInteger = (type: ValueType): boolean => type.kind === "int" || type.kind === "null";
 
 export const textOperands = "texts are expected";
-export const integerOperands = "whole numbers are expected";
+
+/** Kinds of operands by letter, and what to say about another operand. */
+const KINDS: Readonly<Record<string, readonly [fits: (type: ValueType) => boolean, refusal: string]>> = {
+  t: [wantsText, textOperands],
+  i: [wantsInteger, "whole numbers are expected"],
+  n: [(type) => isNumeric(type) || type.kind === "null", "numbers are expected"],
+  l: [(type) => type.kind === "list", "a list is expected"],
+  v: [() => true, ""],
+};
+
+/**
+ * Checks the operands of a function.
+ * @param kinds a letter for each operand: t text, i whole number, n number, l list, v any value. Those after
+ * a question mark may be missing
+ */
+export function taking(kinds: string, define: FunctionDefinition): FunctionDefinition {
+  const [required, optional = ""] = kinds.split("?");
+  const letters = required + optional;
+  return (types, constants) => {
+    if (types.length < required.length || types.length > letters.length) {
+      return operandCount(required.length, letters.length);
+    }
+    for (const [index, type] of types.entries()) {
+      const [fits, refusal] = KINDS[letters[index]];
+      if (!fits(type)) return refusal;
+    }
+    return define(types, constants);
+  };
+}
+
+/** A function whose first operand is a list. @param kinds as for {@link taking} */
+export const takingList = (
+  kinds: string,
+  define: (list: ListValueType, ...form: Parameters<FunctionDefinition>) => ReturnType<FunctionDefinition>,
+): FunctionDefinition =>
+  taking(kinds, (types, constants) => define(types[0] as ListValueType, types, constants));
+
+/** Registers a function of lists under names that begin with `array_`, and with `list_`. */
+export const listNames = (definition: FunctionDefinition, ...names: readonly string[]): Functions =>
+  Object.fromEntries(
+    names.flatMap((name) => [`array_${name}`, `list_${name}`]).map((name) => [name, definition]),
+  );
 
 export const operandCount = (min: number, max = min): string =>
   `expected ${min === max ? min : `${min} to ${max}`} operands`;

@@ -1,6 +1,6 @@
 /** Days and instants as text in a custom format, and instants rounded down to bins of equal length. */
 
-import { dayOf, daysOf, floorDivide, zoneOffset } from "../../arrow/types/times.js";
+import { dayOf, floorDivide, zoneOffset } from "../../arrow/types/times.js";
 import { InvalidInputError } from "../../errors.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { TextLane } from "../kernels/textRows.js";
@@ -8,13 +8,17 @@ import { checkLength } from "../values/growing.js";
 import { decodeText, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { STRING, timestamp, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
+import { type Functions, taking } from "./form.js";
 import { rowKernel } from "./textForm.js";
 import {
+  dayOfYear,
+  INSTANTS,
   isoWeek,
+  isoWeekday,
   localNanos,
   NANOS_PER_DAY,
   NANOS_PER_SECOND,
+  thursdayOf,
   timeOperands,
   timeType,
   weekday,
@@ -47,7 +51,6 @@ function momentOf(value: Scalar, type: ValueType): Moment {
   return { days: type.kind === "time" ? null : days, nanosOfDay, offset };
 }
 
-/** Formats that abbreviate others. */
 const ABBREVIATIONS: Readonly<Record<string, string>> = {
   D: "%m/%d/%y",
   F: "%Y-%m-%d",
@@ -65,97 +68,65 @@ type Filled = readonly [value: number, width: number, filling: "0" | " "];
 
 function numberOf(letter: string, { days, nanosOfDay, offset }: Moment): Filled | null {
   const seconds = Number(nanosOfDay / NANOS_PER_SECOND);
-  const hour = Math.floor(seconds / 3600);
-  switch (letter) {
-    case "H":
-      return [hour, 2, "0"];
-    case "k":
-      return [hour, 2, " "];
-    case "I":
-      return [((hour + 11) % 12) + 1, 2, "0"];
-    case "l":
-      return [((hour + 11) % 12) + 1, 2, " "];
-    case "M":
-      return [Math.floor(seconds / 60) % 60, 2, "0"];
-    case "S":
-      return [seconds % 60, 2, "0"];
-    case "f":
-      return [Number(nanosOfDay % NANOS_PER_SECOND), 9, "0"];
-  }
+  if (Object.hasOwn(TIME_NUMBERS, letter)) return TIME_NUMBERS[letter](seconds);
+  if (letter === "f") return [Number(nanosOfDay % NANOS_PER_SECOND), 9, "0"];
   if (days === null) return null;
   if (letter === "s") return [days * 86_400 + seconds - (offset ?? 0) / 1000, 1, "0"];
-  return dayNumber(letter, days);
+  return Object.hasOwn(DAY_NUMBERS, letter) ? DAY_NUMBERS[letter](days) : null;
 }
 
-function dayNumber(letter: string, days: number): Filled | null {
-  const { year, month, day } = dayOf(days);
-  const dayOfYear = days - daysOf({ year, month: 1, day: 1 });
-  const weekYear = dayOf(days - ((weekday(days) + 6) % 7) + 3).year;
-  const inCentury = (of: number): number => ((of % 100) + 100) % 100;
-  switch (letter) {
-    case "Y":
-      return [year, 4, "0"];
-    case "C":
-      return [Math.floor(year / 100), 2, "0"];
-    case "y":
-      return [inCentury(year), 2, "0"];
-    case "G":
-      return [weekYear, 4, "0"];
-    case "g":
-      return [inCentury(weekYear), 2, "0"];
-    case "q":
-      return [Math.ceil(month / 3), 1, "0"];
-    case "m":
-      return [month, 2, "0"];
-    case "d":
-      return [day, 2, "0"];
-    case "e":
-      return [day, 2, " "];
-    case "j":
-      return [dayOfYear + 1, 3, "0"];
-    case "u":
-      return [((weekday(days) + 6) % 7) + 1, 1, "0"];
-    case "w":
-      return [weekday(days), 1, "0"];
-    case "U":
-      return [Math.floor((dayOfYear + 7 - weekday(days)) / 7), 2, "0"];
-    case "W":
-      return [Math.floor((dayOfYear + 7 - ((weekday(days) + 6) % 7)) / 7), 2, "0"];
-    case "V":
-      return [isoWeek(days), 2, "0"];
-  }
-  return null;
-}
+const hourOf = (second: number): number => Math.floor(second / 3600);
+const halfDayHour = (second: number): number => ((hourOf(second) + 11) % 12) + 1;
+
+/** Numbers of the second of a day, by letter. */
+const TIME_NUMBERS: Readonly<Record<string, (second: number) => Filled>> = {
+  H: (second) => [hourOf(second), 2, "0"],
+  k: (second) => [hourOf(second), 2, " "],
+  I: (second) => [halfDayHour(second), 2, "0"],
+  l: (second) => [halfDayHour(second), 2, " "],
+  M: (second) => [Math.floor(second / 60) % 60, 2, "0"],
+  S: (second) => [second % 60, 2, "0"],
+};
+
+const yearOf = (days: number): number => dayOf(days).year;
+const inCentury = (year: number): number => ((year % 100) + 100) % 100;
+
+/** Numbers of a day, by letter. */
+const DAY_NUMBERS: Readonly<Record<string, (days: number) => Filled>> = {
+  Y: (days) => [yearOf(days), 4, "0"],
+  C: (days) => [Math.floor(yearOf(days) / 100), 2, "0"],
+  y: (days) => [inCentury(yearOf(days)), 2, "0"],
+  G: (days) => [yearOf(thursdayOf(days)), 4, "0"],
+  g: (days) => [inCentury(yearOf(thursdayOf(days))), 2, "0"],
+  q: (days) => [Math.ceil(dayOf(days).month / 3), 1, "0"],
+  m: (days) => [dayOf(days).month, 2, "0"],
+  d: (days) => [dayOf(days).day, 2, "0"],
+  e: (days) => [dayOf(days).day, 2, " "],
+  j: (days) => [dayOfYear(days), 3, "0"],
+  u: (days) => [isoWeekday(days), 1, "0"],
+  w: (days) => [weekday(days), 1, "0"],
+  U: (days) => [Math.floor((dayOfYear(days) + 6 - weekday(days)) / 7), 2, "0"],
+  W: (days) => [Math.floor((dayOfYear(days) + 7 - isoWeekday(days)) / 7), 2, "0"],
+  V: (days) => [isoWeek(days), 2, "0"],
+};
+
+const SIGNS: Readonly<Record<string, string>> = { n: "\n", t: "\t", "%": "%" };
+
+/** Words of a day, by letter. */
+const DAY_WORDS: Readonly<Record<string, (days: number) => string>> = {
+  B: (days) => MONTHS[dayOf(days).month - 1],
+  b: (days) => MONTHS[dayOf(days).month - 1].slice(0, 3),
+  h: (days) => MONTHS[dayOf(days).month - 1].slice(0, 3),
+  A: (days) => WEEKDAYS[weekday(days)],
+  a: (days) => WEEKDAYS[weekday(days)].slice(0, 3),
+};
 
 function wordOf(letter: string, { days, nanosOfDay }: Moment): string | null {
   const isAfternoon = nanosOfDay >= NANOS_PER_DAY / 2n;
-  switch (letter) {
-    case "p":
-      return isAfternoon ? "PM" : "AM";
-    case "P":
-      return isAfternoon ? "pm" : "am";
-    case "n":
-      return "\n";
-    case "t":
-      return "\t";
-    case "%":
-      return "%";
-  }
-  if (days === null) return null;
-  const month = MONTHS[dayOf(days).month - 1];
-  const day = WEEKDAYS[weekday(days)];
-  switch (letter) {
-    case "B":
-      return month;
-    case "b":
-    case "h":
-      return month.slice(0, 3);
-    case "A":
-      return day;
-    case "a":
-      return day.slice(0, 3);
-  }
-  return null;
+  if (letter === "p") return isAfternoon ? "PM" : "AM";
+  if (letter === "P") return isAfternoon ? "pm" : "am";
+  if (Object.hasOwn(SIGNS, letter)) return SIGNS[letter];
+  return days !== null && Object.hasOwn(DAY_WORDS, letter) ? DAY_WORDS[letter](days) : null;
 }
 
 function fraction(letters: string, nanosOfDay: bigint): string {
@@ -218,16 +189,12 @@ function specified([, filling, letter, parts, zone]: RegExpExecArray, moment: Mo
   return sign + String(Math.abs(value)).padStart(width, filler);
 }
 
-/** Maximum length of a format in bytes. */
 const MAX_FORMAT = 2 ** 12;
 
 /** TO_CHAR(time, format), in the letters of strftime. */
-const toChar: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  const source = timeType(types[0]);
+const toChar = taking("vt", ([time]) => {
+  const source = timeType(time);
   if (source === null) return timeOperands;
-  if (!wantsText(types[1])) return textOperands;
-  const operands = [source, STRING];
   const kernel: ValueKernel = ([values, formats], length, valid) => {
     const read = scalarReader(values, source);
     const lane = new TextLane(formats);
@@ -245,8 +212,8 @@ const toChar: FunctionDefinition = (types) => {
       (row) => lane.size(row) >>> 2,
     );
   };
-  return { operands, type: STRING, kernel };
-};
+  return { operands: [source, STRING], type: STRING, kernel };
+});
 
 // --------------------------------------------------------------------------------------------------- bins
 
@@ -261,7 +228,6 @@ const UNIT_NANOS: readonly (readonly [pattern: RegExp, nanos: bigint])[] = [
   [/^(?:ns|nanoseconds?)$/, 1n],
 ];
 
-/** Maximum length of the text of a duration. */
 const MAX_STRIDE = 1000;
 
 /** Returns the nanoseconds of a text like `1 day 2 hours`, or a text about its error. */
@@ -285,16 +251,11 @@ function parseStride(text: string): bigint | string {
  * DATE_BIN('15 minutes', time [, origin]): the beginning of the bin. Bins begin at the origin, by default
  * 1970.
  */
-const dateBin: FunctionDefinition = (types, constants) => {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  const [text] = constants;
+const dateBin = taking("vv?v", ([, timeType, origin], [text]) => {
   if (typeof text !== "string") return "the length of the bins must be a constant text, such as '15 minutes'";
   const stride = parseStride(text);
   if (typeof stride === "string") return stride;
-  const [, timeType, origin] = types;
-  if (!["timestamp", "date", "string", "null"].includes(timeType.kind)) return timeOperands;
-  if (origin !== undefined && !["timestamp", "date", "string", "null"].includes(origin.kind))
-    return timeOperands;
+  if (!INSTANTS.has(timeType.kind) || !INSTANTS.has(origin?.kind ?? "null")) return timeOperands;
   const type = timestamp("ns", timeType.kind === "timestamp" ? timeType.timezone : null);
   const operands = [STRING, type, ...(origin === undefined ? [] : [timestamp("ns", null)])];
   const kernel = rowKernel(operands, type, ([, value, first]) => {
@@ -302,7 +263,7 @@ const dateBin: FunctionDefinition = (types, constants) => {
     return start + floorDivide((value as bigint) - start, stride) * stride;
   });
   return { operands, type, kernel };
-};
+});
 
 export const FORMATTED_TIME_FUNCTIONS: Functions = {
   to_char: toChar,

@@ -14,7 +14,6 @@ const MAX_COMPARED = 2 ** 20;
 const FEW = 16;
 /** Maximum number of small items that are compared without steps. */
 const FEW_AT_ONCE = 2 ** 10;
-/** Items compared or looked up per step. */
 export const STEP_ITEMS = 2 ** 12;
 
 export interface ItemRange {
@@ -28,15 +27,12 @@ export function checkCompared({ start, end }: ItemRange): void {
   throw new InvalidInputError(`a list has more than ${MAX_COMPARED} items to compare`);
 }
 
-/** The items of one column. */
 export class ComparedItems {
   readonly #hash: RowHash;
   readonly #order: RowOrder;
   readonly #pace: Pace;
-  /** The set of the last list. */
   readonly #listSet: ItemSet;
   readonly #seen: ItemSet;
-  /** Range of the last list. */
   #listStart = -1;
   #listEnd = -1;
 
@@ -65,7 +61,6 @@ export class ComparedItems {
       : this.#order.compare(left, right) === 0;
   }
 
-  /** Returns the work of {@link same}. */
   work(left: number, right: number): number {
     return this.#order.work(left, right);
   }
@@ -110,7 +105,6 @@ export class ComparedItems {
 /** Up to this number of pairs, two lists are compared item by item. */
 const FEW_PAIRS = 1024;
 
-/** The items of two columns of lists. */
 export class ListPair {
   readonly #items: Column;
   readonly #others: Column;
@@ -127,27 +121,18 @@ export class ListPair {
     this.#order = new RowOrder(items, others, type);
   }
 
-  /** True if a list has any of the wanted items. */
-  meet(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
-    if (!this.#isQuick(list, wanted)) return this.#meetInSteps(list, wanted);
-    for (let index = wanted.start; index < wanted.end; index++) if (this.#isInNow(list, index)) return true;
+  /** True if a list has some wanted item or, if `isIn` is false, lacks some. */
+  some(list: ItemRange, wanted: ItemRange, isIn: boolean): boolean | Steps<boolean> {
+    if (!isShort(list, wanted) || !this.#order.isSmall) return this.#someInSteps(list, wanted, isIn);
+    for (let index = wanted.start; index < wanted.end; index++) {
+      if (this.#isInNow(list, index) === isIn) return true;
+    }
     return false;
-  }
-
-  /** True if a list has all of the wanted items. */
-  holds(list: ItemRange, wanted: ItemRange): boolean | Steps<boolean> {
-    if (!this.#isQuick(list, wanted)) return this.#holdsInSteps(list, wanted);
-    for (let index = wanted.start; index < wanted.end; index++) if (!this.#isInNow(list, index)) return false;
-    return true;
   }
 
   /** Maximum work of a comparison of both lists, in units of one comparison. */
   work(list: ItemRange, wanted: ItemRange): number {
     return isShort(list, wanted) ? (list.end - list.start) * (wanted.end - wanted.start) : 1;
-  }
-
-  #isQuick(list: ItemRange, wanted: ItemRange): boolean {
-    return isShort(list, wanted) && this.#order.isSmall;
   }
 
   #isInNow({ start, end }: ItemRange, wanted: number): boolean {
@@ -156,25 +141,23 @@ export class ListPair {
     return false;
   }
 
-  *#meetInSteps(list: ItemRange, wanted: ItemRange): Steps<boolean> {
+  *#someInSteps(list: ItemRange, wanted: ItemRange, isIn: boolean): Steps<boolean> {
     if (this.#pace.isStep()) yield;
-    if (isShort(list, wanted)) return (yield* this.#countIn(list, wanted, true)) > 0;
-    const { joined, moved } = yield* this.#join(wanted);
-    const others = yield* joined.setOf(moved);
-    return yield* this.#someOf(list, others, true);
-  }
-
-  *#holdsInSteps(list: ItemRange, wanted: ItemRange): Steps<boolean> {
-    if (this.#pace.isStep()) yield;
-    if (isShort(list, wanted))
-      return (yield* this.#countIn(list, wanted, false)) === wanted.end - wanted.start;
-    const { joined, moved } = yield* this.#join(wanted);
-    const owns = yield* joined.setOf(list);
-    return !(yield* this.#someOf(moved, owns, false));
-  }
-
-  /** True if some item of a list is in a set or, if `isIn` is false, not in it. */
-  *#someOf({ start, end }: ItemRange, set: ItemSet, isIn: boolean): Steps<boolean> {
+    if (isShort(list, wanted)) {
+      for (let index = wanted.start; index < wanted.end; index++) {
+        if ((yield* this.#isInInSteps(list, index)) === isIn) return true;
+      }
+      return false;
+    }
+    this.#joined ??= new ComparedItems(
+      yield* concatInSteps([this.#items, this.#others]),
+      this.#type,
+      this.#pace,
+    );
+    const base = this.#items.length;
+    const moved = { start: base + wanted.start, end: base + wanted.end };
+    const set = yield* this.#joined.setOf(isIn ? moved : list);
+    const { start, end } = isIn ? list : moved;
     for (let item = start; item < end; item++) {
       if ((set.hasNow(item) ?? (yield* set.has(item))) === isIn) return true;
       if (this.#pace.isStep(set.work)) yield;
@@ -182,35 +165,11 @@ export class ListPair {
     return false;
   }
 
-  /**
-   * Counts the items of the second list that the first one has. It stops after the first such item, or before
-   * the first other item.
-   */
-  *#countIn({ start, end }: ItemRange, right: ItemRange, isUntilFirst: boolean): Steps<number> {
-    const order = this.#order;
-    let count = 0;
-    for (let wanted = right.start; wanted < right.end; wanted++) {
-      let isIn = false;
-      for (let item = start; item < end && !isIn; item++) {
-        isIn =
-          (order.isLong(item, wanted) ? yield* order.inSteps(item, wanted) : order.compare(item, wanted)) ===
-          0;
-        if (this.#pace.isStep(order.work(item, wanted))) yield;
-      }
-      if (isIn) count++;
-      if (isIn === isUntilFirst) break;
+  *#isInInSteps({ start, end }: ItemRange, wanted: number): Steps<boolean> {
+    for (let item = start; item < end; item++) {
+      if (yield* isSame(this.#order, this.#pace, item, wanted)) return true;
     }
-    return count;
-  }
-
-  *#join({ start, end }: ItemRange): Steps<{ readonly joined: ComparedItems; readonly moved: ItemRange }> {
-    this.#joined ??= new ComparedItems(
-      yield* concatInSteps([this.#items, this.#others]),
-      this.#type,
-      this.#pace,
-    );
-    const base = this.#items.length;
-    return { joined: this.#joined, moved: { start: base + start, end: base + end } };
+    return false;
   }
 }
 
@@ -229,7 +188,7 @@ const MAX_KEPT = 2 ** 14;
  * Distinct items of a column. Few are kept as a list, more in an open hash table that is at most half full.
  * Its slots are pairs of words: an item plus 1, or 0 for an empty slot, and the hash of the item.
  */
-export class ItemSet {
+class ItemSet {
   /** Work of the last call, in units of a comparison of numbers. */
   work = 0;
   readonly #hash: RowHash;
@@ -237,7 +196,6 @@ export class ItemSet {
   readonly #pace: Pace;
   readonly #few = new Int32Array(FEW);
   #count = 0;
-  /** Null while there are few items. */
   #slots: Int32Array | null = null;
   /** The table, kept for the next list. */
   #kept = new Int32Array(0);
@@ -253,7 +211,6 @@ export class ItemSet {
     this.#pace = pace;
   }
 
-  /** Removes all items. @param room number of distinct items to come */
   empty(room: number): void {
     this.#count = 0;
     if (room <= FEW) {
@@ -319,7 +276,6 @@ export class ItemSet {
     return this.work > MAX_CHAIN;
   }
 
-  /** True if the set has an equal item. */
   *has(item: number): Steps<boolean> {
     this.work = 1;
     const slots = this.#slots;

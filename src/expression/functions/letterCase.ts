@@ -5,28 +5,25 @@
  */
 
 import type { Steps } from "../../async/eventLoop.js";
+import type { TextLane } from "../kernels/textRows.js";
 import { endOfCharacter } from "../values/characters.js";
 import type { GrowingTexts } from "../values/growing.js";
 import { decodeText } from "../values/operands.js";
 
-export const lowerCase = (text: string): string => text.toLowerCase();
-export const upperCase = (text: string): string => text.toUpperCase();
-
-/** Bytes of a piece. */
 const PIECE_BYTES = 2 ** 15;
 /** Maximum number of bytes after a piece in which a cut is searched. */
 const MAX_LOOKED = 2 ** 14;
 
-/** Adds a text with its letters changed. Long texts take steps. */
+/** Adds a text of a row with its letters changed. Long texts take steps. */
 export function addChanged(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
+  lane: TextLane,
+  row: number,
   texts: GrowingTexts,
   change: (piece: string) => string,
 ): Steps<void> | undefined {
-  if (end - start > PIECE_BYTES) return changedInPieces(bytes, start, end, texts, change);
-  texts.putText(change(decodeText(bytes, start, end)));
+  const [start, end] = [lane.start(row), lane.end(row)];
+  if (end - start > PIECE_BYTES) return changedInPieces(lane.bytes, start, end, texts, change);
+  texts.putText(change(decodeText(lane.bytes, start, end)));
   return undefined;
 }
 
@@ -66,7 +63,6 @@ const PLAIN = /^(?!Σ)[\p{Lu}\p{Ll}\p{Lo}\p{N}\p{Zs}]$/u;
 
 /** Changes words to begin with an upper-case letter, piece by piece. */
 export class WordCase {
-  /** The previous piece, in lower case. */
   #before = "";
 
   change(piece: string): string {

@@ -3,23 +3,20 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace } from "../../async/eventLoop.js";
-import { fixedColumn } from "../kernels/arithmetic.js";
+import { wideColumn } from "../kernels/arithmetic.js";
 import { takeBounded } from "../values/boundedTake.js";
 import { GrowingNumbers } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { type ListLane, listLane, nullsOf } from "../values/scalars.js";
 import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+import { type FunctionDefinition, type Functions, listNames, operandCount, takingList } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 
 /**
  * ARRAY_DIMS(list): number of its items, number of items of its first item, and so on; null for a list
  * without items.
  */
-const dims: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [list] = types;
-  if (list.kind !== "list") return "expected a list";
+const dims = takingList("l", (list) => {
   const type = listTypeOf(UINT64);
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const lanes: ListLane[] = [];
@@ -52,18 +49,11 @@ const dims: FunctionDefinition = (types) => {
       offsets[row + 1] = counts.length;
       if (pace.isStep(lanes.length)) yield;
     }
-    const items = fixedColumn(widened(yield* counts.finish()), counts.length, null);
+    const items = yield* wideColumn(yield* counts.finish());
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [list], type, kernel };
-};
-
-/** Converts numbers to integers of 64 bits. */
-function widened(numbers: Uint32Array): BigInt64Array {
-  const words = new Uint32Array(2 * numbers.length);
-  for (let index = 0; index < numbers.length; index++) words[2 * index] = numbers[index];
-  return new BigInt64Array(words.buffer);
-}
+});
 
 /**
  * ARRAYS_ZIP(list, …): a list of structs, whose members are named 1, 2, … Nulls pad lists that are shorter or
@@ -127,8 +117,7 @@ const zip: FunctionDefinition = (types) => {
 };
 
 export const LIST_SHAPE_FUNCTIONS: Functions = {
-  array_dims: dims,
-  list_dims: dims,
+  ...listNames(dims, "dims"),
   arrays_zip: zip,
   list_zip: zip,
 };

@@ -14,19 +14,10 @@ import { membership } from "../kernels/membership.js";
 import { RowOrder } from "../kernels/rowOrder.js";
 import { bitsColumn, bitsOf, madeBy, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane, scalarReader } from "../values/scalars.js";
-import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
+import { BOOL, INT64, UINT64, type ValueType } from "../values/types.js";
 import { withComparedItems } from "./commonItems.js";
-import {
-  type FunctionDefinition,
-  type FunctionForm,
-  type Functions,
-  integerOperands,
-  operandCount,
-  wantsInteger,
-} from "./form.js";
+import { type Functions, listNames, takingList } from "./form.js";
 import { type ItemRange, ListPair, STEP_ITEMS } from "./itemSets.js";
-
-const listOperands = "a list is expected";
 
 /** The items of some lists, and the offsets of the lists among them. */
 interface ItemsOfLists {
@@ -83,24 +74,13 @@ function rowOf(item: number, offsets: Int32Array | Float64Array, first: number, 
   return upperBound(offsets, item, low + 1, Math.min(low + stride, lists)) - 1;
 }
 
-/** Sets the bits of nulls. */
-function nullBits(validity: Validity, length: number): Uint8Array {
-  const bits = new Uint8Array((length + 7) >>> 3);
-  for (let item = 0; item < length; item++) if (!isValid(validity, item)) bits[item >>> 3] |= 1 << (item & 7);
-  return bits;
-}
-
-/** Clears the bits of nulls. */
-function ofValid(
-  bits: Uint8Array,
-  column: { validity: Parameters<typeof isValid>[0]; length: number },
-): Uint8Array {
-  if (column.validity === null) return bits;
-  const cleared = bits.slice();
-  for (let item = 0; item < column.length; item++) {
-    if (!isValid(column.validity, item)) cleared[item >>> 3] &= ~(1 << (item & 7));
+function setNulls(bits: Uint8Array, { validity, length }: Column, isSet: boolean): void {
+  if (validity === null) return;
+  for (let item = 0; item < length; item++) {
+    if (isValid(validity, item)) continue;
+    if (isSet) bits[item >>> 3] |= 1 << (item & 7);
+    else bits[item >>> 3] &= ~(1 << (item & 7));
   }
-  return cleared;
 }
 
 const isNested = (item: ValueType): boolean => item.kind === "list" || item.kind === "struct";
@@ -126,10 +106,7 @@ function keptMembership(
   };
 }
 
-const arrayHas: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+const arrayHas = takingList("lv", (list, _, constants) => {
   const { item } = list;
   const isConstant = constants[1] !== undefined;
   const equal = comparison("=", item);
@@ -147,11 +124,8 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       const bits = yield* bitsOfItems(listItems.items, (part) =>
         equal([{ column: part, step: 1 }, needle], part.length, part.validity),
       );
-      return bitsColumn(
-        yield* anyItem(ofValid(bits, listItems.items), listItems, lists.step, length),
-        length,
-        valid,
-      );
+      setNulls(bits, listItems.items, false);
+      return bitsColumn(yield* anyItem(bits, listItems, lists.step, length), length, valid);
     }
     const { items, offsets } = listLane(lists);
     const rows = new RowOrder(items, needle.column, item);
@@ -174,12 +148,10 @@ const arrayHas: FunctionDefinition = (types, constants) => {
     kernel,
     test: ([values]) => ({ kind: "hasAny", values }),
   };
-};
+});
 
-/** Items per step. */
 const ITEMS_AT_ONCE = 2 ** 18;
 
-/** Returns the truth of each item of some lists. */
 function* bitsOfItems(items: Column, test: (part: Column) => ReturnType<ValueKernel>): Steps<Uint8Array> {
   const bits = new Uint8Array((items.length + 7) >>> 3);
   for (let first = 0; first < items.length; first += ITEMS_AT_ONCE) {
@@ -226,19 +198,9 @@ function itemsTest(kind: "hasAny" | "hasAll", list: Column): ColumnTest | null {
   return values.length === 0 || (values.validity?.nullCount ?? 0) > 0 ? null : { kind, values };
 }
 
-/** Casts both lists to one type of items, which the form has. */
-function withLists(
-  types: readonly ValueType[],
-  make: (list: ListValueType) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
-): ReturnType<FunctionDefinition> {
-  if (types.length !== 2) return operandCount(2);
-  const [list, otherType] = types;
-  if (list.kind !== "list" || otherType.kind !== "list") return listOperands;
-  const second: ValueType = { ...otherType, item: list.item };
-  return { operands: [list, second], ...make(list) };
-}
+/** Casts a list of another type to a list of these items. */
+const listOf = (item: ValueType, type: ValueType): ValueType => ({ ...type, item }) as ValueType;
 
-/** Pairs of items per step. */
 const STEP_PAIRS = 2 ** 14;
 
 const rangeAt = (offsets: Int32Array | Float64Array, index: number): ItemRange => ({
@@ -246,40 +208,32 @@ const rangeAt = (offsets: Int32Array | Float64Array, index: number): ItemRange =
   end: offsets[index + 1],
 });
 
-const arrayHasAny: FunctionDefinition = (types, constants) =>
-  withLists(types, ({ item }) => {
-    const memberOf = keptMembership(item, false);
-    return {
-      type: BOOL,
-      *kernel([lists, others], length, valid) {
-        const otherLists = listLane(others);
-        if (constants[1] !== undefined && !isNested(item)) {
-          const listItems = itemsOf(lists, length);
-          const { items } = listItems;
-          const member = yield* memberOf(others);
-          const same = yield* bitsOfItems(items, (part) =>
-            member([{ column: part, step: 1 }], part.length, part.validity),
-          );
-          const bits = ofValid(same, items);
-          // A null among the items equals one among the others.
-          if (otherLists.items.validity !== null && items.validity !== null) {
-            const nulls = nullBits(items.validity, items.length);
-            for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
-            return bitsColumn(yield* anyItem(nulls, listItems, lists.step, length), length, valid);
-          }
-          return bitsColumn(yield* anyItem(bits, listItems, lists.step, length), length, valid);
-        }
-        return yield* comparePairs("meet", [lists, others], item, length, valid);
-      },
-      test: ([list]) => itemsTest("hasAny", list),
-    };
-  });
+const arrayHasAny = takingList("ll", (list, [, other], constants) => {
+  const { item } = list;
+  const memberOf = keptMembership(item, false);
+  const isListed = constants[1] !== undefined && !isNested(item);
+  return {
+    operands: [list, listOf(item, other)],
+    type: BOOL,
+    *kernel([lists, others], length, valid) {
+      if (!isListed) return yield* comparePairs(false, [lists, others], item, length, valid);
+      const listItems = itemsOf(lists, length);
+      const { items } = listItems;
+      const member = yield* memberOf(others);
+      const bits = yield* bitsOfItems(items, (part) =>
+        member([{ column: part, step: 1 }], part.length, part.validity),
+      );
+      // A null among the items equals one among the others.
+      setNulls(bits, items, listLane(others).items.validity !== null);
+      return bitsColumn(yield* anyItem(bits, listItems, lists.step, length), length, valid);
+    },
+    test: ([values]) => itemsTest("hasAny", values),
+  };
+});
 
-/**
- * Compares two lists of each row: true if the first has any (`meet`) or all (`holds`) items of the second.
- */
+/** Compares two lists of each row: true if the first has all, or any, items of the second. */
 function* comparePairs(
-  comparison: "meet" | "holds",
+  isAll: boolean,
   [lists, others]: readonly Operand[],
   item: ValueType,
   length: number,
@@ -293,24 +247,23 @@ function* comparePairs(
     if (!isValid(valid, row)) continue;
     const range = rangeAt(left.offsets, row * lists.step);
     const otherRange = rangeAt(right.offsets, row * others.step);
-    const isTrue = pair[comparison](range, otherRange);
-    if (typeof isTrue === "boolean" ? isTrue : yield* isTrue) bits[row >>> 3] |= 1 << (row & 7);
+    const search = pair.some(range, otherRange, !isAll);
+    const isSome = typeof search === "boolean" ? search : yield* search;
+    if (isSome !== isAll) bits[row >>> 3] |= 1 << (row & 7);
     if (pace.isStep(1 + pair.work(range, otherRange))) yield;
   }
   return bitsColumn(bits, length, valid);
 }
 
-const arrayHasAll: FunctionDefinition = (types) =>
-  withLists(types, ({ item }) => ({
-    type: BOOL,
-    kernel: (operands, length, valid) => comparePairs("holds", operands, item, length, valid),
-    test: ([list]) => itemsTest("hasAll", list),
-  }));
+const arrayHasAll = takingList("ll", (list, [, other]) => ({
+  operands: [list, listOf(list.item, other)],
+  type: BOOL,
+  kernel: (operands, length, valid) => comparePairs(true, operands, list.item, length, valid),
+  test: ([values]) => itemsTest("hasAll", values),
+}));
 
-const arrayLength: FunctionDefinition = (types, constants) => {
-  if (types.length < 1 || types.length > 2) return operandCount(1, 2);
-  const [list, dimension] = types;
-  if (list.kind !== "list") return listOperands;
+const arrayLength = takingList("l?v", (_, types, constants) => {
+  const [, dimension] = types;
   if (dimension !== undefined && Number(constants[1]) !== 1) return "only the first dimension has a length";
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
@@ -321,11 +274,9 @@ const arrayLength: FunctionDefinition = (types, constants) => {
     return fixedColumn(lengths, length, valid);
   };
   return { operands: types, type: UINT64, kernel };
-};
+});
 
-const isEmpty: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  if (types[0].kind !== "list") return listOperands;
+const isEmpty = takingList("l", (_, types) => {
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
     const bits = new Uint8Array((length + 7) >>> 3);
@@ -335,14 +286,10 @@ const isEmpty: FunctionDefinition = (types) => {
     return bitsColumn(bits, length, valid);
   };
   return { operands: types, type: BOOL, kernel };
-};
+});
 
 /** Returns one item; null if the list has none at the position. */
-export const arrayElement: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  const [list, position] = types;
-  if (list.kind !== "list") return listOperands;
-  if (!wantsInteger(position)) return integerOperands;
+export const arrayElement = takingList("li", (list) => {
   const kernel: ValueKernel = ([lists, positions], length, valid) => {
     const { items, offsets } = listLane(lists);
     const read = scalarReader(positions, INT64);
@@ -361,12 +308,9 @@ export const arrayElement: FunctionDefinition = (types) => {
     return takeWhere(items, indices, validBits, list.item);
   };
   return { operands: [list, INT64], type: list.item, kernel };
-};
+});
 
-const arrayPosition: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+const arrayPosition = takingList("lv", (list) => {
   // A null finds a null in the list.
   const kernel: ValueKernel = function* run([lists, needle], length) {
     const { items, offsets } = listLane(lists);
@@ -388,28 +332,17 @@ const arrayPosition: FunctionDefinition = (types) => {
     return fixedColumn(positions, length, without(null, missing, length));
   };
   return { operands: [list, list.item], type: UINT64, kernel, isStrict: false };
-};
+});
 
 export const LIST_FUNCTIONS: Functions = {
-  array_has: withComparedItems(arrayHas),
-  list_has: withComparedItems(arrayHas),
-  array_contains: withComparedItems(arrayHas),
-  list_contains: withComparedItems(arrayHas),
-  array_has_any: withComparedItems(arrayHasAny),
-  list_has_any: withComparedItems(arrayHasAny),
+  ...listNames(withComparedItems(arrayHas), "has", "contains"),
+  ...listNames(withComparedItems(arrayHasAny), "has_any"),
   arrays_overlap: withComparedItems(arrayHasAny),
-  array_has_all: withComparedItems(arrayHasAll),
-  list_has_all: withComparedItems(arrayHasAll),
-  array_length: arrayLength,
-  list_length: arrayLength,
-  array_element: arrayElement,
-  array_extract: arrayElement,
-  list_element: arrayElement,
-  list_extract: arrayElement,
-  array_position: withComparedItems(arrayPosition),
-  list_position: withComparedItems(arrayPosition),
+  ...listNames(withComparedItems(arrayHasAll), "has_all"),
+  ...listNames(arrayLength, "length"),
+  ...listNames(arrayElement, "element", "extract"),
+  ...listNames(withComparedItems(arrayPosition), "position"),
   array_indexof: withComparedItems(arrayPosition),
   empty: isEmpty,
-  array_empty: isEmpty,
-  list_empty: isEmpty,
+  ...listNames(isEmpty, "empty"),
 };

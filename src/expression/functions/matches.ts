@@ -1,7 +1,7 @@
 /** Functions of regular expressions: they test a text, and return, replace, count and locate matches. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
-import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { bothValid, isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
@@ -12,22 +12,22 @@ import { parsePattern } from "../regex/pattern.js";
 import { type Match, Search } from "../regex/search.js";
 import { afterCharacters, countCharactersInSteps } from "../values/characters.js";
 import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
-import { bitsColumn, madeBy, type ValueKernel } from "../values/operands.js";
+import { bitsColumn, bitsOf, isThere, madeBy, type ValueKernel } from "../values/operands.js";
 import { type Scalar, textOfBytes } from "../values/scalars.js";
 import { BOOL, INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
-import {
-  type FunctionDefinition,
-  type FunctionForm,
-  type Functions,
-  integerOperands,
-  operandCount,
-  textOperands,
-  wantsInteger,
-  wantsText,
-} from "./form.js";
+import { type FunctionForm, type Functions, taking } from "./form.js";
 import { rowKernel } from "./textForm.js";
 
-const constantPattern = "the pattern of a regular expression and its flags are constants";
+const constantPattern = "the pattern of a regular expression and its flags must be constants";
+
+/** Returns the pattern and the flags, or null if either is null. Otherwise a text about an operand. */
+function patternOf(
+  pattern: Scalar | undefined,
+  flags: Scalar | undefined,
+): readonly [pattern: string, flags: string] | string | null {
+  if (pattern === null || flags === null) return null;
+  return typeof pattern === "string" && typeof flags === "string" ? [pattern, flags] : constantPattern;
+}
 
 /** The form of a function whose pattern or flags are null. */
 const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar): FunctionForm => ({
@@ -38,62 +38,39 @@ const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar)
 });
 
 /** A value that is made in steps before rows are computed. */
-class Prepared<Made> {
-  readonly #make: () => Steps<Made>;
-  #made: { readonly value: Made } | null = null;
-
-  constructor(make: () => Steps<Made>) {
-    this.#make = make;
-  }
-
-  readonly prepare = function* (this: Prepared<Made>): Steps<void> {
-    this.#made = { value: yield* this.#make() };
-  }.bind(this);
-
-  get value(): Made {
-    if (this.#made === null) throw new InternalError("a pattern is used before it is ready");
-    return this.#made.value;
-  }
+function prepared<Made>(make: () => Steps<Made>) {
+  let made: { readonly value: Made } | null = null;
+  return {
+    *prepare(): Steps<void> {
+      made = { value: yield* make() };
+    },
+    get value(): Made {
+      if (made === null) throw new InternalError("a pattern is used before it is ready");
+      return made.value;
+    },
+  };
 }
 
-const searchFor = (pattern: string, flags: string, remembersGroups: boolean): Prepared<Search> =>
-  new Prepared(function* make() {
+const searchFor = (pattern: string, flags: string, remembersGroups: boolean) =>
+  prepared(function* make() {
     return yield* Search.of(yield* parsePattern(pattern, flags), remembersGroups);
   });
 
 /** Turns bits that are not set into nulls. */
 function onlyTrue(tests: Column, length: number, valid: Validity | null): Column {
   if (tests.kind !== "bits") return tests;
-  const validBits = new Uint8Array((length + 7) >>> 3);
-  let nullCount = 0;
-  const isTrue = { bytes: tests.bits, bitOffset: tests.bitOffset, nullCount: 1 };
-  for (let row = 0; row < length; row++) {
-    if (isValid(valid, row) && isValid(isTrue, row)) validBits[row >>> 3] |= 1 << (row & 7);
-    else nullCount++;
-  }
-  return bitsColumn(
-    tests.bits,
-    length,
-    nullCount === 0 ? null : { bytes: validBits, bitOffset: 0, nullCount },
-  );
+  const bits = bitsOf({ column: tests, step: 1 }, length);
+  return bitsColumn(bits, length, bothValid(valid, validityFrom(bits, 0, length), length));
 }
 
 /** REGEXP_LIKE(text, pattern [, flags]). */
-const like: FunctionDefinition = (types, constants) => {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  if (!types.every(wantsText)) return textOperands;
-  const [, pattern, flags = ""] = constants;
+const like = taking("tt?t", (types, constants) => {
+  const pattern = patternOf(constants[1], types.length > 2 ? constants[2] : "");
   const operands = types.map(() => STRING);
-  if (pattern === null || flags === null) return nothing(operands, BOOL, null);
-  if (
-    typeof pattern !== "string" ||
-    typeof flags !== "string" ||
-    (types.length === 3 && constants[2] === undefined)
-  ) {
-    return "the pattern of a regular expression must be a constant";
-  }
-  const kernel = new Prepared(function* make() {
-    const automaton = yield* Automaton.of(yield* parsePattern(pattern, flags), false);
+  if (pattern === null) return nothing(operands, BOOL, null);
+  if (typeof pattern === "string") return pattern;
+  const kernel = prepared(function* make() {
+    const automaton = yield* Automaton.of(yield* parsePattern(...pattern), false);
     return textTest(automatonTest(automaton), false);
   });
   return {
@@ -102,24 +79,16 @@ const like: FunctionDefinition = (types, constants) => {
     prepare: kernel.prepare,
     kernel: (values, length, valid) => kernel.value(values, length, valid),
   };
-};
+});
 
 /** REGEXP_REPLACE(text, pattern, replacement [, flags]): the first match, or all with the flag `g`. */
-const replace: FunctionDefinition = (types, constants) => {
-  if (types.length < 3 || types.length > 4) return operandCount(3, 4);
-  if (!types.every(wantsText)) return textOperands;
+const replace = taking("ttt?t", (types, constants) => {
   const operands = types.map(() => STRING);
-  const [, pattern, , flags = ""] = constants;
-  if (pattern === null || flags === null) return nothing(operands, STRING, null);
-  if (
-    typeof pattern !== "string" ||
-    typeof flags !== "string" ||
-    (types.length === 4 && constants[3] === undefined)
-  ) {
-    return constantPattern;
-  }
-  const search = searchFor(pattern, flags, true);
-  const isGlobal = flags.includes("g");
+  const pattern = patternOf(constants[1], types.length > 3 ? constants[3] : "");
+  if (pattern === null) return nothing(operands, STRING, null);
+  if (typeof pattern === "string") return pattern;
+  const search = searchFor(...pattern, true);
+  const isGlobal = pattern[1].includes("g");
   const templates = new Map<string, Template>();
   const kernel: ValueKernel = ([texts, , replacements], length, valid) => {
     const [lane, replacement] = [new TextLane(texts), new TextLane(replacements)];
@@ -153,12 +122,10 @@ const replace: FunctionDefinition = (types, constants) => {
     });
   };
   return { operands, type: STRING, prepare: search.prepare, kernel };
-};
+});
 
 const MAX_TEMPLATES = 256;
-/** Maximum size of a template that is kept. */
 const MAX_KEPT = 2 ** 10;
-/** Maximum size of a template in bytes. */
 const MAX_TEMPLATE = 2 ** 16;
 
 /** Maximum number of bytes of a text whose matches are replaced without steps. */
@@ -203,7 +170,6 @@ function* templateFor(
   return template;
 }
 
-/** True if a text has a dollar or a backslash. */
 function* hasSigns(text: Uint8Array): Steps<boolean> {
   for (let offset = 0; offset < text.length; offset += MAX_TEMPLATE) {
     const piece = text.subarray(offset, offset + MAX_TEMPLATE);
@@ -249,30 +215,18 @@ function* fill(template: Template, bytes: Uint8Array, match: Match, output: Grow
 }
 
 /** REGEXP_COUNT(text, pattern [, start [, flags]]): 0 for a text that is null. */
-const count: FunctionDefinition = (types, constants) => {
-  if (types.length < 2 || types.length > 4) return operandCount(2, 4);
-  const [text, pattern, start, flags] = types;
-  if (![text, pattern, flags ?? text].every(wantsText)) return textOperands;
-  if (start !== undefined && !wantsInteger(start)) return integerOperands;
+const count = taking("tt?it", (types, constants) => {
   const operands = types.map((_, index) => (index === 2 ? INT64 : STRING));
-  const [, constant, , chosen = ""] = constants;
-  if (constant === null || chosen === null) return nothing(operands, INT64, 0n);
-  if (
-    typeof constant !== "string" ||
-    typeof chosen !== "string" ||
-    (types.length === 4 && constants[3] === undefined)
-  ) {
-    return constantPattern;
-  }
-  const search = searchFor(constant, chosen, false);
+  const pattern = patternOf(constants[1], types.length > 3 ? constants[3] : "");
+  if (pattern === null) return nothing(operands, INT64, 0n);
+  if (typeof pattern === "string") return pattern;
+  const search = searchFor(...pattern, false);
   const kernel: ValueKernel = ([texts, , starts], length) => {
     const lane = new TextLane(texts);
     const firsts = starts === undefined || starts.column.kind === "null" ? null : wholeNumbers(starts);
-    const hasFirst = (row: number) =>
-      starts !== undefined && isValid(starts.column.validity, row * starts.step);
     return countRows([lane], length, null, function* compute(row) {
       if (lane.isNull(row)) return 0;
-      const first = firsts === null || !hasFirst(row) ? 1 : firsts(row);
+      const first = firsts === null || !isThere(starts, row) ? 1 : firsts(row);
       if (first < 1) throw new InvalidInputError("regexp_count: the start must be 1 or more");
       const [begin, end] = [lane.start(row), lane.end(row)];
       // The pattern does not see the text before the start.
@@ -291,15 +245,13 @@ const count: FunctionDefinition = (types, constants) => {
     });
   };
   return { operands, type: INT64, kernel, isStrict: false, prepare: search.prepare };
-};
+});
 
 /**
  * REGEXP_INSTR(text, pattern): the position of the first match, from 1; 0 for none, and for an empty text or
  * pattern.
  */
-const position: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
-  if (!types.every(wantsText)) return textOperands;
+const position = taking("tt", (_, constants) => {
   const operands = [STRING, STRING];
   const [, pattern] = constants;
   if (pattern === null) return nothing(operands, INT64, null);
@@ -315,7 +267,7 @@ const position: FunctionDefinition = (types, constants) => {
     });
   };
   return { operands, type: INT64, kernel, prepare: search.prepare };
-};
+});
 
 /** Computes a whole number of 64 bits for each row. */
 function* countRows(
@@ -338,7 +290,7 @@ function* countRows(
  * REGEXP_MATCH(text, pattern [, flags]): the texts of the groups that took part in the first match; the match
  * itself for a pattern without groups. As a condition it is true if there is a match.
  */
-const match: FunctionDefinition = (types, constants) => {
+const match = taking("tt?t", (types, constants) => {
   const test = like(types, constants);
   if (typeof test === "string") return test;
   const { operands, prepare: prepareTest } = test;
@@ -379,12 +331,11 @@ const match: FunctionDefinition = (types, constants) => {
     if (prepareTest !== undefined) yield* prepareTest();
   }
   return { operands, type, kernel, nullKernel, prepare };
-};
+});
 
 /** The match of an empty pattern. */
 const NO_TEXT: Match = new Int32Array(2);
 
-/** Adds the texts of the groups of a match. */
 function* addGroups(bytes: Uint8Array, match: Match, items: GrowingTexts): Steps<void> {
   const pace = new Pace(1024);
   for (let slot = match.length > 2 ? 2 : 0; slot < match.length; slot += 2) {

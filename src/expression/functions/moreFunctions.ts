@@ -14,7 +14,6 @@ import { REARRANGING_FUNCTIONS } from "./rearrangedLists.js";
 import { TEXT_FUNCTIONS } from "./text.js";
 import { TIME_FUNCTIONS } from "./times.js";
 import { VECTOR_FUNCTIONS } from "./vectors.js";
-import { VOLATILE_FUNCTIONS } from "./volatile.js";
 
 export const MORE_FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
   [
@@ -31,6 +30,5 @@ export const MORE_FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
     LIST_SHAPE_FUNCTIONS,
     VECTOR_FUNCTIONS,
     FORMATTED_TIME_FUNCTIONS,
-    VOLATILE_FUNCTIONS,
   ].flatMap(Object.entries),
 );

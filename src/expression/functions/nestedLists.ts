@@ -10,27 +10,22 @@ import type { GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { type ListLane, listLane } from "../values/scalars.js";
 import { STRING, UINT64, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
+import { type Functions, listNames, takingList } from "./form.js";
 
-const listOperands = "a list is expected";
-/** Lists, or items, per step. */
 const STEP_LISTS = 2 ** 12;
 
 const dimensions = (type: ValueType): number => (type.kind === "list" ? 1 + dimensions(type.item) : 0);
 
 const innermost = (type: ValueType): ValueType => (type.kind === "list" ? innermost(type.item) : type);
 
-const dimensionCount: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+const dimensionCount = takingList("l", (list) => {
   const count = BigInt(dimensions(list));
   return {
     operands: [list],
     type: UINT64,
     kernel: (_, length, valid) => perRow(UINT64, length, valid, () => count),
   };
-};
+});
 
 /** Maximum number of bytes, and of items, of a list that are written without steps. */
 const MAX_AT_ONCE = 2 ** 12;
@@ -64,10 +59,7 @@ const itemsBetween = (before: Float64Array | null, start: number, end: number): 
  * the lengths of the first lists of each dimension, which differs if lists of one dimension have several
  * lengths.
  */
-const cardinality: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+const cardinality = takingList("l", (list, types) => {
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const { items, offsets } = listLane(lists);
     const before = yield* innermostBefore(items, list.item);
@@ -78,7 +70,7 @@ const cardinality: FunctionDefinition = (types) => {
     return fixedColumn(counts, length, valid);
   };
   return { operands: types, type: UINT64, kernel };
-};
+});
 
 /** Returns the columns of items from the outer lists to the innermost, which are not lists. */
 function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; innermost: Column } {
@@ -96,11 +88,7 @@ function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; inn
  * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, with those of inner lists in order.
  * Null items and null lists are left out, or written as the text for nulls.
  */
-const toText: FunctionDefinition = (types) => {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  const [list, ...texts] = types;
-  if (list.kind !== "list") return listOperands;
-  if (!texts.every(wantsText)) return textOperands;
+const toText = takingList("lt?t", (list, [, ...texts]) => {
   const castItem = castKernel(innermost(list.item), STRING, false);
   if (castItem === null) return "expected a list whose items can be cast to text";
   const kernel: ValueKernel = function* run([lists, separators, nulls], length, valid) {
@@ -156,14 +144,10 @@ const toText: FunctionDefinition = (types) => {
     });
   };
   return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };
-};
+});
 
 export const NESTED_LIST_FUNCTIONS: Functions = {
   cardinality,
-  array_ndims: dimensionCount,
-  list_ndims: dimensionCount,
-  array_to_string: toText,
-  list_to_string: toText,
-  array_join: toText,
-  list_join: toText,
+  ...listNames(dimensionCount, "ndims"),
+  ...listNames(toText, "to_string", "join"),
 };

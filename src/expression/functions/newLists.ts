@@ -13,21 +13,12 @@ import { endOfCharacter } from "../values/characters.js";
 import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
-import { INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
-import {
-  type FunctionDefinition,
-  type Functions,
-  integerOperands,
-  operandCount,
-  textOperands,
-  wantsInteger,
-  wantsText,
-} from "./form.js";
+import { INT64, listTypeOf, STRING } from "../values/types.js";
+import { type FunctionDefinition, type Functions, listNames, taking, takingList } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 import { nextPlace } from "./partsOfTexts.js";
 import { listsOf, type TakenItems } from "./takenItems.js";
 
-const listOperands = "a list is expected";
 /** Maximum number of items that these functions make for one batch. */
 const MAX_ITEMS = 2 ** 24;
 
@@ -40,12 +31,7 @@ function checkItems(name: string, count: bigint | number): void {
  * ARRAY_SLICE(list, from, to [, step]): the items between two positions, both included. Positions count from
  * 1; negative ones count from the end. A position before the list means its first item.
  */
-const slice: FunctionDefinition = (types) => {
-  if (types.length < 3 || types.length > 4) return operandCount(3, 4);
-  const [list, ...positions] = types;
-  if (list.kind !== "list") return listOperands;
-  if (!positions.every(wantsInteger)) return integerOperands;
-  const { item } = list;
+const slice = takingList("lii?i", ({ item }, [, ...positions]) => {
   const kernel: ValueKernel = ([lists, froms, tos, steps], length, valid) => {
     const { items, offsets } = listLane(lists);
     const readFrom = scalarReader(froms, INT64);
@@ -66,7 +52,7 @@ const slice: FunctionDefinition = (types) => {
     });
   };
   return { operands: [listTypeOf(item), ...positions.map(() => INT64)], type: listTypeOf(item), kernel };
-};
+});
 
 /** Adds every `step`th item between two, both included. */
 function* addEvery(first: number, last: number, step: number, takenItems: TakenItems): Steps<void> {
@@ -77,10 +63,7 @@ function* addEvery(first: number, last: number, step: number, takenItems: TakenI
 }
 
 /** ARRAY_REPEAT(value, count): also repeats null; none for a count of 0 or less. */
-const repeat: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  const [value, count] = types;
-  if (!wantsInteger(count)) return integerOperands;
+const repeat = taking("vi", ([value]) => {
   const kernel: ValueKernel = function* run([values, counts], length) {
     const read = scalarReader(counts, INT64);
     const offsets = new Int32Array(length + 1);
@@ -110,17 +93,13 @@ const repeat: FunctionDefinition = (types) => {
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
-};
+});
 
 /**
  * FLATTEN(list of lists): one list of the items of all inner lists that are not null. Other lists stay
  * unchanged.
  */
-const flatten: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
-  const inner = list.item;
+const flatten = takingList("l", ({ item: inner }) => {
   if (inner.kind !== "list") {
     return { operands: [listTypeOf(inner)], type: listTypeOf(inner), kernel: ([operand]) => operand.column };
   }
@@ -141,14 +120,11 @@ const flatten: FunctionDefinition = (types) => {
     });
   };
   return { operands: [listTypeOf(listTypeOf(item))], type: listTypeOf(item), kernel };
-};
+});
 
 /** RANGE([start,] stop [, step]) excludes its end, GENERATE_SERIES includes it. */
-const series =
-  (name: string, isEndIncluded: boolean): FunctionDefinition =>
-  (types) => {
-    if (types.length < 1 || types.length > 3) return operandCount(1, 3);
-    if (!types.every(wantsInteger)) return integerOperands;
+const series = (name: string, isEndIncluded: boolean): FunctionDefinition =>
+  taking("i?ii", (types) => {
     const kernel: ValueKernel = function* run(operands, length, valid) {
       const pace = new Pace(STEP_NUMBERS);
       const readers = operands.map((operand) => scalarReader(operand, INT64));
@@ -182,19 +158,14 @@ const series =
       const items: Column = fixedColumn(numbers, numbers.length, null);
       return { kind: "list", length, validity: valid, offsets, items };
     };
-    const operands: ValueType[] = types.map(() => INT64);
-    return { operands, type: listTypeOf(INT64), kernel };
-  };
+    return { operands: types.map(() => INT64), type: listTypeOf(INT64), kernel };
+  });
 
 /**
  * STRING_TO_ARRAY(text, separator [, text that stands for null]). A null separator gives one item for each
  * character; an empty one gives the whole text.
  */
-const fromText: FunctionDefinition = (types) => {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  if (!types.every(wantsText)) return textOperands;
-  const operands = types.map(() => STRING);
-  const type = listTypeOf(STRING);
+const fromText = taking("tt?t", (types) => {
   const kernel: ValueKernel = function* run([texts, separators, nulls], length) {
     const [lane, separator] = [new TextLane(texts), new TextLane(separators)];
     const forNull = nulls === undefined ? null : new TextLane(nulls);
@@ -212,10 +183,9 @@ const fromText: FunctionDefinition = (types) => {
     }
     return yield* parts.finish();
   };
-  return { operands, type, kernel, isStrict: false };
-};
+  return { operands: types.map(() => STRING), type: listTypeOf(STRING), kernel, isStrict: false };
+});
 
-/** Parts of texts as items of lists. */
 class ListParts {
   readonly #texts = new GrowingTexts(null);
   readonly #ends = new GrowingNumbers();
@@ -275,16 +245,13 @@ function isEqual(bytes: Uint8Array, start: number, end: number, needle: Uint8Arr
   return end - start === needle.length && compareRanges(bytes, start, end, needle, 0, needle.length) === 0;
 }
 
-/** Numbers per step. */
 const STEP_NUMBERS = 2 ** 14;
 
 export const NEW_LIST_FUNCTIONS: Functions = {
   string_to_array: fromText,
   string_to_list: fromText,
-  array_slice: slice,
-  list_slice: slice,
-  array_repeat: repeat,
-  list_repeat: repeat,
+  ...listNames(slice, "slice"),
+  ...listNames(repeat, "repeat"),
   flatten,
   range: series("range", false),
   generate_series: series("generate_series", true),

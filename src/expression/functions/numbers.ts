@@ -4,35 +4,23 @@
  */
 
 import type { DecimalType, FloatType } from "../../arrow/types/type.js";
+import { Pace } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { columnOfFloats, fixedColumn, floatArray, perRow } from "../kernels/arithmetic.js";
 import { rescale } from "../kernels/casts.js";
 import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
-import {
-  type FunctionDefinition,
-  type Functions,
-  integerOperands,
-  operandCount,
-  wantsInteger,
-  wantsNumber,
-} from "./form.js";
-
-const numberOperands = "numbers are expected";
+import { type FunctionDefinition, type Functions, taking } from "./form.js";
 
 const realType = (types: readonly ValueType[]): FloatType =>
   types.every((type) => type.kind === "float" && type.bits === 32) ? FLOAT32 : FLOAT64;
 
-/** A function of one real number. */
-const real =
-  (compute: (value: number) => number): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    if (!wantsNumber(types[0])) return numberOperands;
+const real = (compute: (value: number) => number): FunctionDefinition =>
+  taking("n", (types) => {
     const type = realType(types);
     return { operands: [type], type, kernel: realKernel(type, compute) };
-  };
+  });
 
 const realKernel =
   (type: FloatType, compute: (value: number) => number): ValueKernel =>
@@ -44,12 +32,8 @@ const realKernel =
     return columnOfFloats(type, result, length, valid);
   };
 
-/** A function of two real numbers. */
-const real2 =
-  (compute: (left: number, right: number) => number): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 2) return operandCount(2);
-    if (!types.every(wantsNumber)) return numberOperands;
+const real2 = (compute: (left: number, right: number) => number): FunctionDefinition =>
+  taking("nn", (types) => {
     const type = realType(types);
     const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = numbersOf(left, type);
@@ -65,7 +49,7 @@ const real2 =
       return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, type], type, kernel };
-  };
+  });
 
 /** Rounds numbers; whole numbers stay unchanged. */
 const rounding =
@@ -82,13 +66,9 @@ const roundHalfAway = (value: number): number => {
   return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole;
 };
 
-const scaled =
-  (compute: (value: number) => number): FunctionDefinition =>
-  (types, constants) => {
+const scaled = (compute: (value: number) => number): FunctionDefinition =>
+  taking("n?i", (types, constants) => {
     if (types.length === 1) return real(compute)(types, constants);
-    if (types.length !== 2) return operandCount(1, 2);
-    if (!wantsNumber(types[0])) return numberOperands;
-    if (!wantsInteger(types[1])) return integerOperands;
     const type = realType(types.slice(0, 1));
     const kernel: ValueKernel = ([value, places], length, valid) => {
       const numbers = numbersOf(value, type);
@@ -101,16 +81,15 @@ const scaled =
       return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, INT64], type, kernel };
-  };
+  });
 
 /** From this number of places before the point on, every decimal rounds to 0. */
 const MAX_PLACES = 100n;
 
 /** Rounds decimals exactly: the result has fewer digits. */
-const round: FunctionDefinition = (types, constants) => {
+const round = taking("n?i", (types, constants) => {
   const [numberType] = types;
-  if (numberType?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
-  if (types.length === 2 && !wantsInteger(types[1])) return integerOperands;
+  if (numberType.kind !== "decimal") return scaled(roundHalfAway)(types, constants);
   const typeScale = BigInt(numberType.scale);
   const placesOf = (places: Scalar): bigint => {
     const value = BigInt(places as number | bigint);
@@ -137,15 +116,11 @@ const round: FunctionDefinition = (types, constants) => {
     });
   };
   return { operands: types.length === 1 ? [numberType] : [numberType, INT64], type, kernel };
-};
+});
 
-const abs: FunctionDefinition = (types) => {
+const abs = taking("n", (types) => {
   const [type] = types;
-  if (types.length !== 1) return operandCount(1);
-  if (!wantsNumber(type)) return numberOperands;
-  if (type.kind === "float") {
-    return { operands: types, type, kernel: realKernel(type, Math.abs) };
-  }
+  if (type.kind === "float") return { operands: types, type, kernel: realKernel(type, Math.abs) };
   if (type.kind !== "int" && type.kind !== "decimal") {
     return { operands: [FLOAT64], type: FLOAT64, kernel: realKernel(FLOAT64, Math.abs) };
   }
@@ -161,13 +136,10 @@ const abs: FunctionDefinition = (types) => {
     });
   };
   return { operands: types, type, kernel };
-};
+});
 
-const test =
-  (holds: (value: number) => boolean): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    if (!wantsNumber(types[0])) return numberOperands;
+const test = (holds: (value: number) => boolean): FunctionDefinition =>
+  taking("n", () => {
     const kernel: ValueKernel = ([operand], length, valid) => {
       const numbers = numbersOf(operand, FLOAT64);
       const bits = new Uint8Array((length + 7) >>> 3);
@@ -177,20 +149,17 @@ const test =
       return bitsColumn(bits, length, valid);
     };
     return { operands: [FLOAT64], type: BOOL, kernel };
-  };
+  });
 
-const integers2 =
-  (compute: (left: bigint, right: bigint) => bigint): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 2) return operandCount(2);
-    if (!types.every(wantsInteger)) return integerOperands;
+const integers2 = (compute: (left: bigint, right: bigint) => bigint): FunctionDefinition =>
+  taking("ii", () => {
     const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = scalarReader(left, INT64);
       const b = scalarReader(right, INT64);
       return perRow(INT64, length, valid, (row) => compute(a(row) as bigint, b(row) as bigint));
     };
     return { operands: [INT64, INT64], type: INT64, kernel };
-  };
+  });
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value);
 
@@ -208,19 +177,14 @@ const log: FunctionDefinition = (types, constants) =>
     ? real(Math.log10)(types, constants)
     : real2((base, value) => Math.log(value) / Math.log(base))(types, constants);
 
-const pi: FunctionDefinition = (types) =>
-  types.length === 0
-    ? {
-        operands: [],
-        type: FLOAT64,
-        kernel: (_, length) => fixedColumn(new Float64Array(length).fill(Math.PI), length, null),
-      }
-    : operandCount(0);
+const pi = taking("", () => ({
+  operands: [],
+  type: FLOAT64,
+  kernel: (_, length) => fixedColumn(new Float64Array(length).fill(Math.PI), length, null),
+}));
 
 /** Factorials up to 20!, the largest with 64 bits. */
-const factorial: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  if (!wantsInteger(types[0])) return integerOperands;
+const factorial = taking("i", () => {
   const kernel: ValueKernel = ([operand], length, valid) => {
     const read = scalarReader(operand, INT64);
     return perRow(INT64, length, valid, (row) => {
@@ -232,7 +196,25 @@ const factorial: FunctionDefinition = (types) => {
     });
   };
   return { operands: [INT64], type: INT64, kernel };
-};
+});
+
+const STEP_NUMBERS = 2 ** 14;
+
+/** From 0 up to, but without, 1. */
+const random = taking("", () => ({
+  operands: [],
+  type: FLOAT64,
+  isVolatile: true,
+  *kernel(_, length) {
+    const numbers = new Float64Array(length);
+    const pace = new Pace(STEP_NUMBERS);
+    for (let row = 0; row < length; row++) {
+      numbers[row] = Math.random();
+      if (pace.isStep()) yield;
+    }
+    return fixedColumn(numbers, length, null);
+  },
+}));
 
 export const NUMBER_FUNCTIONS: Functions = {
   abs,
@@ -264,6 +246,7 @@ export const NUMBER_FUNCTIONS: Functions = {
   degrees: real((value) => (value * 180) / Math.PI),
   radians: real((value) => (value * Math.PI) / 180),
   pi,
+  random,
   isnan: test(Number.isNaN),
   iszero: test((value) => value === 0),
   nanvl: real2((left, right) => (Number.isNaN(left) ? right : left)),

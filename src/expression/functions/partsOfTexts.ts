@@ -21,7 +21,7 @@ import { makingTexts, ofTexts } from "./textForm.js";
 const SPACE = new Set([0x20]);
 
 const trimmed = (fromStart: boolean, fromEnd: boolean) =>
-  makingTexts(null, "tt", 1, (operands) => {
+  makingTexts(null, "t?t", (operands) => {
     const text = operands.text(0);
     const characters = operands.optionalText(1);
     const removedOf = characters === null ? null : madeOnce(characters, (row) => pointSet(characters, row));
@@ -57,7 +57,7 @@ function* pointSet(lane: TextLane, row: number): Steps<ReadonlySet<number>> {
   return points;
 }
 
-const substring = makingTexts(null, "tii", 2, (operands) => {
+const substring = makingTexts(null, "ti?i", (operands) => {
   const text = operands.text(0);
   const starts = operands.numbers(1);
   const counts = operands.optionalNumbers(2);
@@ -78,38 +78,26 @@ const substring = makingTexts(null, "tii", 2, (operands) => {
   };
 });
 
-const left = makingTexts(null, "ti", 2, (operands) => {
-  const text = operands.text(0);
-  const counts = operands.numbers(1);
-  const { bytes } = text;
-  return function* write(row, texts) {
-    const [count, start, end] = [counts(row), text.start(row), text.end(row)];
-    const stop =
-      count >= 0
-        ? yield* afterCharacters(bytes, start, end, count)
-        : yield* beforeCharacters(bytes, start, end, -count);
-    yield* texts.copy(bytes, start, stop);
-  };
-});
-
-const right = makingTexts(null, "ti", 2, (operands) => {
-  const text = operands.text(0);
-  const counts = operands.numbers(1);
-  const { bytes } = text;
-  return function* write(row, texts) {
-    const [count, start, end] = [counts(row), text.start(row), text.end(row)];
-    const from =
-      count >= 0
-        ? yield* beforeCharacters(bytes, start, end, count)
-        : yield* afterCharacters(bytes, start, end, -count);
-    yield* texts.copy(bytes, from, end);
-  };
-});
+/** A number of characters of one side. A negative number counts those that are left out. */
+const side = (isLeft: boolean) =>
+  makingTexts(null, "ti", (operands) => {
+    const text = operands.text(0);
+    const counts = operands.numbers(1);
+    const { bytes } = text;
+    return function* write(row, texts) {
+      const [count, start, end] = [counts(row), text.start(row), text.end(row)];
+      const cut =
+        count >= 0 === isLeft
+          ? yield* afterCharacters(bytes, start, end, Math.abs(count))
+          : yield* beforeCharacters(bytes, start, end, Math.abs(count));
+      yield* isLeft ? texts.copy(bytes, start, cut) : texts.copy(bytes, cut, end);
+    };
+  });
 
 const BLANK = Uint8Array.of(0x20);
 
 const padded = (name: string, atStart: boolean) =>
-  makingTexts(name, "tit", 2, (operands) => {
+  makingTexts(name, "ti?t", (operands) => {
     const text = operands.text(0);
     const widths = operands.numbers(1);
     const filling = operands.optionalText(2);
@@ -130,14 +118,13 @@ const padded = (name: string, atStart: boolean) =>
     };
   });
 
-/** Adds this many characters of a repeated text. */
 function* fillUp(texts: GrowingTexts, fill: Uint8Array, count: number): Steps<void> {
   const fillLength = yield* countCharactersInSteps(fill, 0, fill.length);
   yield* texts.repeat(fill, 0, fill.length, Math.floor(count / fillLength));
   yield* texts.copy(fill, 0, yield* afterCharacters(fill, 0, fill.length, count % fillLength));
 }
 
-const repeat = makingTexts("repeat", "ti", 2, (operands) => {
+const repeat = makingTexts("repeat", "ti", (operands) => {
   const text = operands.text(0);
   const counts = operands.numbers(1);
   return function* write(row, texts) {
@@ -147,7 +134,7 @@ const repeat = makingTexts("repeat", "ti", 2, (operands) => {
   };
 });
 
-const reverse = makingTexts(null, "t", 1, (operands) => {
+const reverse = makingTexts(null, "t", (operands) => {
   const text = operands.text(0);
   const { bytes } = text;
   return function* write(row, texts) {
@@ -166,7 +153,7 @@ const searchOf = (lane: TextLane): ((row: number) => Steps<ByteSearch>) =>
   madeOnce(lane, (row) => new ByteSearch(lane.of(row)));
 
 /** An empty text lies before, between and after all characters. */
-const replace = makingTexts("replace", "ttt", 3, (operands) => {
+const replace = makingTexts("replace", "ttt", (operands) => {
   const [text, needle, replacement] = [operands.text(0), operands.text(1), operands.text(2)];
   const search = searchOf(needle);
   const { bytes } = text;
@@ -219,7 +206,7 @@ function* copyShort(texts: GrowingTexts, bytes: Uint8Array, start: number, end: 
   else yield* texts.copy(bytes, start, end);
 }
 
-const overlay = makingTexts(null, "ttii", 3, (operands) => {
+const overlay = makingTexts(null, "tti?i", (operands) => {
   const [text, letters] = [operands.text(0), operands.text(1)];
   const positions = operands.numbers(2);
   const counts = operands.optionalNumbers(3);
@@ -236,10 +223,9 @@ const overlay = makingTexts(null, "ttii", 3, (operands) => {
   };
 });
 
-/** The bytes that replace each code point. */
 type Replacements = ReadonlyMap<number, Uint8Array>;
 
-const translate = makingTexts(null, "ttt", 3, (operands) => {
+const translate = makingTexts(null, "ttt", (operands) => {
   const [text, from, to] = [operands.text(0), operands.text(1), operands.text(2)];
   const { bytes } = text;
   const both = from.isConstant && to.isConstant;
@@ -274,7 +260,7 @@ function* replacements(from: Uint8Array, to: Uint8Array): Steps<Replacements> {
   return map;
 }
 
-const splitPart = makingTexts(null, "tti", 3, (operands) => {
+const splitPart = makingTexts(null, "tti", (operands) => {
   const [text, separator] = [operands.text(0), operands.text(1)];
   const numbers = operands.numbers(2);
   const search = searchOf(separator);
@@ -285,19 +271,13 @@ const splitPart = makingTexts(null, "tti", 3, (operands) => {
     const byteSearch = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
     const wanted = number > 0 ? number : (yield* countParts(byteSearch, bytes, start, end)) + 1 + number;
-    if (wanted < 1) return;
-    const pace = new Pace(STEP_BYTES);
-    let from = start;
-    for (let part = 1; ; part++) {
-      const position = byteSearch.size === 0 ? -1 : yield* nextPlace(byteSearch, bytes, from, end);
-      if (part === wanted) {
-        yield* texts.copy(bytes, from, position < 0 ? end : position);
-        return;
-      }
-      if (position < 0) return;
-      if (pace.isStep(16 + position - from)) yield;
-      from = position + byteSearch.size;
-    }
+    const isWhole = byteSearch.size === 0;
+    if (wanted < 1 || (isWhole && wanted > 1)) return;
+    const before = wanted === 1 ? start : yield* placeOf(byteSearch, bytes, start, end, wanted - 1);
+    if (before < 0) return;
+    const from = wanted === 1 ? start : before + byteSearch.size;
+    const position = isWhole ? -1 : yield* nextPlace(byteSearch, bytes, from, end);
+    yield* texts.copy(bytes, from, position < 0 ? end : position);
   };
 });
 
@@ -316,7 +296,7 @@ function* countParts(search: ByteSearch, bytes: Uint8Array, start: number, end: 
  * SUBSTR_INDEX(text, separator, count): the part before the `count`th separator, or after it if counted from
  * the end. The whole text if it has fewer.
  */
-const substringIndex = makingTexts(null, "tti", 3, (operands) => {
+const substringIndex = makingTexts(null, "tti", (operands) => {
   const [text, separator] = [operands.text(0), operands.text(1)];
   const counts = operands.numbers(2);
   const search = searchOf(separator);
@@ -368,7 +348,7 @@ function* reversed(bytes: Uint8Array, start: number, end: number): Steps<Uint8Ar
 }
 
 /** The position of a text in another, from 1; 0 for none. */
-const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
+const position = ofTexts("tt", INT32, (operands, length, valid) => {
   const [text, needle] = [operands.text(0), operands.text(1)];
   const search = searchOf(needle);
   return numberRows(operands.lanes, length, valid, function* compute(row) {
@@ -379,7 +359,7 @@ const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
 });
 
 /** The position of a text among those between commas, from 1; 0 for none. */
-const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
+const findInSet = ofTexts("tt", INT32, (operands, length, valid) => {
   const [needle, list] = [operands.text(0), operands.text(1)];
   return numberRows(operands.lanes, length, valid, function* compute(row) {
     const text = needle.of(row);
@@ -409,8 +389,8 @@ export const TEXT_PART_FUNCTIONS: Functions = {
   rtrim: trimmed(false, true),
   substr: substring,
   substring,
-  left,
-  right,
+  left: side(true),
+  right: side(false),
   lpad: padded("lpad", true),
   rpad: padded("rpad", false),
   repeat,

@@ -5,17 +5,16 @@
 
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { fixedColumn } from "../kernels/arithmetic.js";
+import { wideColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
 import { RowOrder } from "../kernels/rowOrder.js";
 import { GrowingNumbers } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { listTypeOf, UINT64 } from "../values/types.js";
-import { type FunctionDefinition, operandCount } from "./form.js";
+import { type FunctionDefinition, takingList } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 import { FEW_SORTED } from "./sortedLists.js";
-import { listOperands } from "./takenItems.js";
 
 /** Picks one item of each list. The index -1 means none. */
 function picking(
@@ -27,10 +26,7 @@ function picking(
     pace: Pace,
   ) => number | Steps<number>,
 ): FunctionDefinition {
-  return (types) => {
-    if (types.length !== 1) return operandCount(1);
-    const [list] = types;
-    if (list.kind !== "list") return listOperands;
+  return takingList("l", (list) => {
     const { item } = list;
     const kernel: ValueKernel = function* run([lists], length, valid) {
       const { items, offsets } = listLane(lists);
@@ -52,7 +48,7 @@ function picking(
       return yield* takeWhere(items, indices, validBits, item);
     };
     return { operands: [list], type: item, kernel };
-  };
+  });
 }
 
 export const extremeItem = (sign: 1 | -1) =>
@@ -113,10 +109,7 @@ function* anyInSteps(
 }
 
 /** The positions of a value, from 1. */
-export const positions: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+export const positions = takingList("lv", (list) => {
   const type = listTypeOf(UINT64);
   const kernel: ValueKernel = function* run([lists, needle], length) {
     const { items, offsets } = listLane(lists);
@@ -143,20 +136,9 @@ export const positions: FunctionDefinition = (types) => {
     }
     const listOffsets = new Int32Array(length + 1);
     listOffsets.set(yield* ends.finish(), 1);
-    const numbers = yield* positions.finish();
-    const words = new Uint32Array(2 * numbers.length);
-    for (let index = 0; index < numbers.length; index++) {
-      words[2 * index] = numbers[index];
-      if (pace.isStep()) yield;
-    }
-    const places = fixedColumn(new BigInt64Array(words.buffer), numbers.length, null);
-    return {
-      kind: "list",
-      length,
-      validity: validityFrom(validBits, 0, length),
-      offsets: listOffsets,
-      items: places,
-    };
+    const numbers = yield* wideColumn(yield* positions.finish());
+    const validity = validityFrom(validBits, 0, length);
+    return { kind: "list", length, validity, offsets: listOffsets, items: numbers };
   };
   return { operands: [list, list.item], type, kernel, isStrict: false };
-};
+});

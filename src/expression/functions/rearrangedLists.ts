@@ -1,11 +1,11 @@
 /** Functions that make lists from the items of other lists. Nulls among the items equal each other. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { madeBy } from "../values/operands.js";
+import { isThere, madeBy, validWhere } from "../values/operands.js";
 import { withCommonItems, withComparedItems } from "./commonItems.js";
-import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+import { type FunctionDefinition, type Functions, listNames, operandCount } from "./form.js";
 import { type ComparedItems, checkCompared, type ItemRange } from "./itemSets.js";
 import { anyItem, extremeItem, positions } from "./pickedItems.js";
 import { sort } from "./sortedLists.js";
@@ -43,10 +43,7 @@ const concatLists: FunctionDefinition = (types, constants) => {
       const pace = new Pace(STEP_PLACES);
       for (let row = 0; row < length; row++) {
         if (pace.isStep(operands.length)) yield;
-        const isThere = operands.some(
-          ({ column, step }) => column.kind !== "null" && isValid(column.validity, row * step),
-        );
-        if (isThere) validBits[row >>> 3] |= 1 << (row & 7);
+        if (operands.some((operand) => isThere(operand, row))) validBits[row >>> 3] |= 1 << (row & 7);
       }
       return { ...lists, validity: validityFrom(validBits, 0, length) } as Column;
     },
@@ -56,7 +53,6 @@ const concatLists: FunctionDefinition = (types, constants) => {
 const concatCommon: FunctionDefinition = (types, constants) =>
   withCommonItems(concatLists, ...types.keys())(types, constants);
 
-/** The items to add: those in a list, or those not in it. */
 interface Wanted {
   readonly list: ItemRange;
   readonly isIn: boolean;
@@ -183,7 +179,7 @@ function* withoutInSteps(
 
 const removing = (max: number) =>
   arranging("lv", ([list, value], items, takenItems) => without(list, value.start, max, items, takenItems));
-const removeSome = arranging("lvn", ([list, value], items, takenItems, [max]) =>
+const removeSome = arranging("lvi", ([list, value], items, takenItems, [max]) =>
   without(list, value.start, max, items, takenItems),
 );
 const replacing = (max: number) =>
@@ -194,7 +190,7 @@ const replacing = (max: number) =>
     false,
   );
 const replaceSome = arranging(
-  "lvvn",
+  "lvvi",
   ([list, value, replacement], items, takenItems, [max]) =>
     without(list, value.start, max, items, takenItems, replacement.start),
   false,
@@ -210,51 +206,36 @@ const ofList =
       ...form,
       *kernel(operands, length, valid) {
         const lists = yield* madeBy(form.kernel(operands, length, valid));
-        const [{ column, step }] = operands;
-        const validBits = new Uint8Array((length + 7) >>> 3);
-        for (let row = 0; row < length; row++) {
-          if (column.kind !== "null" && isValid(column.validity, row * step))
-            validBits[row >>> 3] |= 1 << (row & 7);
-        }
-        return { ...lists, validity: validityFrom(validBits, 0, length) } as Column;
+        return { ...lists, validity: validWhere(length, (row) => isThere(operands[0], row)) } as Column;
       },
     };
   };
 
-/** Registers a function under several names: some begin with `array`, some with `list`. */
-const named = (definition: FunctionDefinition, ...names: readonly string[]): Functions =>
-  Object.fromEntries(names.map((name) => [name, definition]));
+/** Casts a list and a value, or two lists, to one type of items. */
+const common = (definition: FunctionDefinition): FunctionDefinition => withCommonItems(definition, 0, 1);
+const replacement = (definition: FunctionDefinition): FunctionDefinition =>
+  withCommonItems(ofList(definition), 0, 1, 2);
 
 export const REARRANGING_FUNCTIONS: Functions = {
-  ...named(withCommonItems(append, 0, 1), "array_append", "list_append", "array_push_back", "list_push_back"),
-  ...named(
-    withCommonItems(prepend, 0, 1),
-    "array_prepend",
-    "list_prepend",
-    "array_push_front",
-    "list_push_front",
-  ),
-  ...named(concatCommon, "array_concat", "array_cat", "list_concat", "list_cat"),
-  ...named(distinct, "array_distinct", "list_distinct"),
-  ...named(withCommonItems(union, 0, 1), "array_union", "list_union"),
-  ...named(withCommonItems(intersect, 0, 1), "array_intersect", "list_intersect"),
-  ...named(withCommonItems(except, 0, 1), "array_except", "list_except"),
-  ...named(reverse, "array_reverse", "list_reverse"),
-  ...named(popFront, "array_pop_front", "list_pop_front"),
-  ...named(popBack, "array_pop_back", "list_pop_back"),
-  ...named(withCommonItems(removing(1), 0, 1), "array_remove", "list_remove"),
-  ...named(withCommonItems(removing(Number.POSITIVE_INFINITY), 0, 1), "array_remove_all", "list_remove_all"),
-  ...named(withCommonItems(removeSome, 0, 1), "array_remove_n", "list_remove_n"),
-  ...named(withCommonItems(ofList(replacing(1)), 0, 1, 2), "array_replace", "list_replace"),
-  ...named(
-    withCommonItems(ofList(replacing(Number.POSITIVE_INFINITY)), 0, 1, 2),
-    "array_replace_all",
-    "list_replace_all",
-  ),
-  ...named(withCommonItems(ofList(replaceSome), 0, 1, 2), "array_replace_n", "list_replace_n"),
-  ...named(sort, "array_sort", "list_sort"),
-  ...named(extremeItem(1), "array_max", "list_max"),
-  ...named(extremeItem(-1), "array_min", "list_min"),
-  ...named(anyItem, "array_any_value", "list_any_value"),
-  ...named(withComparedItems(positions), "array_positions", "list_positions"),
+  ...listNames(common(append), "append", "push_back"),
+  ...listNames(common(prepend), "prepend", "push_front"),
+  ...listNames(concatCommon, "concat", "cat"),
+  ...listNames(distinct, "distinct"),
+  ...listNames(common(union), "union"),
+  ...listNames(common(intersect), "intersect"),
+  ...listNames(common(except), "except"),
+  ...listNames(reverse, "reverse"),
+  ...listNames(popFront, "pop_front"),
+  ...listNames(popBack, "pop_back"),
+  ...listNames(common(removing(1)), "remove"),
+  ...listNames(common(removing(Number.POSITIVE_INFINITY)), "remove_all"),
+  ...listNames(common(removeSome), "remove_n"),
+  ...listNames(replacement(replacing(1)), "replace"),
+  ...listNames(replacement(replacing(Number.POSITIVE_INFINITY)), "replace_all"),
+  ...listNames(replacement(replaceSome), "replace_n"),
+  ...listNames(sort, "sort"),
+  ...listNames(extremeItem(1), "max"),
+  ...listNames(extremeItem(-1), "min"),
+  ...listNames(anyItem, "any_value"),
+  ...listNames(withComparedItems(positions), "positions"),
 };

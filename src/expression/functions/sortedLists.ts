@@ -6,21 +6,17 @@ import { RowOrder } from "../kernels/rowOrder.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane, type Scalar } from "../values/scalars.js";
 import { listTypeOf, STRING } from "../values/types.js";
-import { type FunctionDefinition, operandCount } from "./form.js";
+import { takingList } from "./form.js";
 import { checkCompared, STEP_ITEMS } from "./itemSets.js";
-import { listOperands, listsOf, type TakenItems } from "./takenItems.js";
+import { listsOf, type TakenItems } from "./takenItems.js";
 
 /** ARRAY_SORT(list [, 'ASC' or 'DESC' [, 'NULLS FIRST' or 'NULLS LAST']]). */
-export const sort: FunctionDefinition = (types, constants) => {
-  if (types.length < 1 || types.length > 3) return operandCount(1, 3);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
+export const sort = takingList("l?vv", ({ item }, types, constants) => {
   const [, order = "ASC", nulls = "NULLS FIRST"] = constants;
   const isDescending = wordOf(order, ["ASC", "DESC"]);
   const isNullLast = wordOf(nulls, ["NULLS FIRST", "NULLS LAST"]);
   if (isDescending === null || isNullLast === null)
     return "expected ASC or DESC, and NULLS FIRST or NULLS LAST";
-  const { item } = list;
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { items, offsets } = listLane(lists);
     const rows = new RowOrder(items, items, item);
@@ -64,12 +60,9 @@ export const sort: FunctionDefinition = (types, constants) => {
       return undefined;
     });
   };
-  return {
-    operands: [listTypeOf(item), ...types.slice(1).map(() => STRING)],
-    type: listTypeOf(item),
-    kernel,
-  };
-};
+  const type = listTypeOf(item);
+  return { operands: [type, ...types.slice(1).map(() => STRING)], type, kernel };
+});
 
 /** Up to this number of items, insertion sort is the quickest. */
 export const FEW_SORTED = 32;
@@ -93,7 +86,6 @@ function sortFew(
 
 /** An order of items, of any length. */
 interface ItemOrder {
-  /** Compares items that are not long. */
   compare(left: number, right: number): number;
   work(left: number, right: number): number;
   isLong(left: number, right: number): boolean;

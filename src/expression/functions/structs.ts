@@ -8,9 +8,8 @@ import { takeBounded } from "../values/boundedTake.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { nullsOf, shownScalar } from "../values/scalars.js";
 import { STRING, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+import { type FunctionDefinition, type Functions, operandCount, taking } from "./form.js";
 
-/** Repeats a constant for every row. */
 function* spread({ column, step }: Operand, type: ValueType, length: number): Steps<Column> {
   if (column.kind === "null") return nullsOf(type, length);
   return step === 1 ? column : yield* takeBounded(column, new Uint32Array(length));
@@ -63,11 +62,8 @@ const namedStruct: FunctionDefinition = (types, constants) => {
 };
 
 /** GET_FIELD(struct, 'name'): null if the struct is. */
-export const member: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
-  const [struct] = types;
+export const member = taking("vv", ([struct], [, name]) => {
   if (struct.kind !== "struct") return "expected a struct";
-  const [, name] = constants;
   const index = struct.members.findIndex((each) => each.name === name);
   if (index < 0) return `there is no member ${shownScalar(name ?? null)}`;
   const { type } = struct.members[index];
@@ -77,6 +73,6 @@ export const member: FunctionDefinition = (types, constants) => {
     return { ...child, validity: bothValid(child.validity, valid, length) } as Column;
   };
   return { operands: [struct, STRING], type, kernel };
-};
+});
 
 export const STRUCT_FUNCTIONS: Functions = { struct, named_struct: namedStruct, get_field: member };

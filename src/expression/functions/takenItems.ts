@@ -13,11 +13,9 @@ import { GrowingNumbers } from "../values/growing.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type FunctionForm, operandCount, wantsInteger } from "./form.js";
+import { type FunctionDefinition, taking } from "./form.js";
 import { ComparedItems, type ItemRange, STEP_ITEMS } from "./itemSets.js";
 
-export const listOperands = "a list is expected";
-/** Maximum number of items that a function makes for one batch. */
 const MAX_ITEMS = 2 ** 26;
 
 function checkItems(count: number): void {
@@ -25,23 +23,7 @@ function checkItems(count: number): void {
     throw new InvalidInputError(`the lists of a batch have more than ${MAX_ITEMS} items`);
 }
 
-/** The items of all operands in one column, and the offset of each operand in it. */
-interface Pool {
-  readonly items: Column;
-  readonly starts: readonly number[];
-}
-
-function* poolOf(parts: readonly Column[]): Steps<Pool> {
-  const starts: number[] = [];
-  let base = 0;
-  for (const part of parts) {
-    starts.push(base);
-    base += part.length;
-  }
-  return { items: yield* concatInSteps(parts), starts };
-}
-
-/** Range in the pool of an operand of a row: the items of its list, or the value itself. */
+/** Range of an operand of a row among all items: those of its list, or the value itself. */
 type RangeOf = (row: number) => ItemRange;
 
 function rangesOf(operand: Operand, isList: boolean, base: number): RangeOf {
@@ -50,7 +32,7 @@ function rangesOf(operand: Operand, isList: boolean, base: number): RangeOf {
   const { column, step } = operand;
   return (row) => {
     const index = row * step;
-    if (column.kind !== "null" && !isValid(column.validity, index)) return { start: base, end: base };
+    if (!isValid(column.validity, index)) return { start: base, end: base };
     return { start: base + offsets[index], end: base + offsets[index + 1] };
   };
 }
@@ -63,7 +45,6 @@ export type Arrange = (
   numbers: readonly number[],
 ) => Steps<void> | undefined;
 
-/** The indices of the items of the new lists. */
 export class TakenItems {
   readonly #indices = new GrowingNumbers();
   readonly #ends = new GrowingNumbers();
@@ -106,12 +87,11 @@ export class TakenItems {
   }
 }
 
-/** Items taken per step. */
 export const STEP_PLACES = 2 ** 14;
 
 /**
  * A kernel that makes a list for each row.
- * @param kinds of the operands: l list, v value, n whole number
+ * @param kinds of the operands: l list, v value, i whole number
  */
 function arranged(
   kinds: string,
@@ -120,7 +100,7 @@ function arranged(
   types: readonly ValueType[],
 ): ValueKernel {
   return function* run(operands, length, valid) {
-    const sources = operands.flatMap((operand, index) => (kinds[index] === "n" ? [] : [{ operand, index }]));
+    const sources = operands.flatMap((operand, index) => (kinds[index] === "i" ? [] : [{ operand, index }]));
     const columns = sources.map(({ operand, index }) =>
       operand.column.kind === "null"
         ? nullsOf(item, operand.column.length)
@@ -128,12 +108,15 @@ function arranged(
           ? listLane(operand).items
           : operand.column,
     );
-    const { items, starts } = yield* poolOf(columns);
-    const rangeOfOperand = sources.map(({ operand, index }, source) =>
-      rangesOf(operand, kinds[index] === "l", starts[source]),
-    );
+    const items = yield* concatInSteps(columns);
+    let base = 0;
+    const rangeOfOperand = sources.map(({ operand, index }, source) => {
+      const ranges = rangesOf(operand, kinds[index] === "l", base);
+      base += columns[source].length;
+      return ranges;
+    });
     const numbers = operands.flatMap((operand, index) =>
-      kinds[index] === "n" ? [scalarReader(operand, types[index])] : [],
+      kinds[index] === "i" ? [scalarReader(operand, types[index])] : [],
     );
     const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
     const takenItems = new TakenItems();
@@ -157,28 +140,22 @@ function arranged(
   };
 }
 
-/** @param kinds as for {@link arranged}; the first l gives the type of the items */
+/** @param kinds as for {@link arranged}; the first list gives the type of the items */
 export function arranging(kinds: string, arrange: Arrange, isStrict = true): FunctionDefinition {
-  return (types) => {
-    if (types.length !== kinds.length) return operandCount(kinds.length);
-    const list = types.find((type, index) => kinds[index] === "l" && type.kind === "list");
-    if (list?.kind !== "list") return listOperands;
+  const isList = (type: ValueType, index: number) => kinds[index] === "l" && type.kind === "list";
+  return taking(kinds.replaceAll("l", "v"), (types) => {
+    const list = types.find(isList);
+    const isFit = types.every(
+      (type, index) => kinds[index] !== "l" || type.kind === "null" || isList(type, index),
+    );
+    if (list?.kind !== "list" || !isFit) return "lists are expected";
     const { item } = list;
-    const operands = types.map((type, index): ValueType | null => {
-      if (kinds[index] === "v") return item;
-      if (kinds[index] === "n") return wantsInteger(type) ? INT64 : null;
-      return type.kind === "list" || type.kind === "null" ? listTypeOf(item) : null;
-    });
-    const targetTypes = operands.filter((type) => type !== null);
-    if (targetTypes.length < operands.length) return "expected lists, items of them, or whole numbers";
-    const form: FunctionForm = {
-      operands: targetTypes,
-      type: listTypeOf(item),
-      kernel: arranged(kinds, item, arrange, targetTypes),
-      isStrict,
-    };
-    return form;
-  };
+    const type = listTypeOf(item);
+    const operands = types.map((_, index) =>
+      kinds[index] === "v" ? item : kinds[index] === "i" ? INT64 : type,
+    );
+    return { operands, type, kernel: arranged(kinds, item, arrange, operands), isStrict };
+  });
 }
 
 /**

@@ -1,35 +1,30 @@
 /** Functions of text. Lengths count characters, which are code points. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
-import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
-import { containsTest, endsWithTest, startsWithTest, textsTest } from "../kernels/like.js";
+import { partTest, textsTest } from "../kernels/like.js";
 import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
 import { countCharacters, countCharactersInSteps, endOfCharacter, pointAt } from "../values/characters.js";
-import { byteLane, decodeText, type Operand, type ValueKernel } from "../values/operands.js";
+import { byteLane, decodeText, type Operand, type ValueKernel, validWhere } from "../values/operands.js";
 import { BOOL, INT32, INT64, STRING } from "../values/types.js";
 import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
 import {
   type FunctionDefinition,
   type Functions,
-  integerOperands,
   operandCount,
+  taking,
   textOperands,
-  wantsInteger,
   wantsText,
 } from "./form.js";
-import { addChanged, lowerCase, upperCase, WordCase } from "./letterCase.js";
+import { addChanged, WordCase } from "./letterCase.js";
 import { ofTexts, rowKernel } from "./textForm.js";
 
 /** A function of one text that returns another, and changes ASCII letters in place. */
-const changedCase =
-  (change: (text: string) => string, first: number, last: number): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    if (!wantsText(types[0])) return textOperands;
+const changedCase = (change: (text: string) => string, first: number, last: number): FunctionDefinition =>
+  taking("t", () => {
     const kernel: ValueKernel = function* run([operand], length, valid) {
       const lane = new TextLane(operand);
       const [start, end] = [lane.start(0), lane.end(length - 1)];
@@ -37,11 +32,11 @@ const changedCase =
         return yield* changedAscii(operand, length, valid, first, last);
       }
       return yield* textRows(null, [lane], length, valid, (row, texts) =>
-        addChanged(lane.bytes, lane.start(row), lane.end(row), texts, change),
+        addChanged(lane, row, texts, change),
       );
     };
     return { operands: [STRING], type: STRING, kernel };
-  };
+  });
 
 function* isAscii(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
   for (let first = start; first < end; first += STEP_BYTES) {
@@ -78,22 +73,22 @@ function* changedAscii(
 
 /** A test of a text by another, which is quick if that is a constant. */
 function tested(
-  quick: (needle: Uint8Array) => ValueKernel,
-  slow: (lane: TextLane, needle: TextLane, row: number) => boolean | Steps<boolean>,
-  test: (wanted: string) => ColumnTest | null = () => null,
+  where: "start" | "end" | "any",
+  test: (wanted: string) => ColumnTest | null,
 ): FunctionDefinition {
-  return (types, constants) => {
-    if (types.length !== 2) return operandCount(2);
-    if (!types.every(wantsText)) return textOperands;
-    const [, wanted] = constants;
+  return taking("tt", (_, [, wanted]) => {
     let cached: { readonly column: Column; readonly kernel: ValueKernel } | null = null;
     const kernel: ValueKernel = ([text, part], length, valid) => {
       if (part.step === 1 || text.step === 0) {
         const [lane, otherLane] = [new TextLane(text), new TextLane(part)];
-        return truthRows([lane, otherLane], length, valid, (row) => slow(lane, otherLane, row));
+        return truthRows([lane, otherLane], length, valid, (row) => {
+          const { fits, inSteps } = textsTest(where, otherLane.of(row));
+          const [start, end] = [lane.start(row), lane.end(row)];
+          return fits(lane.bytes, start, end) ?? inSteps(lane.bytes, start, end);
+        });
       }
       if (cached?.column !== part.column)
-        cached = { column: part.column, kernel: quick(new TextLane(part).of(0)) };
+        cached = { column: part.column, kernel: partTest(where, new TextLane(part).of(0)) };
       return cached.kernel([text], length, valid);
     };
     return {
@@ -102,30 +97,17 @@ function tested(
       kernel,
       test: () => (typeof wanted === "string" && wanted.length <= MAX_TESTED ? test(wanted) : null),
     };
-  };
+  });
 }
 
 /** Maximum length of a text, in UTF-16 units, that an index searches for. */
 const MAX_TESTED = 2 ** 16;
 
-/** A test of a text by another in each row. */
-const testedByRow =
-  (quick: (needle: Uint8Array) => ReturnType<typeof textsTest>) =>
-  (lane: TextLane, needle: TextLane, row: number): boolean | Steps<boolean> => {
-    const test = quick(needle.of(row));
-    const [start, end] = [lane.start(row), lane.end(row)];
-    return test.fits(lane.bytes, start, end) ?? test.inSteps(lane.bytes, start, end);
-  };
-
-/** A function that measures texts or bytes. */
-const measured =
-  (kernel: ValueKernel): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    const [type] = types;
+const measured = (kernel: ValueKernel): FunctionDefinition =>
+  taking("v", ([type]) => {
     if (!wantsText(type) && type.kind !== "binary") return textOperands;
     return { operands: [type.kind === "binary" ? type : STRING], type: INT32, kernel };
-  };
+  });
 
 const byteCount = (factor: number): FunctionDefinition =>
   measured(([operand], length, valid) => {
@@ -186,11 +168,7 @@ const concatWithSeparator: FunctionDefinition = (types) => {
     kernel: ([separators, ...operands], length) => {
       const separator = new TextLane(separators);
       const lanes = operands.map((operand) => new TextLane(operand));
-      const { column, step } = separators;
-      const isThere = (row: number) => column.kind !== "null" && isValid(column.validity, row * step);
-      const validBits = new Uint8Array((length + 7) >>> 3);
-      for (let row = 0; row < length; row++) if (isThere(row)) validBits[row >>> 3] |= 1 << (row & 7);
-      const valid = validityFrom(validBits, 0, length);
+      const valid = validWhere(length, (row) => !separator.isNull(row));
       return textRows("concat_ws", [separator, ...lanes], length, valid, function* write(row, texts) {
         let isFirst = true;
         for (const lane of lanes) {
@@ -208,7 +186,7 @@ const concatWithSeparator: FunctionDefinition = (types) => {
  * CONTAINS_TOKENS(text, tokens): true if the text has all words of the tokens. Words are runs of letters and
  * digits.
  */
-const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
+const containsTokens = ofTexts("tt", BOOL, (operands, length, valid) => {
   const [text, needle] = [operands.text(0), operands.text(1)];
   return truthRows(operands.lanes, length, valid, function* test(row) {
     const missing = new Set<string>();
@@ -226,9 +204,7 @@ const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
   });
 });
 
-/** Pieces of texts per step. */
 const STEP_PIECES = 4;
-/** Bytes of a piece. */
 const PIECE_BYTES = 2 ** 14;
 
 /** Yields the words of a text, some thousand at a time. */
@@ -286,37 +262,44 @@ function* longWord(
   return { word: parts.join(""), end: from };
 }
 
-const initcap: FunctionDefinition = ofTexts("t", 1, STRING, (operands, length, valid) => {
+const initcap = ofTexts("t", STRING, (operands, length, valid) => {
   const text = operands.text(0);
   return textRows(null, operands.lanes, length, valid, (row, texts) => {
     const words = new WordCase();
-    return addChanged(text.bytes, text.start(row), text.end(row), texts, (piece) => words.change(piece));
+    return addChanged(text, row, texts, (piece) => words.change(piece));
   });
 });
 
-const ascii = ofTexts("t", 1, INT32, (operands, length, valid) => {
+const ascii = ofTexts("t", INT32, (operands, length, valid) => {
   const text = operands.text(0);
   return numberRows([], length, valid, (row) =>
     text.size(row) === 0 ? 0 : pointAt(text.bytes, text.start(row), text.end(row)),
   );
 });
 
-const ofInteger =
-  (compute: (value: bigint) => string): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    if (!wantsInteger(types[0])) return integerOperands;
-    return {
-      operands: [INT64],
-      type: STRING,
-      kernel: rowKernel([INT64], STRING, ([value]) => compute(value as bigint)),
-    };
-  };
+const ofInteger = (compute: (value: bigint) => string): FunctionDefinition =>
+  taking("i", () => ({
+    operands: [INT64],
+    type: STRING,
+    kernel: rowKernel([INT64], STRING, ([value]) => compute(value as bigint)),
+  }));
+
+const uuid = taking("", () => ({
+  operands: [],
+  type: STRING,
+  isVolatile: true,
+  // Writes bytes directly: an array of many texts would be slow to collect.
+  kernel: (_, length) =>
+    textRows(null, [], length, null, (_row, texts) => {
+      texts.putText(crypto.randomUUID());
+      return undefined;
+    }),
+}));
 
 export const TEXT_FUNCTIONS: Functions = {
   contains_tokens: containsTokens,
-  lower: changedCase(lowerCase, 0x41, 0x5a),
-  upper: changedCase(upperCase, 0x61, 0x7a),
+  lower: changedCase((text) => text.toLowerCase(), 0x41, 0x5a),
+  upper: changedCase((text) => text.toUpperCase(), 0x61, 0x7a),
   length: characterCount,
   char_length: characterCount,
   character_length: characterCount,
@@ -332,20 +315,10 @@ export const TEXT_FUNCTIONS: Functions = {
     return String.fromCodePoint(value);
   }),
   to_hex: ofInteger((value) => BigInt.asUintN(64, value).toString(16)),
-  starts_with: tested(
-    startsWithTest,
-    testedByRow((needle) => textsTest("start", needle)),
-    (prefix) => ({ kind: "startsWith", prefix }),
-  ),
-  ends_with: tested(
-    endsWithTest,
-    testedByRow((needle) => textsTest("end", needle)),
-  ),
-  contains: tested(
-    containsTest,
-    testedByRow((needle) => textsTest("any", needle)),
-    (text) => ({ kind: "contains", text }),
-  ),
+  starts_with: tested("start", (prefix) => ({ kind: "startsWith", prefix })),
+  ends_with: tested("end", () => null),
+  contains: tested("any", (text) => ({ kind: "contains", text })),
   concat,
   concat_ws: concatWithSeparator,
+  uuid,
 };

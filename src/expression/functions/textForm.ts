@@ -10,17 +10,9 @@ import type { GrowingTexts } from "../values/growing.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { INT64, STRING, type ValueType } from "../values/types.js";
-import {
-  type FunctionDefinition,
-  integerOperands,
-  operandCount,
-  textOperands,
-  wantsInteger,
-  wantsText,
-} from "./form.js";
+import { type FunctionDefinition, taking } from "./form.js";
 
-/** The operands of a function. */
-export class Arguments {
+class Arguments {
   readonly #operands: readonly Operand[];
   readonly #lanes: readonly (TextLane | null)[];
 
@@ -29,11 +21,6 @@ export class Arguments {
     this.#lanes = operands.map((operand, index) => (kinds[index] === "t" ? new TextLane(operand) : null));
   }
 
-  get count(): number {
-    return this.#operands.length;
-  }
-
-  /** All texts. */
   get lanes(): readonly TextLane[] {
     return this.#lanes.filter((lane) => lane !== null);
   }
@@ -42,7 +29,6 @@ export class Arguments {
     return this.#lanes[index] as TextLane;
   }
 
-  /** @returns null for a missing operand */
   optionalText(index: number): TextLane | null {
     return this.#lanes[index] ?? null;
   }
@@ -51,53 +37,35 @@ export class Arguments {
     return wholeNumbers(this.#operands[index]);
   }
 
-  /** @returns null for a missing operand */
   optionalNumbers(index: number): ((row: number) => number) | null {
     return index < this.#operands.length ? this.numbers(index) : null;
   }
 }
 
-/**
- * @param kinds of the operands: t text, i whole number
- * @param min number of operands; those after them may be missing
- */
+/** @param kinds texts and whole numbers, as for {@link taking} */
 export function ofTexts(
   kinds: string,
-  min: number,
   type: ValueType,
   compute: (operands: Arguments, length: number, valid: Validity | null) => Steps<Column>,
 ): FunctionDefinition {
-  return (types) => {
-    const refusal = refusalOf(kinds, min, types);
-    if (refusal !== null) return refusal;
-    return {
-      operands: types.map((_, index) => (kinds[index] === "t" ? STRING : INT64)),
-      type,
-      kernel: (operands, length, valid) => compute(new Arguments(kinds, operands), length, valid),
-    };
-  };
-}
-
-function refusalOf(kinds: string, min: number, types: readonly ValueType[]): string | null {
-  if (types.length < min || types.length > kinds.length) return operandCount(min, kinds.length);
-  for (const [index, operand] of types.entries()) {
-    if (kinds[index] === "t" && !wantsText(operand)) return textOperands;
-    if (kinds[index] === "i" && !wantsInteger(operand)) return integerOperands;
-  }
-  return null;
+  const letters = kinds.replace("?", "");
+  return taking(kinds, (types) => ({
+    operands: types.map((_, index) => (letters[index] === "t" ? STRING : INT64)),
+    type,
+    kernel: (operands, length, valid) => compute(new Arguments(letters, operands), length, valid),
+  }));
 }
 
 /**
- * A function of the same kind that makes texts. @param name for the error about a result that is too long;
- * null if there is no maximum
+ * A function of the same kind that makes texts.
+ * @param name for the error about a result that is too long; null if there is no maximum
  */
 export const makingTexts = (
   name: string | null,
   kinds: string,
-  min: number,
   write: (operands: Arguments) => (row: number, texts: GrowingTexts) => Steps<void>,
 ): FunctionDefinition =>
-  ofTexts(kinds, min, STRING, (operands, length, valid) =>
+  ofTexts(kinds, STRING, (operands, length, valid) =>
     textRows(name, operands.lanes, length, valid, write(operands)),
   );
 

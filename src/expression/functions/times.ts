@@ -4,7 +4,7 @@ import { dayOf, daysOf, floorDivide, instantOf, zoneOffset } from "../../arrow/t
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { castKernel } from "../kernels/casts.js";
-import { type Scalar, scalarReader } from "../values/scalars.js";
+import type { Scalar } from "../values/scalars.js";
 import {
   DATE,
   FLOAT64,
@@ -15,7 +15,7 @@ import {
   timestamp,
   type ValueType,
 } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
+import { type FunctionDefinition, type FunctionForm, type Functions, taking } from "./form.js";
 import { rowKernel } from "./textForm.js";
 
 export const NANOS_PER_DAY = 86_400_000_000_000n;
@@ -35,98 +35,83 @@ export function localNanos(value: Scalar, type: ValueType): bigint {
 
 const nanosOf = (unit: TimeUnit): bigint => BigInt(1_000_000_000 / TICKS_PER_SECOND[unit]);
 
-/** Returns a part of a day, or of a time. The names may be plural. */
 function partOf(part: string, nanos: bigint): number | null {
   const days = Number(floorDivide(nanos, NANOS_PER_DAY));
   const ofDay = nanos - BigInt(days) * NANOS_PER_DAY;
   const seconds = Number(ofDay / NANOS_PER_SECOND);
   const subSecond = Number(ofDay % NANOS_PER_SECOND);
-  switch (part) {
-    case "year":
-      return dayOf(days).year;
-    case "quarter":
-      return Math.floor((dayOf(days).month - 1) / 3) + 1;
-    case "month":
-      return dayOf(days).month;
-    case "week":
-      return isoWeek(days);
-    case "day":
-      return dayOf(days).day;
-    case "dow":
-      return weekday(days);
-    case "isodow":
-      // From 1, Monday, to 7.
-      return ((weekday(days) + 6) % 7) + 1;
-    case "doy":
-      return days - daysOf({ year: dayOf(days).year, month: 1, day: 1 }) + 1;
-    case "hour":
-      return Math.floor(seconds / 3600);
-    case "minute":
-      return Math.floor(seconds / 60) % 60;
-    case "second":
-      return seconds % 60;
-    case "millisecond":
-      return (seconds % 60) * 1_000 + Math.floor(subSecond / 1_000_000);
-    case "microsecond":
-      return (seconds % 60) * 1_000_000 + Math.floor(subSecond / 1_000);
-    case "nanosecond":
-      return (seconds % 60) * 1_000_000_000 + subSecond;
-    case "epoch":
-      return Number(nanos) / 1e9;
-  }
-  return null;
+  if (Object.hasOwn(DAY_PARTS, part)) return DAY_PARTS[part](days);
+  if (Object.hasOwn(TIME_PARTS, part)) return TIME_PARTS[part](seconds, subSecond);
+  return part === "epoch" ? Number(nanos) / 1e9 : null;
 }
 
-/** 0 for Sunday. */
-export const weekday = (days: number): number => (((days + 4) % 7) + 7) % 7;
+const DAY_PARTS: Readonly<Record<string, (days: number) => number>> = {
+  year: (days) => dayOf(days).year,
+  quarter: (days) => Math.floor((dayOf(days).month - 1) / 3) + 1,
+  month: (days) => dayOf(days).month,
+  week: isoWeek,
+  day: (days) => dayOf(days).day,
+  dow: weekday,
+  isodow: isoWeekday,
+  doy: dayOfYear,
+};
+
+/** Parts of the second of a day, and of the nanosecond of that second. */
+const TIME_PARTS: Readonly<Record<string, (second: number, nanos: number) => number>> = {
+  hour: (second) => Math.floor(second / 3600),
+  minute: (second) => Math.floor(second / 60) % 60,
+  second: (second) => second % 60,
+  millisecond: (second, nanos) => (second % 60) * 1_000 + Math.floor(nanos / 1_000_000),
+  microsecond: (second, nanos) => (second % 60) * 1_000_000 + Math.floor(nanos / 1_000),
+  nanosecond: (second, nanos) => (second % 60) * 1_000_000_000 + nanos,
+};
+
+/** From 0, Sunday, to 6. */
+export function weekday(days: number): number {
+  return (((days + 4) % 7) + 7) % 7;
+}
+
+/** From 1, Monday, to 7. */
+export function isoWeekday(days: number): number {
+  return ((weekday(days) + 6) % 7) + 1;
+}
+
+export function dayOfYear(days: number): number {
+  return days - daysOf({ year: dayOf(days).year, month: 1, day: 1 }) + 1;
+}
 
 export function isoWeek(days: number): number {
   // The week belongs to the year of its Thursday.
-  const thursday = days - ((weekday(days) + 6) % 7) + 3;
-  const { year } = dayOf(thursday);
-  return Math.floor((thursday - daysOf({ year, month: 1, day: 1 })) / 7) + 1;
+  return Math.ceil(dayOfYear(thursdayOf(days)) / 7);
 }
 
-const PARTS: Readonly<Record<string, string>> = {
-  years: "year",
-  quarters: "quarter",
-  months: "month",
-  weeks: "week",
-  days: "day",
-  hours: "hour",
-  minutes: "minute",
-  seconds: "second",
-  milliseconds: "millisecond",
-  microseconds: "microsecond",
-  nanoseconds: "nanosecond",
-};
+/** Returns the Thursday of a week, which decides the year of the week. */
+export function thursdayOf(days: number): number {
+  return days - isoWeekday(days) + 4;
+}
 
-const datePart: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
-  const [name] = constants;
+const datePart = taking("vv", (types, [name]) => {
   if (typeof name !== "string") return "the part of a date must be a constant text";
   const lower = name.toLowerCase().trim();
-  const part = PARTS[lower] ?? lower;
+  const singular = lower.replace(/s$/, "");
+  const part = TRUNCATIONS.includes(singular) ? singular : lower;
   if (partOf(part, 0n) === null) return `a date has no part ${JSON.stringify(name)}`;
   const source = timeType(types[1]);
   if (source === null) return timeOperands;
+  const operands = [STRING, source];
   if (part === "nanosecond") {
     // The nanoseconds of a minute do not fit in 32 bits.
-    const kernel = rowKernel([STRING, source], INT64, ([, value]) =>
+    const kernel = rowKernel(operands, INT64, ([, value]) =>
       BigInt(partOf(part, localNanos(value, source)) as number),
     );
-    return { operands: [STRING, source], type: INT64, kernel };
+    return { operands, type: INT64, kernel };
   }
   const type = part === "epoch" ? FLOAT64 : INT32;
-  const kernel = rowKernel([STRING, source], type, ([, value]) => partOf(part, localNanos(value, source)));
-  if (part !== "epoch") return { operands: [STRING, source], type, kernel };
-  const utc: ValueType = source.kind === "timestamp" ? { ...source, timezone: null } : source;
-  return {
-    operands: [STRING, source],
-    type,
-    kernel: rowKernel([STRING, utc], type, ([, value]) => partOf(part, localNanos(value, utc))),
-  };
-};
+  const isUtc = part === "epoch" && source.kind === "timestamp";
+  const read: ValueType = isUtc ? { ...source, timezone: null } : source;
+  const kernel = rowKernel(operands, type, ([, value]) => partOf(part, localNanos(value, read)));
+  return { operands, type, kernel };
+});
 
 /** Text is read as a timestamp. */
 export function timeType(type: ValueType): ValueType | null {
@@ -143,27 +128,10 @@ export function timeType(type: ValueType): ValueType | null {
   }
 }
 
-const TRUNCATIONS = [
-  "year",
-  "quarter",
-  "month",
-  "week",
-  "day",
-  "hour",
-  "minute",
-  "second",
-  "millisecond",
-  "microsecond",
-  "nanosecond",
-];
-
-const dateTrunc: FunctionDefinition = (types, constants) => {
-  if (types.length !== 2) return operandCount(2);
-  const [name] = constants;
+const dateTrunc = taking("vv", ([, timeType], [name]) => {
   if (typeof name !== "string") return "the part of a date must be a constant text";
   const part = name.toLowerCase().trim();
   if (!TRUNCATIONS.includes(part)) return `a date cannot be truncated to ${JSON.stringify(name)}`;
-  const timeType = types[1];
   let type: TimestampType;
   if (timeType.kind === "timestamp") type = timeType;
   else if (timeType.kind === "date" || timeType.kind === "string" || timeType.kind === "null")
@@ -181,7 +149,7 @@ const dateTrunc: FunctionDefinition = (types, constants) => {
       return floorDivide(utc, unit);
     }),
   };
-};
+});
 
 const FIXED_PARTS: Readonly<Record<string, bigint>> = {
   day: NANOS_PER_DAY,
@@ -192,107 +160,80 @@ const FIXED_PARTS: Readonly<Record<string, bigint>> = {
   microsecond: 1_000n,
   nanosecond: 1n,
 };
+/** Parts that a time is truncated to. Their plurals name parts too. */
+const TRUNCATIONS: readonly string[] = ["year", "quarter", "month", "week", ...Object.keys(FIXED_PARTS)];
 
 function truncate(nanos: bigint, part: string): bigint {
   const fixed = FIXED_PARTS[part];
   if (fixed !== undefined) return floorDivide(nanos, fixed) * fixed;
   const days = Number(floorDivide(nanos, NANOS_PER_DAY));
-  if (part === "week") return BigInt(days - ((weekday(days) + 6) % 7)) * NANOS_PER_DAY;
+  if (part === "week") return BigInt(days - isoWeekday(days) + 1) * NANOS_PER_DAY;
   const { year, month } = dayOf(days);
   const first = part === "year" ? 1 : part === "quarter" ? month - ((month - 1) % 3) : month;
   return BigInt(daysOf({ year, month: first, day: 1 })) * NANOS_PER_DAY;
 }
 
 /** TO_LOCAL_TIME(instant): the local time of its zone. Local times stay unchanged. */
-const toLocalTime: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [time] = types;
+const toLocalTime = taking("v", ([time]) => {
   if (time.kind !== "timestamp" && time.kind !== "null") return "expected a timestamp";
   const type = timestamp(time.kind === "null" ? "ns" : time.unit, null);
-  if (time.kind === "null" || time.timezone === null) {
-    return { operands: [type], type, kernel: ([{ column }]) => column };
-  }
+  if (time.kind === "null" || time.timezone === null) return unchanged(type);
   const unit = nanosOf(type.unit);
   return {
     operands: [time],
     type,
     kernel: rowKernel([time], type, ([value]) => localNanos(value, time) / unit),
   };
-};
+});
 
 /** Whole numbers count `unit`s since the epoch. */
-const toTimestamp =
-  (unit: TimeUnit, integerUnit: TimeUnit): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 1) return operandCount(1);
-    const [timeType] = types;
+const toTimestamp = (unit: TimeUnit, integerUnit: TimeUnit): FunctionDefinition =>
+  taking("v", ([timeType]) => {
     const type = timestamp(unit, null);
     if (timeType.kind === "int") {
-      const source = timestamp(integerUnit, null);
-      const cast = castKernel(source, type, false);
-      if (cast === null) return timeOperands;
-      return {
-        operands: [INT64],
-        type,
-        kernel: ([operand], length, valid) => cast([operand], length, valid),
-      };
+      const kernel = castKernel(timestamp(integerUnit, null), type, false);
+      return kernel === null ? timeOperands : { operands: [INT64], type, kernel };
     }
-    if (
-      timeType.kind === "string" ||
-      timeType.kind === "date" ||
-      timeType.kind === "timestamp" ||
-      timeType.kind === "null"
-    ) {
-      return { operands: [type], type, kernel: ([operand]) => operand.column };
-    }
-    return timeOperands;
-  };
+    return INSTANTS.has(timeType.kind) ? unchanged(type) : timeOperands;
+  });
 
-const toDate: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  return { operands: [DATE], type: DATE, kernel: ([operand]) => operand.column };
-};
+/** Kinds of types that are cast to timestamps. */
+export const INSTANTS: ReadonlySet<string> = new Set(["string", "date", "timestamp", "null"]);
 
-const makeDate: FunctionDefinition = (types) => {
-  if (types.length !== 3) return operandCount(3);
-  return {
-    operands: [INT32, INT32, INT32],
-    type: DATE,
-    kernel: rowKernel([INT32, INT32, INT32], DATE, ([year, month, day]) => {
-      const days = daysOf({ year: Number(year), month: Number(month), day: Number(day) });
-      const date = dayOf(days);
-      return date.month === Number(month) && date.day === Number(day) ? days : null;
-    }),
-  };
-};
+/** Returns the operand after its cast. */
+const unchanged = (type: ValueType): FunctionForm => ({
+  operands: [type],
+  type,
+  kernel: ([operand]) => operand.column,
+});
+
+const makeDate = taking("vvv", () => ({
+  operands: [INT32, INT32, INT32],
+  type: DATE,
+  kernel: rowKernel([INT32, INT32, INT32], DATE, ([year, month, day]) => {
+    const days = daysOf({ year: Number(year), month: Number(month), day: Number(day) });
+    const date = dayOf(days);
+    return date.month === Number(month) && date.day === Number(day) ? days : null;
+  }),
+}));
 
 const fromUnixtime: FunctionDefinition = (types, constants) =>
   types.length === 1 && types[0].kind !== "int" && types[0].kind !== "null"
     ? "a whole number is expected"
     : toTimestamp("s", "s")(types, constants);
 
-const toUnixtime: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const source = timestamp("s", null);
-  if (!wantsText(types[0]) && timeType(types[0]) === null) return textOperands;
-  return {
-    operands: [source],
-    type: INT64,
-    kernel: ([operand], length, valid) => {
-      const read = scalarReader(operand, INT64);
-      return perRow(INT64, length, valid, read);
-    },
-  };
-};
+const toUnixtime = taking("v", ([type]) =>
+  timeType(type) === null
+    ? timeOperands
+    : { operands: [timestamp("s", null)], type: INT64, kernel: ([operand]) => operand.column },
+);
 
 /** The time of binding, the same for all rows. */
-const moment =
-  (type: ValueType, of: (nanos: bigint) => Scalar): FunctionDefinition =>
-  (types) => {
-    if (types.length > 0) return operandCount(0);
+const moment = (type: ValueType, of: (nanos: bigint) => Scalar): FunctionDefinition =>
+  taking("", () => {
     const value = of(BigInt(Date.now()) * 1_000_000n);
     return { operands: [], type, kernel: (_, length) => perRow(type, length, null, () => value) };
-  };
+  });
 
 const now = moment(timestamp("ns", null), (nanos) => nanos);
 const today = moment(DATE, (nanos) => Number(floorDivide(nanos, NANOS_PER_DAY)));
@@ -312,7 +253,7 @@ export const TIME_FUNCTIONS: Functions = {
   to_timestamp_millis: toTimestamp("ms", "ms"),
   to_timestamp_micros: toTimestamp("us", "us"),
   to_timestamp_nanos: toTimestamp("ns", "ns"),
-  to_date: toDate,
+  to_date: taking("v", () => unchanged(DATE)),
   make_date: makeDate,
   from_unixtime: fromUnixtime,
   to_local_time: toLocalTime,

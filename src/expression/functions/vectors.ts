@@ -12,24 +12,22 @@ import { checkMade } from "../values/boundedTake.js";
 import { numbersOf, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { FLOAT64, isNumeric, listTypeOf, type ValueType } from "../values/types.js";
-import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+import { type FunctionDefinition, type Functions, listNames, taking } from "./form.js";
 
 const VECTOR = listTypeOf(FLOAT64);
 
 const isVector = (type: ValueType): boolean =>
   type.kind === "list" && (isNumeric(type.item) || type.item.kind === "null");
 
-/** Numbers per step. */
 const STEP_NUMBERS = 2 ** 14;
 
-/** The vectors of an operand. */
 class Vectors {
   readonly numbers: Float64Array;
   readonly #offsets: Int32Array | Float64Array;
   readonly #step: number;
   readonly #validity: Validity | null;
-  /** True if all items are null. */
   readonly #isNull: boolean;
+  readonly mayLackNumbers: boolean;
 
   constructor(operand: Operand) {
     const { items, offsets } = listLane(operand);
@@ -41,6 +39,7 @@ class Vectors {
     this.#offsets = offsets;
     this.#step = operand.step;
     this.#validity = items.validity;
+    this.mayLackNumbers = this.#isNull || items.validity !== null;
   }
 
   start(row: number): number {
@@ -51,30 +50,18 @@ class Vectors {
     return this.#offsets[row * this.#step + 1] - this.start(row);
   }
 
-  /** True if a number of a row is null. Long rows take steps. */
-  lacksNumber(row: number): boolean | Steps<boolean> {
-    const size = this.size(row);
-    if (this.#isNull) return size > 0;
-    const validity = this.#validity;
-    if (validity === null) return false;
+  *lacksNumber(row: number): Steps<boolean> {
     const start = this.start(row);
-    return size > STEP_NUMBERS
-      ? hasNullInSteps(validity, start, start + size)
-      : hasNull(validity, start, start + size);
+    const end = start + this.size(row);
+    if (this.#isNull) return end > start;
+    for (let item = start, left = STEP_NUMBERS; item < end; item++) {
+      if (!isValid(this.#validity, item)) return true;
+      if (--left > 0) continue;
+      left = STEP_NUMBERS;
+      yield;
+    }
+    return false;
   }
-}
-
-function hasNull(validity: Validity, start: number, end: number): boolean {
-  for (let item = start; item < end; item++) if (!isValid(validity, item)) return true;
-  return false;
-}
-
-function* hasNullInSteps(validity: Validity, start: number, end: number): Steps<boolean> {
-  for (let first = start; first < end; first += STEP_NUMBERS) {
-    if (hasNull(validity, first, Math.min(end, first + STEP_NUMBERS))) return true;
-    yield;
-  }
-  return false;
 }
 
 /** Adds a term to a sum for each pair of numbers. */
@@ -115,10 +102,8 @@ interface Measure {
 }
 
 /** Computes a number for each pair of vectors of one length. */
-const measuredBy =
-  (name: string, { sums, finish }: Measure): FunctionDefinition =>
-  (types) => {
-    if (types.length !== 2) return operandCount(2);
+const measuredBy = (name: string, { sums, finish }: Measure): FunctionDefinition =>
+  taking("vv", (types) => {
     if (!types.some(isVector) || !types.every((type) => isVector(type) || type.kind === "null")) {
       return "expected lists of numbers";
     }
@@ -132,12 +117,8 @@ const measuredBy =
       for (let row = 0; row < length; row++) {
         if (pace.isStep(8)) yield;
         if (!isValid(valid, row)) continue;
-        const leftLacks = left.lacksNumber(row);
-        let isMissing = typeof leftLacks === "boolean" ? leftLacks : yield* leftLacks;
-        if (!isMissing) {
-          const rightLacks = right.lacksNumber(row);
-          isMissing = typeof rightLacks === "boolean" ? rightLacks : yield* rightLacks;
-        }
+        let isMissing = left.mayLackNumbers && (yield* left.lacksNumber(row));
+        isMissing ||= right.mayLackNumbers && (yield* right.lacksNumber(row));
         if (!isMissing) {
           const count = left.size(row);
           if (count !== right.size(row)) {
@@ -169,7 +150,7 @@ const measuredBy =
       return fixedColumn(results, length, without(valid, missing, length));
     };
     return { operands: [VECTOR, VECTOR], type: FLOAT64, kernel };
-  };
+  });
 
 const product: Measure = {
   sums: [{ add: addProducts, vectors: [0, 1] }],
@@ -195,9 +176,8 @@ const cosineDistance: Measure = {
 };
 
 /** ARRAY_NORMALIZE(list): null if all numbers are zero; an empty list stays empty. */
-const normalize: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  if (!isVector(types[0]) && types[0].kind !== "null") return "expected a list of numbers";
+const normalize = taking("v", ([type]) => {
+  if (!isVector(type) && type.kind !== "null") return "expected a list of numbers";
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const pace = new Pace(STEP_NUMBERS);
     const vectors = new Vectors(lists);
@@ -212,8 +192,7 @@ const normalize: FunctionDefinition = (types) => {
     for (let row = 0; row < length; row++) {
       if (pace.isStep(8)) yield;
       if (isValid(valid, row)) {
-        const lacks = vectors.lacksNumber(row);
-        if (!(typeof lacks === "boolean" ? lacks : yield* lacks)) {
+        if (!vectors.mayLackNumbers || !(yield* vectors.lacksNumber(row))) {
           const start = vectors.start(row);
           const stop = start + vectors.size(row);
           let sum = 0;
@@ -239,7 +218,7 @@ const normalize: FunctionDefinition = (types) => {
     return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [VECTOR], type: VECTOR, kernel };
-};
+});
 
 export const VECTOR_FUNCTIONS: Functions = {
   array_distance: measuredBy("array_distance", distance),
@@ -247,6 +226,5 @@ export const VECTOR_FUNCTIONS: Functions = {
   inner_product: measuredBy("inner_product", product),
   dot_product: measuredBy("dot_product", product),
   cosine_distance: measuredBy("cosine_distance", cosineDistance),
-  array_normalize: normalize,
-  list_normalize: normalize,
+  ...listNames(normalize, "normalize"),
 };

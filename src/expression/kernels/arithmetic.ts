@@ -11,9 +11,10 @@ import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ArithmeticOperator } from "../parse/syntax.js";
 import { checkMade } from "../values/boundedTake.js";
-import { numbersOf, type ValueKernel, wordLane } from "../values/operands.js";
+import { byteLane, numbersOf, type ValueKernel, wordLane } from "../values/operands.js";
 import { columnInSteps, type Scalar, scalarReader } from "../values/scalars.js";
 import { typeName, type ValueType } from "../values/types.js";
+import { copyInSteps } from "../values/work.js";
 
 export type NumberOperator = Exclude<ArithmeticOperator, "||">;
 
@@ -100,7 +101,6 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKe
 
 type IntegerArray = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
 
-/** Stores wrap around. */
 function integerArray({ bits, signed }: IntegerType, length: number): IntegerArray {
   switch (bits) {
     case 8:
@@ -244,7 +244,6 @@ export function decimalArithmetic(
   };
 }
 
-/** Negates the operand. */
 export function negation(type: IntegerType | FloatType | DecimalType): ValueKernel {
   if (type.kind === "float") {
     return ([operand], length, valid) => {
@@ -292,14 +291,12 @@ export function* perRow(
   return yield* columnInSteps(type, values);
 }
 
-/** Values computed one by one per step. */
 const STEP_ROWS = 256;
 
 /** An array to compute floats of a type in. Floats of 16 bits are computed in 32 bits. */
 export const floatArray = ({ bits }: FloatType, length: number): Float32Array | Float64Array =>
   bits === 64 ? new Float64Array(length) : new Float32Array(length);
 
-/** Makes a column of floats from a `floatArray`. */
 export const columnOfFloats = (
   { bits }: FloatType,
   values: Float32Array | Float64Array,
@@ -307,7 +304,6 @@ export const columnOfFloats = (
   valid: Validity | null,
 ): Column => fixedColumn(bits === 16 ? Uint16Array.from(values, encodeHalfFloat) : values, length, valid);
 
-/** A column over a typed array. */
 export function fixedColumn(
   values: IntegerArray | BigInt64Array | Float32Array | Float64Array,
   length: number,
@@ -316,6 +312,19 @@ export function fixedColumn(
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   return { kind: "fixed", length, validity: valid, byteWidth: values.BYTES_PER_ELEMENT, values: bytes };
 }
+
+/** Converts numbers to a column of integers of 64 bits. */
+export function* wideColumn(numbers: Uint32Array): Steps<Column> {
+  const words = new Uint32Array(2 * numbers.length);
+  const pace = new Pace(STEP_WIDENED);
+  for (let index = 0; index < numbers.length; index++) {
+    words[2 * index] = numbers[index];
+    if (pace.isStep()) yield;
+  }
+  return fixedColumn(new BigInt64Array(words.buffer), numbers.length, null);
+}
+
+const STEP_WIDENED = 2 ** 18;
 
 /** Returns the type of the result of an operator on decimals. */
 export function decimalResult(operator: NumberOperator, left: DecimalType, right: DecimalType): DecimalType {
@@ -347,3 +356,40 @@ export function decimalResult(operator: NumberOperator, left: DecimalType, right
 const overflow = (): InvalidInputError => new InvalidInputError("the result of a division is out of range");
 
 const divisionByZero = (): InvalidInputError => new InvalidInputError("an integer is divided by zero");
+
+const STEP_JOINED = 2 ** 20;
+/** Maximum length of a value that is copied without steps. */
+const MAX_COPIED = 2 ** 20;
+/** Work of a row besides its bytes. */
+const ROW_WORK = 64;
+
+/** || of two texts, or of two values of bytes. */
+export const concatenation: ValueKernel = function* run([left, right], length, valid) {
+  const a = byteLane(left);
+  const b = byteLane(right);
+  const offsets = new Int32Array(length + 1);
+  let size = 0;
+  const sizeOf = (lane: typeof a, index: number) => lane.offsets[index + 1] - lane.offsets[index];
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row)) size += sizeOf(a, row * left.step) + sizeOf(b, row * right.step);
+    if (size > 0x7fff_ffff) throw new InvalidInputError("the texts of a batch take more than 2 GiB");
+    offsets[row + 1] = size;
+  }
+  const bytes = new Uint8Array(size);
+  const pace = new Pace(STEP_JOINED);
+  for (let row = 0; row < length; row++) {
+    if (offsets[row] === offsets[row + 1]) continue;
+    const aIndex = row * left.step;
+    const bIndex = row * right.step;
+    const middle = offsets[row] + sizeOf(a, aIndex);
+    if (offsets[row + 1] - offsets[row] > MAX_COPIED) {
+      yield* copyInSteps(a.bytes, a.offsets[aIndex], a.offsets[aIndex + 1], bytes, offsets[row]);
+      yield* copyInSteps(b.bytes, b.offsets[bIndex], b.offsets[bIndex + 1], bytes, middle);
+      continue;
+    }
+    bytes.set(a.bytes.subarray(a.offsets[aIndex], a.offsets[aIndex + 1]), offsets[row]);
+    bytes.set(b.bytes.subarray(b.offsets[bIndex], b.offsets[bIndex + 1]), middle);
+    if (pace.isStep(ROW_WORK + offsets[row + 1] - offsets[row])) yield;
+  }
+  return { kind: "variable", length, validity: valid, offsets, bytes };
+};

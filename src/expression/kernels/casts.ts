@@ -36,20 +36,33 @@ import {
   type ValueKernel,
   without,
 } from "../values/operands.js";
-import { columnInSteps, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
+import {
+  columnInSteps,
+  isWide,
+  listLane,
+  nullsOf,
+  type Scalar,
+  scalarReader,
+  shownScalar,
+} from "../values/scalars.js";
 import {
   areSame,
   byteWidthOf,
   greatestInteger,
   INT64,
+  type ListValueType,
   leastInteger,
   type PlainType,
+  type StructValueType,
   TICKS_PER_SECOND,
   typeName,
   type ValueType,
 } from "../values/types.js";
 import { fixedColumn } from "./arithmetic.js";
 import { RowPace, TextLane } from "./textRows.js";
+
+type TimeType = Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>;
+const NANOS_PER_DAY = 86_400_000_000_000n;
 
 /** Returns the cast of an operand; null if there is none between the types. */
 export function castKernel(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
@@ -77,7 +90,6 @@ export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Valu
   };
 }
 
-/** Rows that are cast one by one per step. */
 const STEP_ROWS = 256;
 /** Maximum length, in UTF-16 units, of the text of a number, a time or a boolean. */
 const MAX_VALUE_TEXT = 2 ** 14;
@@ -95,12 +107,10 @@ function shortTexts(operand: Operand): (row: number) => Scalar {
 /** Casts between texts and bytes, which keep the bytes; null for other types. */
 function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
   const isText = from.kind === "string";
-  if (isText && (to.kind === "string" || to.kind === "binary")) {
+  if (!isText && from.kind !== "binary" && from.kind !== "fixedSizeBinary") return null;
+  if (to.kind === "binary" || (to.kind === "string" && isText)) {
     return ([operand], length, valid) => withOffsets(operand, length, valid, to.large);
   }
-  if (from.kind !== "binary" && from.kind !== "fixedSizeBinary") return null;
-  if (to.kind === "binary")
-    return ([operand], length, valid) => withOffsets(operand, length, valid, to.large);
   if (to.kind !== "string") return null;
   return function* run([operand], length, valid) {
     const lane = new TextLane(operand);
@@ -119,7 +129,6 @@ function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel |
   };
 }
 
-/** Bytes checked per step. */
 const STEP_CHECKED = 2 ** 18;
 
 function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
@@ -140,28 +149,22 @@ function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> 
 /** Keeps the bytes of a column and changes the width of its offsets. */
 function withOffsets(operand: Operand, length: number, valid: Validity | null, isLarge: boolean): Column {
   const { bytes, offsets } = byteLane(operand);
-  const end = offsets[length];
-  if (!isLarge) checkOffsetRange(end);
-  const wide = isLarge ? new BigInt64Array(length + 1) : null;
-  const narrow = isLarge ? null : new Int32Array(length + 1);
-  const words = wide === null ? null : new Int32Array(wide.buffer);
-  for (let row = 0; row <= length; row++) {
-    const offset = offsets[row];
-    if (narrow !== null) narrow[row] = offset;
-    if (words !== null) {
-      words[2 * row] = offset;
-      words[2 * row + 1] = Math.floor(offset / 2 ** 32);
-    }
+  if (!isLarge) {
+    checkOffsetRange(offsets[length]);
+    const narrow = Int32Array.from(offsets.subarray(0, length + 1));
+    return { kind: "variable", length, validity: valid, offsets: narrow, bytes };
   }
-  const numbers = (wide ?? narrow) as BigInt64Array | Int32Array;
-  return { kind: "variable", length, validity: valid, offsets: numbers, bytes };
+  const wide = new BigInt64Array(length + 1);
+  const words = new Int32Array(wide.buffer);
+  for (let row = 0; row <= length; row++) {
+    words[2 * row] = offsets[row];
+    words[2 * row + 1] = Math.floor(offsets[row] / 2 ** 32);
+  }
+  return { kind: "variable", length, validity: valid, offsets: wide, bytes };
 }
 
 /** Lists as text: their items between brackets. */
-function listTextCast(
-  from: Extract<ValueType, { kind: "list" }>,
-  to: Extract<ValueType, { kind: "string" }>,
-): ValueKernel | null {
+function listTextCast(from: ListValueType, to: Extract<ValueType, { kind: "string" }>): ValueKernel | null {
   if (!hasListText(from)) return null;
   return function* run([operand], length, valid) {
     const texts = new GrowingTexts(null);
@@ -178,13 +181,13 @@ function listTextCast(
 }
 
 /** True if lists of a type, and the lists in them, have a text form. */
-const hasListText = (type: Extract<ValueType, { kind: "list" }>): boolean =>
+const hasListText = (type: ListValueType): boolean =>
   type.size === null && (type.item.kind === "list" ? hasListText(type.item) : itemText(type.item) !== null);
 
 /** Writes the text of a list. A null in it is empty. */
 function listWriter(
   column: Column,
-  type: Extract<ValueType, { kind: "list" }>,
+  type: ListValueType,
   texts: GrowingTexts,
   pace: Pace,
 ): (position: number) => Steps<void> {
@@ -207,20 +210,12 @@ function listWriter(
 }
 
 function castError(value: Scalar, from: ValueType, to: ValueType): InvalidInputError {
-  const text = isUint8Array(value) ? `of ${value.length} bytes` : String(value);
-  const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  const shown = isUint8Array(value) ? `of ${value.length} bytes` : shownScalar(value);
   return new InvalidInputError(`${typeName(from)} ${shown} cannot be cast to ${typeName(to)}`);
 }
 
-function listCast(
-  from: Extract<ValueType, { kind: "list" }>,
-  to: Extract<ValueType, { kind: "list" }>,
-  isTry: boolean,
-): ValueKernel | null {
-  const items: ValueKernel | null =
-    from.item.kind === "null"
-      ? (_, length) => nullsOf(to.item, length)
-      : castKernel(from.item, to.item, isTry);
+function listCast(from: ListValueType, to: ListValueType, isTry: boolean): ValueKernel | null {
+  const items = memberCast(from.item, to.item, isTry);
   if (items === null || (to.size !== null && to.size !== from.size)) return null;
   return function* run([{ column }]) {
     const lane = listLane({ column, step: 1 });
@@ -234,7 +229,10 @@ function listCast(
   };
 }
 
-/** Items cast per step. */
+/** Returns the cast of items or members, which may all be null. */
+const memberCast = (from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null =>
+  from.kind === "null" ? (_, length) => nullsOf(to, length) : castKernel(from, to, isTry);
+
 const ITEMS_AT_ONCE = 2 ** 18;
 
 export function* castItems(cast: ValueKernel, items: Column): Steps<Column> {
@@ -248,19 +246,13 @@ export function* castItems(cast: ValueKernel, items: Column): Steps<Column> {
 }
 
 /** Members are matched by name, in any order; both structs have the same members. */
-function structCast(
-  from: Extract<ValueType, { kind: "struct" }>,
-  to: Extract<ValueType, { kind: "struct" }>,
-  isTry: boolean,
-): ValueKernel | null {
+function structCast(from: StructValueType, to: StructValueType, isTry: boolean): ValueKernel | null {
   if (from.members.length !== to.members.length) return null;
   const casts: { readonly source: number; readonly cast: ValueKernel }[] = [];
   for (const { name, type } of to.members) {
     const source = from.members.findIndex((member) => member.name === name);
     if (source < 0) return null;
-    const memberType = from.members[source].type;
-    const cast: ValueKernel | null =
-      memberType.kind === "null" ? (_, length) => nullsOf(type, length) : castKernel(memberType, type, isTry);
+    const cast = memberCast(from.members[source].type, type, isTry);
     if (cast === null) return null;
     casts.push({ source, cast });
   }
@@ -376,9 +368,7 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
       return (value) => {
         const text = value as string;
         if (to.kind === "float") {
-          const special = SPECIAL_FLOATS[text.toLowerCase()];
-          if (special !== undefined) return special;
-          return NUMBER.test(text) ? Number(text) : null;
+          return SPECIAL_FLOATS.get(text.toLowerCase()) ?? (NUMBER.test(text) ? Number(text) : null);
         }
         return /^[+-]?\d{1,40}$/.test(text) ? within(BigInt(text.replace(/^\+/, ""))) : null;
       };
@@ -393,14 +383,14 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
   }
 }
 
-const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
-  nan: Number.NaN,
-  inf: Number.POSITIVE_INFINITY,
-  "+inf": Number.POSITIVE_INFINITY,
-  infinity: Number.POSITIVE_INFINITY,
-  "-inf": Number.NEGATIVE_INFINITY,
-  "-infinity": Number.NEGATIVE_INFINITY,
-};
+const SPECIAL_FLOATS: ReadonlyMap<string, number> = new Map([
+  ["nan", Number.NaN],
+  ["inf", Number.POSITIVE_INFINITY],
+  ["+inf", Number.POSITIVE_INFINITY],
+  ["infinity", Number.POSITIVE_INFINITY],
+  ["-inf", Number.NEGATIVE_INFINITY],
+  ["-infinity", Number.NEGATIVE_INFINITY],
+]);
 
 function integerFit(to: Extract<PlainType, { kind: "int" }>): (value: number | bigint) => Scalar {
   const least = leastInteger(to);
@@ -448,7 +438,6 @@ export function rescale(value: bigint, from: number, to: number): bigint {
 /** Maximum number of characters of a number: reading many more digits than any type has takes long. */
 const MAX_NUMBER_TEXT = 1000;
 
-/** Returns the unscaled value of the text of a number; null if it is not a number. */
 export function parseDecimal(text: string, scale: number): bigint | null {
   if (text.length > MAX_NUMBER_TEXT) return null;
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -478,14 +467,10 @@ function toText(from: ValueType): Convert | null {
       return from.bits === 32
         ? (value) => formatDay(value as number)
         : (value) => formatTime((value as bigint) * 1_000_000n, null);
-    case "timestamp": {
-      const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
-      return (value) => formatTime((value as bigint) * nanos, from.timezone);
-    }
-    case "time": {
-      const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
-      return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanos);
-    }
+    case "timestamp":
+      return (value) => formatTime((value as bigint) * nanosPerTick(from), from.timezone);
+    case "time":
+      return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanosPerTick(from));
     default:
       return null;
   }
@@ -512,7 +497,6 @@ function formatFloat(value: number, bits: 16 | 32 | 64): string {
   return bits === 16 || /[.e]/.test(plain) ? plain : `${plain}.0`;
 }
 
-/** Returns the shortest text that reads as the same 32-bit float. */
 function shortestFloat(value: number): string {
   for (let digits = 1; digits < 10; digits++) {
     const text = String(Number(value.toPrecision(digits)));
@@ -521,11 +505,10 @@ function shortestFloat(value: number): string {
   return String(value);
 }
 
-function toTime(
-  from: ValueType,
-  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
-): Convert | null {
-  if (from.kind === "int") return integerToTime(to);
+function toTime(from: ValueType, to: TimeType): Convert | null {
+  const isNarrow = byteWidthOf(to) === 4;
+  const inRange = integerFit({ kind: "int", bits: isNarrow ? 32 : 64, signed: true });
+  if (from.kind === "int") return (value) => inRange(value as number | bigint);
   if (from.kind === "float" || from.kind === "decimal") {
     if (to.kind !== "timestamp" && to.kind !== "duration") return null;
     return toNumber(from, INT64);
@@ -533,43 +516,23 @@ function toTime(
   const nanosOf = nanosReader(from, to);
   if (nanosOf === null) return null;
   const perTick = nanosPerTick(to);
-  const isNarrow = byteWidthOf(to) === 4;
   return (value) => {
     const nanos = nanosOf(value);
     if (nanos === null) return null;
     // Between units of one type, the reference rounds towards 1970. Days and texts round to the earlier unit.
     const ticks =
       to.kind === "date" || from.kind === "string" ? floorDivide(nanos, perTick) : nanos / perTick;
-    if (isNarrow) return Number(ticks);
-    return BigInt.asIntN(64, ticks) === ticks ? ticks : null;
+    return isNarrow ? Number(ticks) : inRange(ticks);
   };
 }
 
-function integerToTime(
-  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
-): Convert {
-  const isNarrow = byteWidthOf(to) === 4;
-  return (value) => {
-    const ticks = BigInt(value as number | bigint);
-    if (isNarrow) return BigInt.asIntN(32, ticks) === ticks ? Number(ticks) : null;
-    return BigInt.asIntN(64, ticks) === ticks ? ticks : null;
-  };
+function nanosPerTick(type: TimeType): bigint {
+  if (type.kind === "date") return type.bits === 32 ? NANOS_PER_DAY : 1_000_000n;
+  return BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit]);
 }
-
-const nanosPerTick = (
-  type: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
-): bigint =>
-  type.kind === "date"
-    ? type.bits === 32
-      ? 86_400_000_000_000n
-      : 1_000_000n
-    : BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit]);
 
 /** Reads values as nanoseconds of the meaning of `to`: since the epoch, since midnight, or of a duration. */
-function nanosReader(
-  from: ValueType,
-  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
-): ((value: Scalar) => bigint | null) | null {
+function nanosReader(from: ValueType, to: TimeType): ((value: Scalar) => bigint | null) | null {
   const zone = to.kind === "timestamp" ? to.timezone : null;
   switch (from.kind) {
     case "string":
@@ -578,7 +541,7 @@ function nanosReader(
       if (to.kind === "timestamp" || to.bits === 64) return (value) => parseInstant(value as string, zone);
       return (value) => {
         const day = parseDay(value as string);
-        return day === null ? null : BigInt(day) * 86_400_000_000_000n;
+        return day === null ? null : BigInt(day) * NANOS_PER_DAY;
       };
     case "date": {
       if (to.kind !== "date" && to.kind !== "timestamp") return null;
@@ -602,9 +565,7 @@ function nanosReader(
           return from.timezone === null ? nanosInZone(nanos - (nanos % nanosPerTick(to)), zone) : nanos;
         }
         const shifted = local(nanos);
-        return to.kind === "date"
-          ? shifted
-          : shifted - floorDivide(shifted, 86_400_000_000_000n) * 86_400_000_000_000n;
+        return to.kind === "date" ? shifted : shifted - floorDivide(shifted, NANOS_PER_DAY) * NANOS_PER_DAY;
       };
     }
     case "time":

@@ -5,7 +5,7 @@ import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { takeBounded } from "../values/boundedTake.js";
-import type { Operand, ValueKernel } from "../values/operands.js";
+import { isThere, type Operand, type ValueKernel } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
 import { RowOrder } from "./rowOrder.js";
@@ -38,7 +38,6 @@ function* pick(
   return yield* takeWhere(all, indices, validBits, type);
 }
 
-/** Operands checked per step. */
 const STEP_CHOICES = 2 ** 14;
 /** Maximum number of bytes of the values of a batch. Offsets have 32 bits. */
 const MAX_TAKEN = 2 ** 31 - 1;
@@ -69,9 +68,6 @@ export const coalesce =
       for (let index = 0; index < operands.length; index++) if (isThere(operands[index], row)) return index;
       return -1;
     });
-
-const isThere = ({ column, step }: Operand, row: number): boolean =>
-  column.kind !== "null" && isValid(column.validity, row * step);
 
 /** The first operand, or null if it equals the second. */
 export const nullIf =
@@ -104,7 +100,6 @@ function* longOrder(rows: RowOrder, left: number, right: number): Steps<number> 
   return rows.compare(left, right);
 }
 
-/** Work of a comparison from which on it takes steps. */
 const LONG_WORK = 2 ** 10;
 
 /** The greatest operand, or the least, without nulls. */
@@ -145,7 +140,6 @@ export const extreme =
     return pick(operands, type, length, (row) => bestOf(row, 0, -1));
   };
 
-/** A list of the operands, row by row. */
 export const listKernel = (item: ValueType): ValueKernel =>
   function* run(operands, length) {
     const count = operands.length;

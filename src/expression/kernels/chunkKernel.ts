@@ -24,9 +24,7 @@ import {
 } from "../../bytes/wasm/values.js";
 import { kernelsByShape, laneBytes } from "./compareKernel.js";
 
-/** Maximum number of bytes of chunks in one call. */
 export const PIECE_BYTES = 48 * 1024;
-/** Values of a unit. */
 export const UNIT = 1024;
 /** Maximum number of chunks in one call: a piece has no more, even with values of one bit. */
 export const MAX_CHUNKS = PIECE_BYTES / (UNIT / 8);
@@ -88,7 +86,6 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
     }, chunk.below(chunkCount));
   });
 
-/** A kernel with the views of its memory. */
 class UnitKernel {
   readonly #run: Kernel["run"];
   readonly #number: Uint8Array;

@@ -27,7 +27,6 @@ import { beside, compareNumber, type NumberRelation } from "./compareNumber.js";
 import { compareRangesInSteps, fits, TextQuestions } from "./compareText.js";
 import { RowOrder, SMALL_WORK } from "./rowOrder.js";
 
-/** The relation for which a loop sets bits. */
 type Relation = NumberRelation;
 
 /** Returns the comparison of two operands of `type`. */
@@ -264,7 +263,6 @@ function relateWords(
   return bits;
 }
 
-/** Compares texts and bytes. */
 function* relateBytes(relation: Relation, left: Operand, right: Operand, length: number): Steps<Uint8Array> {
   const a = byteLane(left);
   const b = byteLane(right);
@@ -330,5 +328,4 @@ function* relateNested(
   return bits;
 }
 
-/** Items compared per step. */
 const STEP_WORK = 2 ** 14;

@@ -26,7 +26,6 @@ const BITS = NUMBER + 16;
 const VALUES = BITS + PIECE_BYTES / 4 / 8;
 const PAGES = Math.ceil((VALUES + PIECE_BYTES) / 65536);
 
-/** Bytes of a value. */
 export const laneBytes = (shape: LaneShape): number => (shape === "i32x4" || shape === "f32x4" ? 4 : 8);
 
 const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
@@ -43,7 +42,6 @@ const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null 
     }, offset.below(end));
   });
 
-/** A kernel with the views of its memory. */
 class CompareKernel {
   readonly #run: Kernel["run"];
   readonly #number: Uint8Array;
@@ -81,7 +79,6 @@ export function clearAfter(bits: Uint8Array, count: number): void {
   if ((count & 7) !== 0) bits[count >>> 3] &= (1 << (count & 7)) - 1;
 }
 
-/** Makes a kernel for each shape and relation. */
 export function kernelsByShape<Made>(
   use: (shape: LaneShape, relation: LaneRelation) => KernelUse<Made>,
 ): Readonly<Record<LaneShape, Readonly<Record<LaneRelation, KernelUse<Made>>>>> {

@@ -11,11 +11,8 @@
  * has room for it.
  */
 const MAX_BITS = 2 ** 22;
-/** Maximum number of bits of a set per number. */
 const BITS_PER_NUMBER = 64;
-/** Minimum number of bits of hashes per number. */
 const HASH_BITS_PER_NUMBER = 16;
-/** Logarithm of the minimum number of bits of hashes. */
 const MIN_HASH_BITS = 10;
 const MAX_HASH_BITS = 23;
 
@@ -99,7 +96,6 @@ export class HashBits {
   /** Shift of a hash to the index of its bit. */
   readonly shift: number;
 
-  /** @param count number of hashes to be added */
   constructor(count: number) {
     const wanted = Math.ceil(Math.log2(HASH_BITS_PER_NUMBER * Math.max(1, count)));
     const log = Math.max(MIN_HASH_BITS, Math.min(MAX_HASH_BITS, wanted));

@@ -75,7 +75,6 @@ const setKernel = (): Kernel | null =>
     }, row.below(WORD_BITS));
   });
 
-/** The kernel with the views of its memory. */
 class SetKernel {
   readonly #run: Kernel["run"];
   readonly #least: Int32Array;

@@ -48,13 +48,11 @@ function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
 
 const encoder = new TextEncoder();
 
-/** Maximum number of compiled patterns of rows. */
 const MAX_PATTERNS = 256;
 /** Work of compiling a pattern besides its characters, and of a step: a character takes some microseconds. */
 const PATTERN_WORK = 16;
 const STEP_PATTERNS = 256;
 
-/** LIKE with a pattern for each row. */
 export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
   const tests = new Map<string, TextTest>();
   const pace = new Pace(STEP_PATTERNS);
@@ -171,7 +169,6 @@ function patternOf(pieces: readonly Piece[], ignoresCase: boolean): Pattern[] {
   return parts;
 }
 
-/** Maximum number of parts of a LIKE pattern. */
 const MAX_PIECES = 20_000;
 
 /**
@@ -232,24 +229,11 @@ function indexFrom(text: string, part: string, from: number): number {
   return index < 0 ? text.length : index;
 }
 
-/** Texts that begin with another. */
-export const startsWithTest = (text: Uint8Array): ValueKernel =>
-  textTest(textsTest("start", text), false, piecesFrom([text], true, false));
-
-/** Texts that end with another. */
-export const endsWithTest = (text: Uint8Array): ValueKernel =>
-  textTest(textsTest("end", text), false, piecesFrom([text], false, true));
-
-/** Texts that contain another. */
-export const containsTest = (text: Uint8Array): ValueKernel =>
-  textTest(textsTest("any", text), false, piecesFrom([text], false, false));
-
-const piecesFrom = (
-  pieces: readonly Uint8Array[],
-  isFromStart: boolean,
-  isToEnd: boolean,
-): TextAutomaton | null =>
-  pieces.some(({ length }) => length === 0) ? null : piecesAutomaton({ pieces, isFromStart, isToEnd });
+/** Returns the rows whose text begins or ends with another, or contains it. */
+export function partTest(where: "start" | "end" | "any", text: Uint8Array): ValueKernel {
+  const pieces = { pieces: [text], isFromStart: where === "start", isToEnd: where === "end" };
+  return textTest(textsTest(where, text), false, text.length === 0 ? null : piecesAutomaton(pieces));
+}
 
 const NOTHING = new Uint8Array(0);
 

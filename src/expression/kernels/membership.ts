@@ -160,7 +160,6 @@ function wordsOf(items: Column, listed: Int32Array, width: number): Int32Array {
   return Int32Array.from(words);
 }
 
-/** Reads the words of integers as signed numbers. */
 const signedOf = ({ buffer, byteOffset, length }: NumberLane): Int32Array =>
   new Int32Array(buffer, byteOffset, length);
 
@@ -289,7 +288,6 @@ class HashTable {
   /** By slot: the index of an entry plus 1, or 0 for none. */
   readonly slots: Int32Array;
   readonly mask: number;
-  /** The row of each entry. */
   readonly entries: Int32Array;
   readonly hashes: Int32Array;
   readonly filter: HashBits;
@@ -297,7 +295,6 @@ class HashTable {
 
   readonly #isSame: (left: number, right: number) => boolean;
 
-  /** @param isSame true if two rows have equal values */
   constructor(capacity: number, isSame: (left: number, right: number) => boolean) {
     this.#isSame = isSame;
     const bits = Math.max(3, Math.ceil(Math.log2(2 * capacity + 2)));

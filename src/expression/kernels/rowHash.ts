@@ -29,7 +29,6 @@ const mixed = (hash: number, word: number): number => {
   return product ^ (product >>> 15);
 };
 
-/** The remaining work for a value. */
 interface Budget {
   left: number;
 }

@@ -94,7 +94,6 @@ function isSmall(column: Column): boolean {
 /** Kinds of items that small lists may have. */
 const PLAIN: ReadonlySet<Column["kind"]> = new Set(["fixed", "bits", "variable", "null"]);
 
-/** True if all lists have few small items. */
 function areListsSmall({ offsets, items, length }: ListColumn): boolean {
   if (!areNarrow(offsets) || !PLAIN.has(items.kind)) return false;
   const bytesBefore = bytesBeforeValue(items);
@@ -106,7 +105,6 @@ function areListsSmall({ offsets, items, length }: ListColumn): boolean {
 }
 
 const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
-/** Items compared per step. */
 const STEP_ITEMS = 2 ** 14;
 
 function orderInSteps(

@@ -71,7 +71,6 @@ export function relationAutomaton(relation: NumberRelation, text: Uint8Array): T
 
 /** Pieces that a text has in this order, with anything between them. */
 export interface TextPieces {
-  /** None is empty. */
   readonly pieces: readonly Uint8Array[];
   /** True if the first piece begins the text. */
   readonly isFromStart: boolean;

@@ -23,7 +23,6 @@ import type { KernelCode } from "../../bytes/wasm/kernelCode.js";
 import { Integer, Vector } from "../../bytes/wasm/values.js";
 import { FAULT, STATES, type TextAutomaton } from "./textAutomaton.js";
 
-/** Maximum number of texts in one call. */
 const PIECE_TEXTS = 4096;
 /** Maximum number of bytes of their values. */
 const PIECE_BYTES = 48 * 1024;
@@ -43,7 +42,6 @@ const ENDS = OPEN_BITS + PIECE_TEXTS / 8;
 const FAULTS = ENDS + PIECE_TEXTS;
 const HITS = FAULTS + 8;
 const POSITION_BYTES = 4 * (PIECE_TEXTS + 4);
-/** Maximum size of a chunk. */
 const CHUNK_BYTES = POSITION_BYTES + PIECE_BYTES;
 /** A multiple of 32, the number of bits in a word of hits. */
 const POSITIONS = (HITS + CHUNK_BYTES / 8 + 16 + 31) & ~31;
@@ -124,7 +122,6 @@ function walkText(locals: Locals): void {
   wasm.store8(text.plus(ENDS), state.byte(0));
 }
 
-/** Makes bits of the states in which texts end. */
 function answer({ wasm, text, out, state, count }: Locals): void {
   const bitsOf = (states: number) => Integer.of(states).loadVector().swizzle(state).signsOfBytes();
   text.set(0);
@@ -181,7 +178,6 @@ function markHits({ wasm, address, low, high, code, before, from, to }: Locals):
   wasm.store(out, 0);
 }
 
-/** Lets all texts end in the first state. */
 function clearEnds({ wasm, address, count }: Locals): void {
   address.set(0);
   wasm.doWhile(() => {
@@ -193,7 +189,6 @@ function clearEnds({ wasm, address, count }: Locals): void {
 /** Texts that the kernel skips at once on the way to a hit. */
 const STRIDE = 8;
 
-/** Walks through the texts that have hits. */
 function walkTextsWithHits(locals: Locals): void {
   const { wasm, text, address, end, word, hits, count, from, to } = locals;
   const wordOf = (position: Integer) => position.minus(POSITIONS).shiftRight(5).shiftLeft(2);
@@ -261,7 +256,6 @@ export interface TextAnswers {
   readonly open: Uint8Array;
 }
 
-/** The kernel with the views of its memory. */
 class TextKernel {
   readonly #run: Kernel["run"];
   readonly #bytes: Uint8Array;
@@ -320,7 +314,6 @@ class TextKernel {
     return count;
   }
 
-  /** True if the memory of the kernel has room for a chunk. */
   fits(chunk: Uint8Array, count: number): boolean {
     return count <= PIECE_TEXTS && chunk.length <= CHUNK_BYTES;
   }

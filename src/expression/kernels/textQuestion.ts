@@ -155,11 +155,9 @@ function* askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers:
   }
 }
 
-/** Bytes per step. */
 const STEP_BYTES = 2 ** 20;
 /** Work of testing a text, besides its bytes. */
 const OPEN_WORK = 64;
-/** Codes per step without the kernel. */
 const STEP_CODES = 2 ** 18;
 
 /** Most texts have one of more codes than this. */

@@ -13,7 +13,6 @@ import { fixedColumn } from "./arithmetic.js";
 /** Work of a row besides its bytes. */
 const ROW_WORK = 64;
 
-/** The texts, or bytes, of an operand. */
 export class TextLane {
   readonly bytes: Uint8Array;
   readonly isConstant: boolean;
@@ -49,12 +48,10 @@ export class TextLane {
     return this.#isNull || !isValid(this.#validity, row * this.#step);
   }
 
-  /** Appends a short text of a row. */
   putInto(row: number, texts: GrowingTexts): void {
     texts.put(this.bytes, this.start(row), this.end(row));
   }
 
-  /** Returns the bytes of a row's text. */
   of(row: number): Uint8Array {
     return this.bytes.subarray(this.start(row), this.end(row));
   }
@@ -62,7 +59,6 @@ export class TextLane {
 
 const NO_BYTES = { bytes: new Uint8Array(0), offsets: new Int32Array(1) };
 
-/** Reads whole numbers of an operand. */
 export function wholeNumbers(operand: Operand): (row: number) => number {
   const read = scalarReader(operand, INT64);
   return (row) => Number(read(row) as Exclude<Scalar, null>);
@@ -132,7 +128,6 @@ export function* numberRows(
   return fixedColumn(numbers, length, valid);
 }
 
-/** Computes a truth for each row. */
 export function* truthRows(
   lanes: readonly TextLane[],
   length: number,

@@ -4,13 +4,13 @@
  */
 
 import type { Steps } from "../../async/eventLoop.js";
-import { type Grammar, STATEMENTS } from "./grammar.js";
+import type { Grammar } from "./grammar.js";
 import { numberLiteral, typeNameAt } from "./literals.js";
 import { COMPARE, LOOSEST } from "./operators.js";
-import type { Case, Syntax } from "./syntax.js";
+import type { Syntax } from "./syntax.js";
 
 /** Parses CASE after that word. */
-export function* parseCase(grammar: Grammar, index: number): Steps<Case> {
+export function* parseCase(grammar: Grammar, index: number): Steps<Syntax> {
   const { lexer } = grammar;
   const subject = lexer.keyword === "WHEN" ? null : yield* grammar.expression(LOOSEST);
   const branches: { when: Syntax; result: Syntax }[] = [];
@@ -45,9 +45,8 @@ export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Ste
  * @param name in lower case
  */
 export function* parseCall(grammar: Grammar, name: string, index: number): Steps<Syntax> {
-  const { lexer } = grammar;
   grammar.expectSymbol("(");
-  if (STATEMENTS.has(lexer.keyword)) throw grammar.fail("subqueries are not supported");
+  grammar.refuseStatement();
   const form = WORDED_FORMS.get(name);
   const [called, operands] = form === undefined ? [name, yield* operandsOf(grammar)] : yield* form(grammar);
   grammar.expectSymbol(")");

@@ -9,11 +9,10 @@ import type { Syntax } from "./syntax.js";
 import type { Lexer } from "./tokens.js";
 
 /** Words that begin a statement; in the position of an operand, a subquery. */
-export const STATEMENTS: ReadonlySet<string> = new Set(["SELECT", "WITH", "EXISTS"]);
+const STATEMENTS: ReadonlySet<string> = new Set(["SELECT", "WITH", "EXISTS"]);
 
 export abstract class Grammar {
   readonly lexer: Lexer;
-  /** Counts operands and items. */
   readonly pace = new Pace();
   readonly #source: ExpressionSource;
 
@@ -40,7 +39,10 @@ export abstract class Grammar {
     this.lexer.next();
   }
 
-  /** Returns the current token for messages. */
+  refuseStatement(): void {
+    if (STATEMENTS.has(this.lexer.keyword)) throw this.fail("subqueries are not supported");
+  }
+
   shown(): string {
     const { kind, start, end } = this.lexer;
     if (kind === "end") return "the end";
@@ -48,11 +50,9 @@ export abstract class Grammar {
     return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   }
 
-  /** Makes an error at the current token. */
   fail(reason: string): Error {
     return problem(this.#source, this.lexer.start, reason);
   }
 }
 
-/** Maximum number of characters of a token in messages. */
 const MAX_SHOWN = 40;

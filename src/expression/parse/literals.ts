@@ -3,14 +3,14 @@
 import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
 import { LOOSEST } from "./operators.js";
-import type { IntervalLiteral, NumberLiteral, Syntax, TypeName } from "./syntax.js";
+import type { Syntax, SyntaxOf, TypeName } from "./syntax.js";
 
 /** Maximum number of digits that a double always holds exactly. */
 const EXACT_DIGITS = 15;
 /** Maximum number of digits of a whole number. No type holds more, and reading them takes long. */
 const MOST_DIGITS = 1000;
 
-export function numberLiteral(text: string, index: number): NumberLiteral {
+export function numberLiteral(text: string, index: number): SyntaxOf<"number"> {
   const isWhole = !/[.eE]/.test(text);
   if (!isWhole || text.length <= EXACT_DIGITS) {
     return { kind: "number", value: Number(text), isWhole, text, offset: index };
@@ -20,7 +20,6 @@ export function numberLiteral(text: string, index: number): NumberLiteral {
   return { kind: "number", value, isWhole: typeof value === "bigint", text: digits, offset: index };
 }
 
-/** Returns the bytes of hexadecimal digits. */
 export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
   if (!/^[0-9a-fA-F]*$/.test(digits)) throw grammar.fail("expected hexadecimal digits");
   // The first digit of an odd number of digits is a byte.
@@ -72,7 +71,7 @@ const INTERVAL_UNITS: ReadonlySet<string> = new Set(
 );
 
 /** Parses an interval after that word. */
-export function intervalLiteral(grammar: Grammar, index: number): IntervalLiteral {
+export function intervalLiteral(grammar: Grammar, index: number): Syntax {
   const { lexer } = grammar;
   const { text } = lexer;
   lexer.next();
@@ -82,7 +81,6 @@ export function intervalLiteral(grammar: Grammar, index: number): IntervalLitera
   return { kind: "interval", text: `${text} ${unit.toLowerCase()}`, offset: index };
 }
 
-/** Parses the SQL name of a type. */
 export function typeNameAt(grammar: Grammar): TypeName {
   const { lexer } = grammar;
   const { start: index, keyword: name } = lexer;

@@ -14,13 +14,9 @@ export interface QuotedText {
 /** Long texts by the position of the opening quote; null for a text without a closing quote. */
 export type LongTexts = ReadonlyMap<number, QuotedText | null>;
 
-/** Minimum number of UTF-16 units of a long text. */
 const LONG_UNITS = 2 ** 16;
-/** Units searched per step. */
 const STEP_UNITS = 2 ** 16;
-/** Units joined in one go. */
 const UNITS_AT_ONCE = 2 ** 12;
-/** Quotes, doubled. */
 const DOUBLED: readonly string[] = ["''", '""', "``"];
 
 /**
@@ -51,7 +47,6 @@ export function* readLongTexts(source: string): Steps<LongTexts> {
   const texts = new Map<number, QuotedText | null>();
   if (source.length < LONG_UNITS || !DOUBLED.some((pair) => source.includes(pair))) return texts;
   const pace = new Pace(STEP_UNITS);
-  /** Number of open comments. */
   let depth = 0;
   for (let position = 0; position < source.length; ) {
     if (pace.isStep()) yield;

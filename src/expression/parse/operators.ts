@@ -1,10 +1,7 @@
-/** Operators, with their precedences (stronger ones have greater numbers), and the comparisons. */
-
-import type { ComparisonOperator } from "./syntax.js";
+/** Operators, with their precedences: stronger ones have greater numbers. */
 
 /** Precedence of a whole expression. */
 export const LOOSEST = 0;
-export const OR = 5;
 export const AND = 10;
 export const NOT = 15;
 export const IS = 17;
@@ -16,7 +13,14 @@ export const MULTIPLY = 40;
 const CAST = 50;
 const MEMBER = 100;
 
-export const SYMBOL_PRECEDENCE: Readonly<Record<string, number>> = {
+export const PRECEDENCE: Readonly<Record<string, number>> = {
+  OR: 5,
+  AND,
+  IS,
+  LIKE,
+  ILIKE: LIKE,
+  IN: COMPARE,
+  BETWEEN: COMPARE,
   "=": COMPARE,
   "==": COMPARE,
   "!=": COMPARE,
@@ -36,16 +40,4 @@ export const SYMBOL_PRECEDENCE: Readonly<Record<string, number>> = {
   "::": CAST,
   "[": MEMBER,
   ".": MEMBER,
-};
-
-/** Comparisons by their symbols. */
-export const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
-  "=": "=",
-  "==": "=",
-  "!=": "!=",
-  "<>": "!=",
-  "<": "<",
-  "<=": "<=",
-  ">": ">",
-  ">=": ">=",
 };

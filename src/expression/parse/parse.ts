@@ -15,30 +15,17 @@
  *     AND
  *     OR
  *
- * Chains of AND and of OR become one node each. What nests is bounded: {@link MAX_NESTING} of parentheses and
- * the like, {@link MAX_CHAIN} of operators in a row, and {@link MAX_LENGTH} of the whole text. Statements,
- * subqueries and text behind a semicolon are refused.
+ * Chains of AND and of OR become one node each. Statements, subqueries and text after a semicolon are refused.
  */
 
 import { runSync, type Steps } from "../../async/eventLoop.js";
 import { parseCall, parseCase, parseCast } from "./forms.js";
-import { Grammar, STATEMENTS } from "./grammar.js";
+import { Grammar } from "./grammar.js";
 import { hexBytes, intervalLiteral, listItems, numberLiteral, typeNameAt } from "./literals.js";
 import { readLongTexts } from "./longTexts.js";
-import {
-  AND,
-  COMPARE,
-  COMPARISONS,
-  IS,
-  LIKE,
-  LOOSEST,
-  MULTIPLY,
-  NOT,
-  OR,
-  SYMBOL_PRECEDENCE,
-} from "./operators.js";
+import { AND, COMPARE, IS, LIKE, LOOSEST, MULTIPLY, NOT, PRECEDENCE } from "./operators.js";
 import { problem } from "./problem.js";
-import type { ArithmeticOperator, Syntax, TypeName } from "./syntax.js";
+import type { ArithmeticOperator, ComparisonOperator, Syntax, TypeName } from "./syntax.js";
 import { Lexer } from "./tokens.js";
 
 /** Maximum number of UTF-16 units of an expression. */
@@ -47,7 +34,6 @@ const MAX_LENGTH = 2 ** 24;
 const MAX_NESTING = 64;
 /** Maximum number of operators in a row other than AND and OR: `a + a + a …`. */
 const MAX_CHAIN = 512;
-
 /** Maximum number of names in a path: types nest no deeper. */
 const MAX_MEMBERS = 256;
 
@@ -80,21 +66,11 @@ const RESERVED = new Set(
 /** Functions that are called without parentheses. */
 const MOMENTS: ReadonlySet<string> = new Set(["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"]);
 /** Types whose name makes the text after it a literal of that type. */
-const TYPED_LITERALS = new Set([
-  "DATE",
-  "TIMESTAMP",
-  "DATETIME",
-  "BOOLEAN",
-  "TINYINT",
-  "SMALLINT",
-  "INT",
-  "INTEGER",
-  "BIGINT",
-  "FLOAT",
-  "DOUBLE",
-  "STRING",
-  "BINARY",
-]);
+const TYPED_LITERALS = new Set(
+  "DATE TIMESTAMP DATETIME BOOLEAN TINYINT SMALLINT INT INTEGER BIGINT FLOAT DOUBLE STRING BINARY".split(" "),
+);
+/** Comparisons with several spellings. */
+const SPELLINGS: Readonly<Record<string, ComparisonOperator>> = { "==": "=", "<>": "!=" };
 
 class Parser extends Grammar {
   #nesting = 0;
@@ -123,36 +99,12 @@ class Parser extends Grammar {
 
   #precedence(): number {
     const { lexer } = this;
-    if (lexer.kind === "symbol") return SYMBOL_PRECEDENCE[lexer.text] ?? LOOSEST;
-    switch (lexer.keyword) {
-      case "OR":
-        return OR;
-      case "AND":
-        return AND;
-      case "IS":
-        return IS;
-      case "LIKE":
-      case "ILIKE":
-        return LIKE;
-      case "IN":
-      case "BETWEEN":
-        return COMPARE;
-      case "NOT": {
-        const keyword = this.#keywordBehind();
-        if (keyword === "IN" || keyword === "BETWEEN") return COMPARE;
-        return keyword === "LIKE" || keyword === "ILIKE" ? LIKE : LOOSEST;
-      }
-    }
-    return LOOSEST;
-  }
-
-  #keywordBehind(): string {
-    const { lexer } = this;
-    const { start } = lexer;
+    const { kind, text, keyword, start } = lexer;
+    if (keyword !== "NOT") return PRECEDENCE[kind === "symbol" ? text : keyword] ?? LOOSEST;
     lexer.next();
-    const { keyword } = lexer;
+    const negated = PRECEDENCE[lexer.keyword] ?? LOOSEST;
     lexer.rewind(start);
-    return keyword;
+    return negated >= LIKE ? negated : LOOSEST;
   }
 
   *#infix(left: Syntax, precedence: number): Steps<Syntax> {
@@ -165,10 +117,11 @@ class Parser extends Grammar {
       if (symbol === "::") return this.#castSuffix(left, index);
       lexer.next();
       const right = yield* this.expression(precedence);
-      const comparison = COMPARISONS[symbol];
-      return comparison !== undefined
-        ? { kind: "comparison", operator: comparison, left, right, offset: index }
-        : { kind: "arithmetic", operator: symbol as ArithmeticOperator, left, right, offset: index };
+      if (precedence !== COMPARE) {
+        return { kind: "arithmetic", operator: symbol as ArithmeticOperator, left, right, offset: index };
+      }
+      const operator = SPELLINGS[symbol] ?? (symbol as ComparisonOperator);
+      return { kind: "comparison", operator, left, right, offset: index };
     }
     const { keyword } = lexer;
     switch (keyword) {
@@ -230,9 +183,8 @@ class Parser extends Grammar {
   }
 
   *#in(operand: Syntax, isNegated: boolean, index: number): Steps<Syntax> {
-    const { lexer } = this;
     this.expectSymbol("(");
-    if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
+    this.refuseStatement();
     const items = yield* listItems(this, ")");
     if (items.length === 0) throw this.fail("expected a value");
     this.expectSymbol(")");
@@ -275,8 +227,7 @@ class Parser extends Grammar {
     }
     lexer.next();
     if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name after the dot");
-    const index: Syntax = { kind: "text", value: lexer.text, offset: lexer.start };
-    lexer.next();
+    const index = this.#token({ kind: "text", value: lexer.text, offset: lexer.start });
     return { kind: "subscript", operand, index, offset: slot };
   }
 
@@ -292,29 +243,16 @@ class Parser extends Grammar {
 
   /** Parses a literal, a name or a parameter; null for anything else. */
   #leaf(): Syntax | null {
-    const { lexer } = this;
-    const index = lexer.start;
-    switch (lexer.kind) {
-      case "number": {
-        const literal = numberLiteral(lexer.text, index);
-        lexer.next();
-        return literal;
-      }
-      case "text": {
-        const value = lexer.text;
-        lexer.next();
-        return { kind: "text", value, offset: index };
-      }
-      case "hex": {
-        const value = hexBytes(this, lexer.text);
-        lexer.next();
-        return { kind: "bytes", value, offset: index };
-      }
-      case "parameter": {
-        const name = lexer.text;
-        lexer.next();
-        return { kind: "parameter", name, offset: index };
-      }
+    const { kind, text, start: offset } = this.lexer;
+    switch (kind) {
+      case "number":
+        return this.#token(numberLiteral(text, offset));
+      case "text":
+        return this.#token({ kind: "text", value: text, offset });
+      case "hex":
+        return this.#token({ kind: "bytes", value: hexBytes(this, text), offset });
+      case "parameter":
+        return this.#token({ kind: "parameter", name: text, offset });
       case "quoted":
         return this.#name(true);
       case "symbol":
@@ -322,8 +260,14 @@ class Parser extends Grammar {
       case "end":
         throw this.fail("the expression ends where an operand was expected");
       case "word":
-        return this.#wordLeaf(index);
+        return this.#wordLeaf(offset);
     }
+  }
+
+  /** Returns a node that is one token, and goes on to the next. */
+  #token<Node extends Syntax>(node: Node): Node {
+    this.lexer.next();
+    return node;
   }
 
   #wordLeaf(index: number): Syntax | null {
@@ -331,17 +275,15 @@ class Parser extends Grammar {
     const { keyword } = lexer;
     switch (keyword) {
       case "NULL":
-        lexer.next();
-        return { kind: "null", offset: index };
+        return this.#token({ kind: "null", offset: index });
       case "TRUE":
       case "FALSE":
-        lexer.next();
-        return { kind: "boolean", value: keyword === "TRUE", offset: index };
+        return this.#token({ kind: "boolean", value: keyword === "TRUE", offset: index });
       case "NOT":
       case "CASE":
         return null;
     }
-    if (STATEMENTS.has(keyword)) throw this.fail("subqueries are not supported");
+    this.refuseStatement();
     if (RESERVED.has(keyword)) throw this.fail(`expected an operand, not ${this.shown()}`);
     lexer.next();
     if (lexer.isSymbol("(") || (keyword === "ARRAY" && lexer.isSymbol("["))) {
@@ -349,8 +291,7 @@ class Parser extends Grammar {
       return null;
     }
     if (TYPED_LITERALS.has(keyword) && lexer.kind === "text") {
-      const operand: Syntax = { kind: "text", value: lexer.text, offset: lexer.start };
-      lexer.next();
+      const operand = this.#token({ kind: "text", value: lexer.text, offset: lexer.start });
       const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], offset: index };
       return { kind: "cast", operand, types: [{ type, isTry: false }], offset: index };
     }
@@ -388,7 +329,7 @@ class Parser extends Grammar {
     switch (lexer.text) {
       case "(": {
         lexer.next();
-        if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
+        this.refuseStatement();
         const inner = yield* this.expression(LOOSEST);
         if (lexer.isSymbol(",")) throw this.fail("expected ), because only IN takes a list");
         this.expectSymbol(")");
@@ -396,12 +337,8 @@ class Parser extends Grammar {
       }
       case "-": {
         lexer.next();
-        if (lexer.kind === "number") {
-          const literal = numberLiteral(`-${lexer.text}`, index);
-          lexer.next();
-          // A cast binds more strongly than the sign. For a literal, the order makes no difference.
-          return literal;
-        }
+        // A cast binds more strongly than the sign. For a literal, the order makes no difference.
+        if (lexer.kind === "number") return this.#token(numberLiteral(`-${lexer.text}`, index));
         return { kind: "negative", operand: yield* this.expression(MULTIPLY), offset: index };
       }
       case "[":

@@ -34,7 +34,7 @@ export function printExpression(node: Syntax): string {
     case "comparison":
       return `${operand(node.left)} ${node.operator} ${operand(node.right)}`;
     case "distinct":
-      return `${operand(node.left)} IS ${node.isNegated ? "NOT " : ""}DISTINCT FROM ${operand(node.right)}`;
+      return `${operand(node.left)} IS ${not(node.isNegated)}DISTINCT FROM ${operand(node.right)}`;
     case "and":
     case "or":
       return node.operands.map(operand).join(node.kind === "and" ? " AND " : " OR ");
@@ -75,27 +75,15 @@ const not = (isNegated: boolean): string => (isNegated ? "NOT " : "");
 
 function operand(node: Syntax): string {
   const text = printExpression(node);
-  switch (node.kind) {
-    case "null":
-    case "boolean":
-    case "text":
-    case "bytes":
-    case "interval":
-    case "name":
-    case "parameter":
-    case "call":
-    case "cast":
-    case "case":
-    case "array":
-    case "subscript":
-      return text;
-    case "number":
-    case "value":
-      return text.startsWith("-") ? `(${text})` : text;
-    default:
-      return `(${text})`;
-  }
+  return BARE.has(node.kind) && !text.startsWith("-") ? text : `(${text})`;
 }
+
+/** Kinds of operands without parentheses, unless they have a sign. */
+const BARE: ReadonlySet<Syntax["kind"]> = new Set<Syntax["kind"]>(
+  "null boolean text bytes interval name parameter call cast case array subscript number value".split(
+    " ",
+  ) as Syntax["kind"][],
+);
 
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 

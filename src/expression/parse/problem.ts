@@ -11,7 +11,6 @@ export interface ExpressionSource {
   readonly text: string | null;
 }
 
-/** Number of characters shown on either side of the position. */
 const CONTEXT = 40;
 
 /**

@@ -8,140 +8,8 @@ import type { FilterValue } from "../../namespace/queries.js";
 /** Position of a node without a text. */
 export const NOWHERE = -1;
 
-/** A number in the text: exact for whole numbers, otherwise the nearest double. */
-export type LiteralNumber = number | bigint;
-
 export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%" | "||" | "<<" | ">>";
 export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
-
-interface Node {
-  /** Offset of the node in the text, or of its operator if it has one; {@link NOWHERE} without a text. */
-  readonly offset: number;
-}
-
-export interface NullLiteral extends Node {
-  readonly kind: "null";
-}
-
-export interface BooleanLiteral extends Node {
-  readonly kind: "boolean";
-  readonly value: boolean;
-}
-
-export interface NumberLiteral extends Node {
-  readonly kind: "number";
-  readonly value: LiteralNumber;
-  /** True if the number is whole and has neither point nor exponent. */
-  readonly isWhole: boolean;
-  /** The digits, from which a decimal is exact. */
-  readonly text: string;
-}
-
-export interface TextLiteral extends Node {
-  readonly kind: "text";
-  readonly value: string;
-}
-
-export interface BytesLiteral extends Node {
-  readonly kind: "bytes";
-  readonly value: Uint8Array;
-}
-
-/** A length of time: `INTERVAL '1 month 2 days'`, `INTERVAL '1' DAY`. */
-export interface IntervalLiteral extends Node {
-  readonly kind: "interval";
-  /** With its unit. */
-  readonly text: string;
-}
-
-/** A value of a program. */
-export interface ValueLiteral extends Node {
-  readonly kind: "value";
-  readonly value: FilterValue;
-}
-
-/** A column, or a member of one. */
-export interface Name extends Node {
-  readonly kind: "name";
-  readonly segments: readonly string[];
-  /** True if the first segment is in quotes, or comes from a program. It matches in exact case only. */
-  readonly isExact: boolean;
-}
-
-/** A value that the caller passes beside the text: `$name`. */
-export interface Parameter extends Node {
-  readonly kind: "parameter";
-  readonly name: string;
-}
-
-export interface Negative extends Node {
-  readonly kind: "negative";
-  readonly operand: Syntax;
-}
-
-export interface Not extends Node {
-  readonly kind: "not";
-  readonly operand: Syntax;
-}
-
-export interface Arithmetic extends Node {
-  readonly kind: "arithmetic";
-  readonly operator: ArithmeticOperator;
-  readonly left: Syntax;
-  readonly right: Syntax;
-}
-
-export interface Comparison extends Node {
-  readonly kind: "comparison";
-  readonly operator: ComparisonOperator;
-  readonly left: Syntax;
-  readonly right: Syntax;
-}
-
-/** IS [NOT] DISTINCT FROM: equality in which null equals null. */
-export interface Distinct extends Node {
-  readonly kind: "distinct";
-  readonly isNegated: boolean;
-  readonly left: Syntax;
-  readonly right: Syntax;
-}
-
-export interface Logic extends Node {
-  readonly kind: "and" | "or";
-  readonly operands: readonly Syntax[];
-}
-
-export interface In extends Node {
-  readonly kind: "in";
-  readonly isNegated: boolean;
-  readonly operand: Syntax;
-  readonly items: readonly Syntax[];
-}
-
-export interface Between extends Node {
-  readonly kind: "between";
-  readonly isNegated: boolean;
-  readonly operand: Syntax;
-  readonly low: Syntax;
-  readonly high: Syntax;
-}
-
-export interface Like extends Node {
-  readonly kind: "like";
-  readonly isNegated: boolean;
-  readonly ignoresCase: boolean;
-  readonly operand: Syntax;
-  readonly pattern: Syntax;
-  /** One character; null without ESCAPE. */
-  readonly escape: string | null;
-}
-
-export interface Is extends Node {
-  readonly kind: "is";
-  readonly isNegated: boolean;
-  readonly truth: "null" | "true" | "false" | "unknown";
-  readonly operand: Syntax;
-}
 
 /** The SQL name of a type: `DECIMAL(10, 2)`, `INT UNSIGNED`. */
 export interface TypeName {
@@ -152,62 +20,81 @@ export interface TypeName {
   readonly offset: number;
 }
 
-export interface CastSyntax extends Node {
-  readonly kind: "cast";
+/** A node without its position. */
+export type SyntaxForm =
+  | { readonly kind: "null" }
+  | { readonly kind: "boolean"; readonly value: boolean }
+  | {
+      readonly kind: "number";
+      /** Exact for whole numbers, otherwise the nearest double. */
+      readonly value: number | bigint;
+      /** True if the number is whole and has neither point nor exponent. */
+      readonly isWhole: boolean;
+      /** The digits, from which a decimal is exact. */
+      readonly text: string;
+    }
+  | { readonly kind: "text"; readonly value: string }
+  | { readonly kind: "bytes"; readonly value: Uint8Array }
+  /** A length of time, with its unit: `1 month 2 days`. */
+  | { readonly kind: "interval"; readonly text: string }
+  /** A value of a program. */
+  | { readonly kind: "value"; readonly value: FilterValue }
+  /**
+   * A column, or a member of one. It is exact if the first segment is in quotes, or comes from a program: then
+   * the segment matches in exact case only.
+   */
+  | { readonly kind: "name"; readonly segments: readonly string[]; readonly isExact: boolean }
+  /** A value that the caller passes beside the text: `$name`. */
+  | { readonly kind: "parameter"; readonly name: string }
+  | { readonly kind: "negative" | "not"; readonly operand: Syntax }
+  | (Pair & { readonly kind: "arithmetic"; readonly operator: ArithmeticOperator })
+  | (Pair & { readonly kind: "comparison"; readonly operator: ComparisonOperator })
+  /** IS [NOT] DISTINCT FROM: equality in which null equals null. */
+  | (Pair & { readonly kind: "distinct"; readonly isNegated: boolean })
+  | { readonly kind: "and" | "or"; readonly operands: readonly Syntax[] }
+  | (Test & { readonly kind: "in"; readonly items: readonly Syntax[] })
+  | (Test & { readonly kind: "between"; readonly low: Syntax; readonly high: Syntax })
+  | (Test & {
+      readonly kind: "like";
+      readonly ignoresCase: boolean;
+      readonly pattern: Syntax;
+      /** One character; null without ESCAPE. */
+      readonly escape: string | null;
+    })
+  | (Test & { readonly kind: "is"; readonly truth: "null" | "true" | "false" | "unknown" })
+  | {
+      readonly kind: "cast";
+      readonly operand: Syntax;
+      /** The types one after another: `a::int::string` has two. */
+      readonly types: readonly { readonly type: TypeName; readonly isTry: boolean }[];
+    }
+  | {
+      readonly kind: "case";
+      /** The value that the branches compare with; null if they are conditions. */
+      readonly subject: Syntax | null;
+      readonly branches: readonly { readonly when: Syntax; readonly result: Syntax }[];
+      readonly otherwise: Syntax | null;
+    }
+  /** A call of a function, whose name is in lower case. */
+  | { readonly kind: "call"; readonly name: string; readonly operands: readonly Syntax[] }
+  /** `a[1]`, or `a['b']`, which is a member of a struct. */
+  | { readonly kind: "subscript"; readonly operand: Syntax; readonly index: Syntax }
+  | { readonly kind: "array"; readonly items: readonly Syntax[] };
+
+interface Pair {
+  readonly left: Syntax;
+  readonly right: Syntax;
+}
+
+interface Test {
+  readonly isNegated: boolean;
   readonly operand: Syntax;
-  /** The types one after another: `a::int::string` has two. */
-  readonly types: readonly { readonly type: TypeName; readonly isTry: boolean }[];
 }
 
-export interface Case extends Node {
-  readonly kind: "case";
-  /** The value that the branches compare with; null if they are conditions. */
-  readonly subject: Syntax | null;
-  readonly branches: readonly { readonly when: Syntax; readonly result: Syntax }[];
-  readonly otherwise: Syntax | null;
-}
+export type Syntax = SyntaxForm & {
+  /** Offset of the node in the text, or of its operator if it has one; {@link NOWHERE} without a text. */
+  readonly offset: number;
+};
 
-export interface CallSyntax extends Node {
-  readonly kind: "call";
-  /** In lower case. */
-  readonly name: string;
-  readonly operands: readonly Syntax[];
-}
-
-/** `a[1]`, or `a['b']`, which is a member of a struct. */
-export interface Subscript extends Node {
-  readonly kind: "subscript";
-  readonly operand: Syntax;
-  readonly index: Syntax;
-}
-
-export interface ArrayLiteral extends Node {
-  readonly kind: "array";
-  readonly items: readonly Syntax[];
-}
-
-export type Syntax =
-  | NullLiteral
-  | BooleanLiteral
-  | NumberLiteral
-  | TextLiteral
-  | BytesLiteral
-  | IntervalLiteral
-  | ValueLiteral
-  | Name
-  | Parameter
-  | Negative
-  | Not
-  | Arithmetic
-  | Comparison
-  | Distinct
-  | Logic
-  | In
-  | Between
-  | Like
-  | Is
-  | CastSyntax
-  | Case
-  | CallSyntax
-  | Subscript
-  | ArrayLiteral;
+/** The node of a kind. */
+export type SyntaxOf<Kind extends Syntax["kind"]> = Extract<Syntax, { readonly kind: Kind }>;

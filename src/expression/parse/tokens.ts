@@ -63,7 +63,6 @@ export class Lexer {
 
   readonly #longTexts: LongTexts;
 
-  /** @param longTexts the long texts of the source */
   constructor(
     readonly source: ExpressionSource & { readonly text: string },
     longTexts: LongTexts,
@@ -184,7 +183,6 @@ export class Lexer {
     this.end = end;
   }
 
-  /** Returns a quoted text and sets the end. */
   #quotedText(start: number, quote: number): string {
     const { text } = this.source;
     const end = text.indexOf(text[start], start + 1);

@@ -25,7 +25,6 @@ import {
 
 /** Maximum count of numbers in all states: instructions, and next states. */
 const MAX_KEPT = 2 ** 20;
-/** Instructions per step. */
 const STEP_WORK = 2 ** 15;
 /** Maximum number of instructions, or characters, of a text without steps. */
 const QUICK_WORK = 2 ** 14;
@@ -49,14 +48,11 @@ export class Automaton {
   readonly #isAnchored: boolean;
   /** First code point of each class, ascending. */
   readonly #starts: Int32Array;
-  /** The class of each ASCII character. */
   readonly #ascii = new Uint16Array(128);
   /** The kind of the characters of each class, for positions. */
   readonly #kinds: readonly Kind[];
   readonly #states: State[] = [];
-  /** Indices of states by a hash of their instructions. */
   readonly #byHash = new Map<number, number[]>();
-  /** Count of numbers in all states. */
   #kept = 0;
   readonly #mark: Uint32Array;
   readonly #isReached: Uint32Array;
@@ -136,18 +132,10 @@ export class Automaton {
   *matchesInSteps(bytes: Uint8Array, start: number, end: number, before: Kind = EDGE): Steps<boolean> {
     const pace = new Pace(STEP_WORK);
     let state = this.#first(before);
-    for (let offset = start; offset < end; ) {
+    for (let offset = start; offset < end; offset = endOfCharacter(bytes, offset, end)) {
       if (state <= DEAD) return state === MATCHED;
       const { next } = this.#states[state];
-      const byte = bytes[offset];
-      let characterClass: number;
-      if (byte < 0x80) {
-        characterClass = this.#ascii[byte];
-        offset++;
-      } else {
-        characterClass = this.#classOf(pointAt(bytes, offset, end));
-        offset = endOfCharacter(bytes, offset, end);
-      }
+      const characterClass = this.#classAt(bytes, offset, end);
       const target = next[characterClass];
       let work = 1;
       if (target !== UNKNOWN) state = target;
@@ -167,8 +155,13 @@ export class Automaton {
 
   /** Returns the kind of a character for the positions of the pattern. */
   kindOf(bytes: Uint8Array, offset: number, end: number): Kind {
+    return this.#kinds[this.#classAt(bytes, offset, end)];
+  }
+
+  /** Returns the class of the character that begins at `offset`. */
+  #classAt(bytes: Uint8Array, offset: number, end: number): number {
     const byte = bytes[offset];
-    return this.#kinds[byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, offset, end))];
+    return byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, offset, end));
   }
 
   #isMatchAtEnd(state: number): boolean {
@@ -182,7 +175,6 @@ export class Automaton {
     return this.#state(FIRST, before);
   }
 
-  /** The class of a code point. */
   #classOf(point: number): number {
     return upperBound(this.#starts, point, 1) - 1;
   }

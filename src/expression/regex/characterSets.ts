@@ -15,51 +15,28 @@ export const NO_LINE_FEED: CharacterSet = [
   [LINE_FEED + 1, MAX_CODE_POINT],
 ];
 
+/** @param ends first and last characters of the ranges, in pairs */
+const ranges = (ends: string): CharacterSet =>
+  Array.from({ length: ends.length / 2 }, (_, index) => [
+    ends.charCodeAt(2 * index),
+    ends.charCodeAt(2 * index + 1),
+  ]);
+
 export const POSIX_CLASSES: Readonly<Record<string, CharacterSet>> = {
-  alnum: [
-    [0x30, 0x39],
-    [0x41, 0x5a],
-    [0x61, 0x7a],
-  ],
-  alpha: [
-    [0x41, 0x5a],
-    [0x61, 0x7a],
-  ],
-  ascii: [[0, 0x7f]],
-  blank: [
-    [0x09, 0x09],
-    [0x20, 0x20],
-  ],
-  cntrl: [
-    [0, 0x1f],
-    [0x7f, 0x7f],
-  ],
-  digit: [[0x30, 0x39]],
-  graph: [[0x21, 0x7e]],
-  lower: [[0x61, 0x7a]],
-  print: [[0x20, 0x7e]],
-  punct: [
-    [0x21, 0x2f],
-    [0x3a, 0x40],
-    [0x5b, 0x60],
-    [0x7b, 0x7e],
-  ],
-  space: [
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ],
-  upper: [[0x41, 0x5a]],
-  word: [
-    [0x30, 0x39],
-    [0x41, 0x5a],
-    [0x5f, 0x5f],
-    [0x61, 0x7a],
-  ],
-  xdigit: [
-    [0x30, 0x39],
-    [0x41, 0x46],
-    [0x61, 0x66],
-  ],
+  alnum: ranges("09AZaz"),
+  alpha: ranges("AZaz"),
+  ascii: ranges("\0\x7f"),
+  blank: ranges("\t\t  "),
+  cntrl: ranges("\0\x1f\x7f\x7f"),
+  digit: ranges("09"),
+  graph: ranges("!~"),
+  lower: ranges("az"),
+  print: ranges(" ~"),
+  punct: ranges("!/:@[`{~"),
+  space: ranges("\t\r  "),
+  upper: ranges("AZ"),
+  word: ranges("09AZ__az"),
+  xdigit: ranges("09AFaf"),
 };
 
 export const single = (character: string): CharacterSet => {
@@ -74,7 +51,6 @@ const CASED_POINTS = 0x1e944;
 /** Factor that packs a range into one number: its ends have 21 bits each. */
 const RANGE = 2 ** 21;
 
-/** Returns the characters of all sets. */
 export function union(sets: Iterable<CharacterSet>): CharacterSet {
   const packed: number[] = [];
   for (const set of new Set(sets)) for (const [from, to] of set) packed.push(from * RANGE + to);
@@ -170,7 +146,6 @@ const STEP_POINTS = 2 ** 12;
 
 /** By character: the characters that differ from it in case only. */
 let otherCases: ReadonlyMap<number, readonly number[]> | null = null;
-/** The characters that have other cases, ascending. */
 let casedPoints = new Uint32Array(0);
 
 const inAnyCase = new WeakMap<CharacterSet, CharacterSet>();

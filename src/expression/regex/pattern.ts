@@ -59,6 +59,27 @@ const MAX_CASED_CLASSES = 128;
 /** A class is large if it has more ranges than this, or a range of more characters. */
 const SMALL_CLASS = 64;
 
+const POSITIONS: Readonly<Record<string, Position>> = {
+  A: "start",
+  z: "end",
+  b: "boundary",
+  B: "noBoundary",
+};
+/** Classes by their escape, whose upper-case form means the complement. */
+const CLASSES: Readonly<Record<string, () => CharacterSet>> = {
+  d: () => propertySet("Nd"),
+  w: wordSet,
+  s: () => propertySet("White_Space"),
+};
+const CONTROLS: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+  f: "\f",
+  v: "\v",
+  a: "\x07",
+};
+
 /** @throws InvalidInputError with the position */
 export function parsePattern(text: string, flags: string): Steps<Pattern> {
   return withSets(() => new PatternParser(text, flags).parse());
@@ -232,34 +253,20 @@ class PatternParser {
 
   #escape(): Pattern {
     const character = this.#take();
-    switch (character) {
-      case "A":
-        return { kind: "position", position: "start" };
-      case "z":
-        return { kind: "position", position: "end" };
-      case "b":
-        return { kind: "position", position: "boundary" };
-      case "B":
-        return { kind: "position", position: "noBoundary" };
-    }
-    return this.#set(this.#escapedSet(character));
+    return Object.hasOwn(POSITIONS, character)
+      ? { kind: "position", position: POSITIONS[character] }
+      : this.#set(this.#escapedSet(character));
   }
 
   /** Returns the set of an escape, inside brackets and outside. */
   #escapedSet(character: string): CharacterSet {
+    const lower = character.toLowerCase();
+    if (Object.hasOwn(CLASSES, lower)) {
+      const set = CLASSES[lower]();
+      return lower === character ? set : complement(set);
+    }
+    if (Object.hasOwn(CONTROLS, character)) return single(CONTROLS[character]);
     switch (character) {
-      case "d":
-        return propertySet("Nd");
-      case "D":
-        return complement(propertySet("Nd"));
-      case "w":
-        return wordSet();
-      case "W":
-        return complement(wordSet());
-      case "s":
-        return propertySet("White_Space");
-      case "S":
-        return complement(propertySet("White_Space"));
       case "p":
       case "P": {
         let name = this.#take();
@@ -271,18 +278,6 @@ class PatternParser {
         const set = this.#property(isNegated ? name.slice(1) : name);
         return (character === "P") !== isNegated ? complement(set) : set;
       }
-      case "n":
-        return single("\n");
-      case "t":
-        return single("\t");
-      case "r":
-        return single("\r");
-      case "f":
-        return single("\f");
-      case "v":
-        return single("\v");
-      case "a":
-        return single("\x07");
       case "x":
       case "u":
       case "U":
@@ -317,7 +312,6 @@ class PatternParser {
     return String.fromCodePoint(value);
   }
 
-  /** Parses the content of brackets. */
   #class(): CharacterSet {
     if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
     const isNegated = this.#accept("^");

@@ -33,10 +33,11 @@ export function compilePattern(pattern: Pattern): Instruction[] {
 
 /** True if a program distinguishes characters of words from others. */
 export const asksForWords = (program: readonly Instruction[]): boolean =>
-  program.some(({ kind, ...rest }) => kind === "position" && isBoundary(rest));
-
-const isBoundary = (instruction: object): boolean =>
-  "position" in instruction && (instruction.position === "boundary" || instruction.position === "noBoundary");
+  program.some(
+    (instruction) =>
+      instruction.kind === "position" &&
+      (instruction.position === "boundary" || instruction.position === "noBoundary"),
+  );
 
 /** True if a position lies between two characters of these kinds. */
 export function isAt(position: Position, before: Kind, after: Kind): boolean {
@@ -69,10 +70,8 @@ function compile(pattern: Pattern, program: Instruction[], written: { steps: num
   }
   switch (pattern.kind) {
     case "set":
-      program.push({ kind: "set", set: pattern.set });
-      return;
     case "position":
-      program.push({ kind: "position", position: pattern.position });
+      program.push(pattern);
       return;
     case "sequence":
       for (const part of pattern.parts) compile(part, program, written);

@@ -26,7 +26,6 @@ const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
 /** Maximum number of positions that all ways to match record together. */
 const MAX_REMEMBERED = 2 ** 22;
-/** Instructions, and recorded positions, per step. */
 const STEP_WORK = 2 ** 15;
 
 /** The ways to match so far, the preferred ones first. */
@@ -57,9 +56,7 @@ export class Search {
   readonly #program: readonly Instruction[];
   readonly #automaton: Automaton;
   readonly #slotCount: number;
-  /** Maximum number of ways to match at a time. */
   readonly #threadCount: number;
-  /** Numbers of the named groups. */
   readonly names = new Map<string, number>();
   /** Number of groups, without the whole match. */
   readonly groupCount: number;
@@ -110,25 +107,11 @@ export class Search {
     if (quick !== undefined) return quick;
     const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
     if (!(yield* this.#isMatchBehind(bytes, from, end, edge))) return null;
-    const pace = new Pace(STEP_WORK);
-    const run = this.#takeRun();
-    let longest: Match | null = null;
-    let before = edge;
-    for (let index = from; ; ) {
-      const isEnd = index >= end;
-      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, index, end);
-      counter.looks++;
-      const work = run.reach(index, before, after, longest === null);
-      const match = run.follow(isEnd ? -1 : pointAt(bytes, index, end));
-      if (match !== null) longest = match;
-      if (isEnd || (longest !== null && run.isEnded)) {
-        run.clear();
-        this.#spare = run;
-        return longest;
-      }
-      if (pace.isStep(work)) yield;
-      before = after;
-      index = endOfCharacter(bytes, index, end);
+    const run = this.#takeRun(from, edge);
+    for (;;) {
+      const match = this.#goOn(run, bytes, end, counter);
+      if (match !== undefined) return match;
+      yield;
     }
   }
 
@@ -143,28 +126,36 @@ export class Search {
     if ((end - from + 1) * this.#program.length * this.#slotCount > STEP_WORK) return undefined;
     const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
     if (edge === EDGE && this.#automaton.matches(bytes, from, end) === false) return null;
-    const run = this.#takeRun();
-    let match: Match | null = null;
-    let before = edge;
-    for (let offset = from; ; ) {
-      const isEnd = offset >= end;
-      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, offset, end);
-      counter.looks++;
-      run.reach(offset, before, after, match === null);
-      match = run.follow(isEnd ? -1 : pointAt(bytes, offset, end)) ?? match;
-      if (isEnd || (match !== null && run.isEnded)) {
-        run.clear();
-        this.#spare = run;
-        return match;
-      }
-      before = after;
-      offset = endOfCharacter(bytes, offset, end);
+    const run = this.#takeRun(from, edge);
+    for (;;) {
+      const match = this.#goOn(run, bytes, end, counter);
+      if (match !== undefined) return match;
     }
   }
 
-  #takeRun(): Run {
+  /** Runs a step of a search. Undefined if the search goes on. */
+  #goOn(run: Run, bytes: Uint8Array, end: number, counter: { looks: number }): Match | null | undefined {
+    for (let work = 0; work < STEP_WORK; ) {
+      const { offset } = run;
+      const isEnd = offset >= end;
+      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, offset, end);
+      counter.looks++;
+      work += run.reach(after);
+      run.follow(isEnd ? -1 : pointAt(bytes, offset, end));
+      if (isEnd || (run.match !== null && run.isEnded)) {
+        this.#spare = run;
+        return run.match;
+      }
+      run.before = after;
+      run.offset = endOfCharacter(bytes, offset, end);
+    }
+    return undefined;
+  }
+
+  #takeRun(from: number, before: Kind): Run {
     const run = this.#spare ?? new Run(this.#program, this.#slotCount, this.#threadCount);
     this.#spare = null;
+    run.start(from, before);
     return run;
   }
 
@@ -234,7 +225,6 @@ export class Search {
   }
 }
 
-/** One search. */
 class Run {
   readonly #program: readonly Instruction[];
   readonly #mark: Uint32Array;
@@ -246,6 +236,11 @@ class Run {
   /** Instructions to follow; below 0, an earlier value of a slot. */
   readonly #stack: number[] = [];
   #hasMatch = false;
+  /** Offset of the next character, and the kind of the character before it. */
+  offset = 0;
+  before: Kind = EDGE;
+  /** The preferred match so far. */
+  match: Match | null = null;
 
   constructor(program: readonly Instruction[], slotCount: number, threadCount: number) {
     this.#program = program;
@@ -255,39 +250,41 @@ class Run {
     this.#slots = new Int32Array(slotCount);
   }
 
-  /** True if no way to match goes on. */
   get isEnded(): boolean {
     return this.#threads.count === 0;
   }
 
-  /** Prepares the next search. */
-  clear(): void {
+  start(offset: number, before: Kind): void {
+    this.offset = offset;
+    this.before = before;
+    this.match = null;
     this.#threads.count = 0;
   }
 
   /**
    * Follows the instructions that need no character.
-   * @param begins true if a match may begin here
+   * @param after kind of the next character
    * @returns the work done
    */
-  reach(index: number, before: Kind, after: Kind, begins: boolean): number {
+  reach(after: Kind): number {
     this.#generation++;
     this.#reached.count = 0;
     this.#hasMatch = false;
     let work = 8;
     for (let thread = 0; thread < this.#threads.count && !this.#hasMatch; thread++) {
       this.#slots.set(this.#threads.slotsOf(thread));
-      work += this.#from(this.#threads.starts[thread], index, before, after);
+      work += this.#from(this.#threads.starts[thread], after);
     }
-    if (begins && !this.#hasMatch) {
+    // A later match is less preferred than one that was found.
+    if (this.match === null && !this.#hasMatch) {
       this.#slots.fill(-1);
-      work += this.#from(0, index, before, after);
+      work += this.#from(0, after);
     }
     return work;
   }
 
-  /** Goes on with a character; -1 for the end. @returns the match that ends here, if any */
-  follow(point: number): Match | null {
+  /** Goes on with a character; -1 for the end. Keeps the match that ends before it, if any. */
+  follow(point: number): void {
     const { starts, count } = this.#reached;
     const threads = this.#threads;
     threads.count = 0;
@@ -295,15 +292,18 @@ class Run {
       const position = starts[thread];
       const instruction = this.#program[position];
       // Later ways to match are less preferred.
-      if (instruction.kind === "match") return this.#reached.slotsOf(thread).slice();
+      if (instruction.kind === "match") {
+        this.match = this.#reached.slotsOf(thread).slice();
+        return;
+      }
       if (point >= 0 && instruction.kind === "set" && holdsPoint(instruction.set, point)) {
         threads.add(position + 1, this.#reached.slotsOf(thread));
       }
     }
-    return null;
   }
 
-  #from(first: number, position: number, before: Kind, after: Kind): number {
+  #from(first: number, after: Kind): number {
+    const { offset, before } = this;
     const stack = this.#stack;
     const slots = this.#slots;
     stack.push(first);
@@ -327,7 +327,7 @@ class Run {
         case "save":
           if (instruction.slot < slots.length) {
             stack.push(slots[instruction.slot], -1 - instruction.slot);
-            slots[instruction.slot] = position;
+            slots[instruction.slot] = offset;
           }
           stack.push(slot + 1);
           break;

@@ -80,7 +80,6 @@ export function* beforeCharacters(
   return offset;
 }
 
-/** Returns the code points of a short text. */
 export function pointsOf(bytes: Uint8Array, start: number, end: number): Uint32Array {
   const points = new Uint32Array(countCharacters(bytes, start, end));
   for (let offset = start, index = 0; offset < end; offset = endOfCharacter(bytes, offset, end)) {

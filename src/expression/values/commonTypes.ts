@@ -65,7 +65,6 @@ export const coarser = (left: TimeUnit, right: TimeUnit): TimeUnit =>
 const finer = (left: TimeUnit, right: TimeUnit): TimeUnit =>
   TICKS_PER_SECOND[left] >= TICKS_PER_SECOND[right] ? left : right;
 
-/** Returns the common type of two numbers. */
 export function numericType(left: NumericType, right: NumericType): NumericType {
   if (areSame(left, right)) return left;
   if (left.kind === "decimal" || right.kind === "decimal") return decimalWith(left, right);

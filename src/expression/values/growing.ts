@@ -9,7 +9,6 @@ import { copyInSteps } from "./work.js";
 const FIRST_NUMBERS = 2 ** 10;
 const MOST_NUMBERS = 2 ** 18;
 
-/** Unsigned numbers of 32 bits. */
 export class GrowingNumbers {
   readonly #blocks: Uint32Array[] = [];
   #block = new Uint32Array(FIRST_NUMBERS);
@@ -54,7 +53,6 @@ const FEW_BYTES = 2 ** 18;
 /** Shorter pieces are copied byte by byte. */
 const SHORT = 24;
 
-/** @throws InvalidInputError */
 export function checkLength(name: string, byteLength: number): void {
   if (byteLength > MAX_TEXT)
     throw new InvalidInputError(`${name}: a text of ${byteLength} bytes is too long`);
@@ -79,12 +77,10 @@ export class GrowingTexts {
     this.#name = name;
   }
 
-  /** Number of bytes of the unfinished text. */
   get size(): number {
     return this.#before + this.#used - this.#start;
   }
 
-  /** Number of finished texts. */
   get count(): number {
     return this.#ends.length;
   }
@@ -105,7 +101,6 @@ export class GrowingTexts {
     this.#block[this.#used++] = byte;
   }
 
-  /** Adds a short text. */
   putText(text: string): void {
     const size = text.length;
     this.#makeRoom(size);
@@ -158,7 +153,6 @@ export class GrowingTexts {
     this.#used += total;
   }
 
-  /** Finishes a text. */
   end(): void {
     const end = this.#before + this.#used;
     if (this.#name !== null) checkLength(this.#name, end - this.#start);

@@ -5,7 +5,7 @@
 
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
-import { isSet, shiftBits, validityFrom } from "../../arrow/columns/validity.js";
+import { isSet, isValid, shiftBits, validityFrom } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
@@ -80,7 +80,6 @@ export function wordLane({ column }: Operand): Int32Array {
 /** Values of bytes: their offsets, and the bytes. */
 export interface ByteLane {
   readonly bytes: Uint8Array;
-  /** One more offset than values. */
   readonly offsets: Int32Array | Float64Array;
 }
 
@@ -118,6 +117,16 @@ export const bitsColumn = (bits: Uint8Array, length: number, validity: Validity 
   bitOffset: 0,
 });
 
+/** Returns the validity of rows of which some are null. */
+export function validWhere(length: number, isThere: (row: number) => boolean): Validity | null {
+  const bytes = new Uint8Array((length + 7) >>> 3);
+  for (let row = 0; row < length; row++) if (isThere(row)) bytes[row >>> 3] |= 1 << (row & 7);
+  return validityFrom(bytes, 0, length);
+}
+
+export const isThere = ({ column, step }: Operand, row: number): boolean =>
+  column.kind !== "null" && isValid(column.validity, row * step);
+
 /** Removes the rows from a validity whose bit in `failed` is set. */
 export function without(valid: Validity | null, failed: Uint8Array, length: number): Validity | null {
   const bytes =
@@ -132,7 +141,6 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Shorter texts are decoded here, because a call of the decoder takes longer. */
 const SHORT_TEXT = 24;
 
-/** Decodes UTF-8. */
 export function decodeText(bytes: Uint8Array, start: number, end: number): string {
   if (end - start <= SHORT_TEXT) {
     let text = "";

@@ -3,16 +3,24 @@
  * loops.
  */
 
-import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
-import { byteLane, decodeText, narrowOffsets, numbersOf, type Operand, wordLane } from "./operands.js";
+import {
+  byteLane,
+  decodeText,
+  narrowOffsets,
+  numbersOf,
+  type Operand,
+  validWhere,
+  wordLane,
+} from "./operands.js";
 import { byteWidthOf, isTextType, layoutOfValue, type ValueType } from "./types.js";
 
 /**
@@ -90,7 +98,6 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
   }
 }
 
-/** Lists: their offsets, and their items. */
 export interface ListLane {
   readonly items: Column;
   readonly offsets: Int32Array | Float64Array;
@@ -133,10 +140,8 @@ export function* columnInSteps(type: ValueType, scalars: readonly Scalar[]): Ste
   return yield* concatInSteps(parts);
 }
 
-/** Bytes of a text decoded per step. */
 const STEP_DECODED = 2 ** 20;
 
-/** Decodes a text of any length. */
 export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Steps<string> {
   if (end - start <= STEP_DECODED) return decodeText(bytes, start, end);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -152,7 +157,7 @@ export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Ste
 /** Makes a column of a few values, or of short ones. */
 export function columnOfScalars(type: ValueType, scalars: readonly Scalar[]): Column {
   const { length } = scalars;
-  const validity = validityOf(scalars);
+  const validity = validWhere(length, (row) => scalars[row] !== null);
   switch (type.kind) {
     case "null":
     case "other":
@@ -273,19 +278,11 @@ function encodeText(text: string, target: Uint8Array, start: number): number {
   return start + text.length;
 }
 
-function validityOf(scalars: readonly Scalar[]): Validity | null {
-  const bytes = new Uint8Array((scalars.length + 7) >>> 3);
-  for (let row = 0; row < scalars.length; row++)
-    if (scalars[row] !== null) bytes[row >>> 3] |= 1 << (row & 7);
-  return validityFrom(bytes, 0, scalars.length);
-}
-
 /** Returns the value of a constant. */
 export function scalarOf(column: Column, type: ValueType): Scalar {
   return scalarReader({ column, step: 0 }, type)(0);
 }
 
-/** Makes a column of nulls. */
 export function nullsOf(type: ValueType, length: number): Column {
   return nullColumn(layoutOfValue(type), length);
 }
@@ -297,7 +294,6 @@ export const isNullConstant = (column: Column): boolean =>
 /** Makes a column of one value of another column. */
 export const oneOf = (column: Column, row: number): Column => sliceColumn(column, row, 1);
 
-/** Formats a value for messages. */
 export function shownScalar(value: Scalar): string {
   const text = isUint8Array(value) ? `a binary of ${value.length} bytes` : String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;

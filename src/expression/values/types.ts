@@ -15,24 +15,9 @@ import {
   type TimeUnit,
 } from "../../arrow/types/type.js";
 
-/** Types without children. */
-export type PlainType = Extract<
+export type PlainType = Exclude<
   LogicalType,
-  {
-    kind:
-      | "null"
-      | "bool"
-      | "int"
-      | "float"
-      | "decimal"
-      | "string"
-      | "binary"
-      | "fixedSizeBinary"
-      | "date"
-      | "time"
-      | "timestamp"
-      | "duration";
-  }
+  { kind: "dictionary" | "list" | "fixedSizeList" | "struct" | "map" | "json" | "bfloat16" | "unknown" }
 >;
 
 /** Lists of any number of items, or of `size`. */
@@ -92,7 +77,6 @@ export interface TypedField {
   readonly children: readonly TypedField[];
 }
 
-/** Returns the type of a field's values. */
 export function valueTypeOfField(field: TypedField): ValueType {
   return valueTypeOf(field.type, field.children);
 }
@@ -123,7 +107,6 @@ function valueTypeOf(type: LogicalType, children: readonly TypedField[]): ValueT
   }
 }
 
-/** Returns the name of a type for messages. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {
     case "list":
@@ -226,7 +209,6 @@ export function byteWidthOf(type: ValueType): number {
   }
 }
 
-/** Ticks of a unit of time in a second. */
 export const TICKS_PER_SECOND: Readonly<Record<TimeUnit, number>> = {
   s: 1,
   ms: 1_000,
@@ -234,7 +216,6 @@ export const TICKS_PER_SECOND: Readonly<Record<TimeUnit, number>> = {
   ns: 1_000_000_000,
 };
 
-/** Least and greatest value of an integer type. */
 export const leastInteger = ({ bits, signed }: IntegerType): bigint =>
   signed ? -(1n << BigInt(bits - 1)) : 0n;
 export const greatestInteger = ({ bits, signed }: IntegerType): bigint =>

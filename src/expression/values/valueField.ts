@@ -40,7 +40,6 @@ export function fieldOfValues(name: string, type: ValueType, label: string): Log
   );
 }
 
-/** Decodes the dictionaries of a column. */
 export function withoutDictionaries(column: Column): Column {
   switch (column.kind) {
     case "dictionary":

@@ -25,7 +25,6 @@ export function* loopInSteps(
     yield* handle(row);
   }
 }
-/** Bytes copied per step. */
 const STEP_COPIED = 2 ** 21;
 
 /** Copies the bytes from `start` to `end`. Many take steps. */
