@@ -44,14 +44,13 @@ export type FunctionDefinition = (
 export type Functions = Readonly<Record<string, FunctionDefinition>>;
 
 export const wantsText = (type: ValueType): boolean => type.kind === "string" || type.kind === "null";
-export const wantsInteger = (type: ValueType): boolean => type.kind === "int" || type.kind === "null";
 
 export const textOperands = "texts are expected";
 
 /** Kinds of operands by letter, and what to say about another operand. */
 const KINDS: Readonly<Record<string, readonly [fits: (type: ValueType) => boolean, refusal: string]>> = {
   t: [wantsText, textOperands],
-  i: [wantsInteger, "whole numbers are expected"],
+  i: [({ kind }) => kind === "int" || kind === "null", "whole numbers are expected"],
   n: [(type) => isNumeric(type) || type.kind === "null", "numbers are expected"],
   l: [(type) => type.kind === "list", "a list is expected"],
   v: [() => true, ""],

@@ -208,12 +208,12 @@ const rangeAt = (offsets: Int32Array | Float64Array, index: number): ItemRange =
   end: offsets[index + 1],
 });
 
-const arrayHasAny = takingList("ll", (list, [, other], constants) => {
+const arrayHasAny = takingList("ll", (list, [, second], constants) => {
   const { item } = list;
   const memberOf = keptMembership(item, false);
   const isListed = constants[1] !== undefined && !isNested(item);
   return {
-    operands: [list, listOf(item, other)],
+    operands: [list, listOf(item, second)],
     type: BOOL,
     *kernel([lists, others], length, valid) {
       if (!isListed) return yield* comparePairs(false, [lists, others], item, length, valid);
@@ -255,8 +255,8 @@ function* comparePairs(
   return bitsColumn(bits, length, valid);
 }
 
-const arrayHasAll = takingList("ll", (list, [, other]) => ({
-  operands: [list, listOf(list.item, other)],
+const arrayHasAll = takingList("ll", (list, [, second]) => ({
+  operands: [list, listOf(list.item, second)],
   type: BOOL,
   kernel: (operands, length, valid) => comparePairs(true, operands, list.item, length, valid),
   test: ([values]) => itemsTest("hasAll", values),

@@ -15,7 +15,7 @@
  *     AND
  *     OR
  *
- * Chains of AND and of OR become one node each. Statements, subqueries and text after a semicolon are refused.
+ * Chains of AND and of OR become one node each. Statements, subqueries, and text after a semicolon are errors.
  */
 
 import { runSync, type Steps } from "../../async/eventLoop.js";

@@ -40,7 +40,7 @@ export type SyntaxForm =
   /** A value of a program. */
   | { readonly kind: "value"; readonly value: FilterValue }
   /**
-   * A column, or a member of one. It is exact if the first segment is in quotes, or comes from a program: then
+   * A column, or a member of one. It is exact if the first segment is in quotes or comes from a program. Then
    * the segment matches in exact case only.
    */
   | { readonly kind: "name"; readonly segments: readonly string[]; readonly isExact: boolean }
