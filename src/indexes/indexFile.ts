@@ -51,10 +51,7 @@ export const FLOAT32_TYPE: LogicalType = { kind: "float", bits: 32 };
 export const LIST_TYPE: LogicalType = { kind: "list", large: false, ofStructs: false };
 export const BOOL_TYPE: LogicalType = { kind: "bool" };
 
-/**
- * Writes a file of an index.
- * @param batches columns in the order of `columns`
- */
+/** Writes a file of an index. @param batches columns in the order of `columns` */
 export async function writeIndexFile(
   { disk, directory, fileVersion, signal }: IndexTarget,
   name: string,
@@ -112,22 +109,12 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
 
 /** An open file of an index. */
 export class OpenIndexFile {
-  readonly #files: IndexFiles;
-  readonly #fields: ReadonlyMap<string, TableField>;
-  readonly #stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>;
-  readonly metadata: DataFileMetadata;
-
   private constructor(
-    files: IndexFiles,
-    metadata: DataFileMetadata,
-    fields: ReadonlyMap<string, TableField>,
-    stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>,
-  ) {
-    this.#files = files;
-    this.metadata = metadata;
-    this.#fields = fields;
-    this.#stored = stored;
-  }
+    private readonly files: IndexFiles,
+    readonly metadata: DataFileMetadata,
+    private readonly fields: ReadonlyMap<string, TableField>,
+    private readonly stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>,
+  ) {}
 
   /**
    * Opens a file.
@@ -198,7 +185,7 @@ export class OpenIndexFile {
 
   /** True if the file has this optional column. */
   has(name: string): boolean {
-    return this.#fields.has(name);
+    return this.fields.has(name);
   }
 
   /** Returns a value of the schema's metadata as bytes; null if absent. */
@@ -225,11 +212,9 @@ export class OpenIndexFile {
     return count;
   }
 
-  /**
-   * @throws CorruptFileError if the file has no such buffer
-   */
+  /** @throws CorruptFileError if the file has no such buffer */
   async globalBuffer(number: number): Promise<{ bytes: Uint8Array; byteOffset: number }> {
-    const bytes = await this.#files.source.handles.withHandle(this.path, (handle) =>
+    const bytes = await this.files.source.handles.withHandle(this.path, (handle) =>
       readGlobalBuffer(handle, this.metadata, number),
     );
     return { bytes, byteOffset: this.metadata.globalBuffers[number].byteOffset };
@@ -248,7 +233,7 @@ export class OpenIndexFile {
     const parts: Column[][] = runs.map(() => []);
     const requests = runs.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
     const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, ...(signal && { signal }) };
-    for await (const batch of readColumns(this.#files.source, plan, requests, options)) {
+    for await (const batch of readColumns(this.files.source, plan, requests, options)) {
       parts[batch.span.index].push(batch.columns[0]);
     }
     const { layout } = plan.outputs[0];
@@ -272,7 +257,7 @@ export class OpenIndexFile {
       const [value] = await this.spans(name, [span]);
       return { value, weight: columnBytes(value) + 128 };
     };
-    const column = (await this.#files.parts.get(key, load)) as Column;
+    const column = (await this.files.parts.get(key, load)) as Column;
     signal?.throwIfAborted();
     return column;
   }
@@ -280,7 +265,7 @@ export class OpenIndexFile {
   /** Reads single rows of a column. @param positions ascending and distinct */
   async take(name: string, positions: Uint32Array, signal?: AbortSignal): Promise<Column> {
     const { plan, stored } = this.#of(name);
-    const { columns } = await takeColumns(this.#files.source, plan, stored, positions, signal);
+    const { columns } = await takeColumns(this.files.source, plan, stored, positions, signal);
     return columns[0];
   }
 
@@ -289,22 +274,22 @@ export class OpenIndexFile {
     names: readonly string[],
     batchRows: number,
     signal?: AbortSignal,
-  ): AsyncGenerator<InputBatch, void, undefined> {
+  ): AsyncGenerator<InputBatch> {
     const plan = planLeaves(names.map((name) => [this.#field(name)]));
     const stored = names.flatMap((name) => [...this.#of(name).stored]);
     const span = { stored, start: 0, end: this.rowCount, skipped: null };
     const options = { batchRows, readAhead: STREAMED, ...(signal && { signal }) };
-    for await (const { columns, rowCount } of readColumns(this.#files.source, plan, [span], options)) {
+    for await (const { columns, rowCount } of readColumns(this.files.source, plan, [span], options)) {
       yield { columns, rowCount };
     }
   }
 
   #field(name: string): TableField {
-    return this.#fields.get(name) as TableField;
+    return this.fields.get(name) as TableField;
   }
 
   #of(name: string): { readonly plan: LeafPlan; readonly stored: OpenColumns } {
-    return this.#stored.get(name) as { readonly plan: LeafPlan; readonly stored: OpenColumns };
+    return this.stored.get(name) as { readonly plan: LeafPlan; readonly stored: OpenColumns };
   }
 }
 

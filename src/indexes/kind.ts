@@ -81,7 +81,7 @@ export interface SearchEstimate {
  */
 export interface MergeableIndex {
   /** Build parameters, which merged and new segments reuse; absent for kinds without parameters. */
-  readonly parameters?: IndexTarget["parameters"];
+  readonly parameters?: IndexParameters;
   /** Approximate bytes of memory that this object holds, for caches. */
   readonly memoryWeight: number;
 }
@@ -93,10 +93,7 @@ export interface OpenIndex extends MergeableIndex {
   answers(query: IndexQuery): boolean;
   /** Estimates without reading. {@link answers} must accept the query. */
   estimate(query: IndexQuery): SearchEstimate;
-  /**
-   * Finds the rows. {@link answers} must accept the query.
-   * @throws CorruptFileError; the signal's reason
-   */
+  /** Finds the rows. {@link answers} must accept the query. @throws CorruptFileError; the signal's reason */
   search(query: IndexQuery, options?: IndexSearchOptions): Promise<IndexAnswer>;
 }
 
@@ -178,7 +175,7 @@ export interface IndexTarget {
    * @param type of the values
    * @param sortBytes bytes to sort in memory; default: one bound for all kinds
    */
-  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, sortBytes?: number): AsyncIterable<IndexRows>;
+  sort(rows: RowStream, type: LogicalType, sortBytes?: number): RowStream;
   /** Makes a temporary file for data that memory cannot hold. The caller discards it. */
   temporaryFile(): Promise<TemporaryFile>;
   /** Threads for long work; absent to work inline. */
@@ -202,16 +199,13 @@ export interface BuildableKind {
   /** Type URL of the index details in the manifest. */
   readonly typeUrl: string;
   /** Encodes the index details. Default: empty. */
-  details?(parameters: IndexTarget["parameters"]): Uint8Array;
-  /**
-   * Checks that the index can be built with these parameters.
-   * @throws UnsupportedError
-   */
-  checkParameters?(parameters: IndexTarget["parameters"]): Promise<void>;
+  details?(parameters: IndexParameters): Uint8Array;
+  /** Checks that the index can be built with these parameters. @throws UnsupportedError */
+  checkParameters?(parameters: IndexParameters): Promise<void>;
   /** Format version that this release writes. */
   readonly indexVersion: number;
   /** Format version for these parameters. Default: {@link indexVersion}. */
-  versionOf?(parameters: IndexTarget["parameters"]): number;
+  versionOf?(parameters: IndexParameters): number;
   /**
    * True if the index stores row addresses even in tables with stable row ids, because it stores fragments
    * and offsets in place of ids. A merge then keeps the zones of unchanged fragments
@@ -237,7 +231,7 @@ export interface BuildableKind {
    * Writes the files of a segment, synced; the caller makes their names durable.
    * @param rows in table order; the builder may iterate them several times
    */
-  build(rows: AsyncIterable<IndexRows>, target: IndexTarget): Promise<readonly WrittenIndexFile[]>;
+  build(rows: RowStream, target: IndexTarget): Promise<WrittenFiles>;
 }
 
 /** A kind whose segments can be merged and remapped. */
@@ -253,9 +247,9 @@ export interface MergeableKind extends Omit<BuildableKind, "name"> {
   merge(
     old: readonly MergeableIndex[],
     moves: RowMoves | null,
-    rows: AsyncIterable<IndexRows>,
+    rows: RowStream,
     target: IndexTarget,
-  ): Promise<readonly WrittenIndexFile[]>;
+  ): Promise<WrittenFiles>;
   /**
    * Opens a segment.
    * @throws CorruptFileError; UnsupportedError for a layout that this release does not read
@@ -269,8 +263,8 @@ export interface IndexKind extends MergeableKind {
   merge(
     old: readonly OpenIndex[],
     moves: RowMoves | null,
-    rows: AsyncIterable<IndexRows>,
+    rows: RowStream,
     target: IndexTarget,
-  ): Promise<readonly WrittenIndexFile[]>;
+  ): Promise<WrittenFiles>;
   open(files: IndexFiles, field: TableField): Promise<OpenIndex>;
 }

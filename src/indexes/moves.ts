@@ -1,9 +1,6 @@
 /** Maps rows of an old index to their new ids. */
 export interface RowMoves {
-  /**
-   * Returns the new ids of rows.
-   * @param ids pairs of words: low, high; read only
-   */
+  /** Returns the new ids of rows. @param ids pairs of words: low, high; read only */
   move(ids: Uint32Array): MovedRows;
   /** True if all ids with this high word are unchanged and the index still covers them. */
   keepsIds(high: number): boolean;

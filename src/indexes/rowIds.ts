@@ -39,9 +39,7 @@ export class RowIds {
   /** Non-empty sets by ascending high word. */
   readonly #sets: ReadonlyMap<number, RoaringSet>;
 
-  /**
-   * @param sets with ascending high words
-   */
+  /** @param sets with ascending high words */
   private constructor(sets: Iterable<readonly [number, RoaringSet]>) {
     this.#sets = new Map(sets);
   }
@@ -179,9 +177,7 @@ export class RowIds {
     return concatBytes(parts);
   }
 
-  /**
-   * @throws CorruptFileError
-   */
+  /** @throws CorruptFileError */
   static decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
     const reader = new EntryReader(bytes, origin);
     const count = reader.need(HEADER_BYTES).getUint32(0, true);
@@ -209,9 +205,7 @@ export class RowIds {
     return concatBytes(parts);
   }
 
-  /**
-   * @throws CorruptFileError
-   */
+  /** @throws CorruptFileError */
   static decodeTreemap(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
     const reader = new EntryReader(bytes, origin);
     const header = reader.need(TREEMAP_HEADER_BYTES);
@@ -268,10 +262,7 @@ export class RowIdsBuilder {
   #high = -1;
   #builder: RoaringBuilder | null = null;
 
-  /**
-   * Adds the ids of rows `[start, end)`.
-   * @param ids pairs of words: low, high
-   */
+  /** Adds the ids of rows `[start, end)`. @param ids pairs of words: low, high */
   add(ids: Uint32Array, start: number, end: number): void {
     for (let row = start; row < end; row++) {
       const high = ids[2 * row + 1];
@@ -294,15 +285,13 @@ export class RowIdsBuilder {
 
 /** Reads the entries of a set in turn. */
 class EntryReader {
-  readonly #bytes: Uint8Array;
-  readonly #origin: BitmapOrigin;
   #position = 0;
   #previous = -1;
 
-  constructor(bytes: Uint8Array, origin: BitmapOrigin) {
-    this.#bytes = bytes;
-    this.#origin = origin;
-  }
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly origin: BitmapOrigin,
+  ) {}
 
   /** Returns a view of the next bytes and skips them. */
   need(length: number): DataView {
@@ -311,7 +300,7 @@ class EntryReader {
   }
 
   bytesOf(length: number): [Uint8Array, BitmapOrigin] {
-    if (length > this.#bytes.length - this.#position) this.#fail("the bytes end too early");
+    if (length > this.bytes.length - this.#position) this.#fail("the bytes end too early");
     const [rest, origin] = this.rest();
     this.#position += length;
     return [rest.subarray(0, length), origin];
@@ -319,8 +308,8 @@ class EntryReader {
 
   /** Returns all unread bytes and their origin. */
   rest(): [Uint8Array, BitmapOrigin] {
-    const { path, byteOffset } = this.#origin;
-    return [this.#bytes.subarray(this.#position), { path, byteOffset: byteOffset + this.#position }];
+    const { path, byteOffset } = this.origin;
+    return [this.bytes.subarray(this.#position), { path, byteOffset: byteOffset + this.#position }];
   }
 
   skip(length: number): void {
@@ -334,11 +323,11 @@ class EntryReader {
   }
 
   end(): void {
-    if (this.#position !== this.#bytes.length) this.#fail("bytes follow the last entry");
+    if (this.#position !== this.bytes.length) this.#fail("bytes follow the last entry");
   }
 
   #fail(reason: string): never {
-    const { path, byteOffset } = this.#origin;
+    const { path, byteOffset } = this.origin;
     throw new CorruptFileError(path, byteOffset + this.#position, `set of row ids: ${reason}`);
   }
 }

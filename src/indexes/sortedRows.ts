@@ -5,15 +5,15 @@ import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { integerWords, uint64Column } from "./indexFile.js";
-import type { IndexRows, IndexTarget } from "./kind.js";
+import type { IndexRows, IndexTarget, RowStream } from "./kind.js";
 import type { RowMoves } from "./moves.js";
 import { compareValues, type OrderedValues, orderedValues } from "./valueOrder.js";
 
 /** Passes the rows on and reports their number. */
 export async function* counted(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   { progress, signal }: Pick<IndexTarget, "progress" | "signal">,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   let done = 0;
   for await (const batch of rows) {
     signal?.throwIfAborted();
@@ -25,9 +25,9 @@ export async function* counted(
 
 /** Passes the rows on with their new ids, without deleted rows. */
 export async function* movedRows(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   moves: RowMoves | null,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   for await (const batch of rows) {
     if (moves === null) {
       yield batch;
@@ -51,16 +51,16 @@ const takeRows = ({ values, ids }: IndexRows, rows: Uint32Array): IndexRows => (
  * @param type of the values
  */
 export async function* mergeSorted(
-  streams: readonly AsyncIterable<IndexRows>[],
+  streams: readonly RowStream[],
   type: LogicalType,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   const keysOf = ({ columns }: RunBlock): OrderedValues => orderedValues(type, columns[0]);
   for await (const { columns, rowCount } of mergeRuns(streams.map(blocksOf), { keysOf, compare })) {
     yield { values: columns[0], ids: columns[1], rowCount };
   }
 }
 
-async function* blocksOf(stream: AsyncIterable<IndexRows>): AsyncGenerator<RunBlock, void, undefined> {
+async function* blocksOf(stream: RowStream): AsyncGenerator<RunBlock> {
   for await (const { values, ids, rowCount } of stream) yield { columns: [values, ids], rowCount };
 }
 

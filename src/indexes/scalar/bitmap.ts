@@ -50,20 +50,18 @@ export const BITMAP: IndexKind = {
 
 class BitmapSearch implements OpenIndex {
   readonly kind = "BITMAP";
-  readonly file: BitmapFile;
-  readonly #type: LogicalType;
 
-  constructor(type: LogicalType, file: BitmapFile) {
-    this.#type = type;
-    this.file = file;
-  }
+  constructor(
+    private readonly type: LogicalType,
+    readonly file: BitmapFile,
+  ) {}
 
   get memoryWeight(): number {
     return this.file.memoryWeight;
   }
 
   answers(query: IndexQuery): boolean {
-    return isOrderQuery(this.#type, query);
+    return isOrderQuery(this.type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {
@@ -83,6 +81,6 @@ class BitmapSearch implements OpenIndex {
   }
 
   #rowsOf(query: IndexQuery): Uint32Array {
-    return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(queryValues(this.#type, query));
+    return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(queryValues(this.type, query));
   }
 }

@@ -46,9 +46,7 @@ export interface SetFileForm {
   readonly keys: string;
   readonly sets: FileColumnType;
   encode(rows: RowIds): Uint8Array;
-  /**
-   * @throws CorruptFileError
-   */
+  /** @throws CorruptFileError */
   decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds;
   /** Adds metadata and buffers after the last set. */
   finish?(file: DataFileWriter, setCount: number): Promise<void> | void;
@@ -78,10 +76,7 @@ const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnTy
   sets,
 ];
 
-/**
- * Writes the row sets of values.
- * @param type of the values
- */
+/** Writes the row sets of values. @param type of the values */
 export async function writeSets(
   target: IndexTarget,
   form: SetFileForm,
@@ -89,7 +84,7 @@ export async function writeSets(
   groups: AsyncIterable<ValueGroups>,
 ): Promise<WrittenIndexFile> {
   let count = 0;
-  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+  const batches = async function* (): AsyncGenerator<InputBatch> {
     for await (const { keys, rows } of groups) {
       const sets: Uint8Array[] = [];
       let bytes = 0;
@@ -118,9 +113,6 @@ interface Keys {
 }
 
 export class BitmapFile {
-  readonly #files: IndexFiles;
-  readonly #form: SetFileForm;
-  readonly file: OpenIndexFile;
   readonly #column: Column;
   /** Ordered keys without null. */
   readonly #keys: OrderedValues;
@@ -131,15 +123,12 @@ export class BitmapFile {
   readonly memoryWeight: number;
 
   private constructor(
-    files: IndexFiles,
-    form: SetFileForm,
+    private readonly files: IndexFiles,
+    private readonly form: SetFileForm,
     type: LogicalType,
-    file: OpenIndexFile,
+    readonly file: OpenIndexFile,
     { column, rows, nullRows }: Keys,
   ) {
-    this.#files = files;
-    this.#form = form;
-    this.file = file;
     this.#column = column;
     this.#keys = orderedValues(type, column);
     this.#rows = rows;
@@ -147,10 +136,7 @@ export class BitmapFile {
     this.memoryWeight = 1024 + columnBytes(column) + rows.byteLength + file.metadata.memoryWeight;
   }
 
-  /**
-   * @param type of the values
-   * @throws CorruptFileError
-   */
+  /** @param type of the values @throws CorruptFileError */
   static async open(files: IndexFiles, form: SetFileForm, type: LogicalType): Promise<BitmapFile> {
     const file: OpenIndexFile = await OpenIndexFile.open(files, form.fileName, columnsOf(form, type));
     if (file.rowCount > MAX_KEYS) file.fail(`the file has ${file.rowCount} values, more than ${MAX_KEYS}`);
@@ -173,7 +159,7 @@ export class BitmapFile {
 
   /** Average bytes of a set in the file. */
   get setBytes(): number {
-    return this.file.rowCount === 0 ? 0 : this.file.byteLength([this.#form.sets.name]) / this.file.rowCount;
+    return this.file.rowCount === 0 ? 0 : this.file.byteLength([this.form.sets.name]) / this.file.rowCount;
   }
 
   /** Returns the file rows with the keys of a query. */
@@ -214,12 +200,12 @@ export class BitmapFile {
   }
 
   /** Reads all groups, for a merge. */
-  async *groups(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<ValueGroups, void, undefined> {
+  async *groups(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<ValueGroups> {
     const moved = (sets: readonly RowIds[]) => (moves === null ? sets : sets.map((set) => set.moved(moves)));
     if (this.#nullRows.length > 0) {
       const [nulls] = moved([await this.union(this.#nullRows, signal)]);
       if (nulls.size > 0) {
-        const keys = await this.file.spans(this.#form.keys, [
+        const keys = await this.file.spans(this.form.keys, [
           { start: this.#nullRows[0], end: this.#nullRows[0] + 1 },
         ]);
         yield { keys: keys[0], rows: [nulls] };
@@ -239,7 +225,7 @@ export class BitmapFile {
     }
   }
 
-  async *#rounds(rows: Uint32Array, signal?: AbortSignal): AsyncGenerator<RowIds[], void, undefined> {
+  async *#rounds(rows: Uint32Array, signal?: AbortSignal): AsyncGenerator<RowIds[]> {
     const fitting = Math.floor(ROUND_BYTES / Math.max(this.setBytes, 1));
     const step = Math.max(1, Math.min(ROUND_SETS, fitting));
     for (let start = 0; start < rows.length; start += step) {
@@ -251,19 +237,19 @@ export class BitmapFile {
 
   /** Reads the sets in these file rows through the cache. */
   async #sets(rows: Uint32Array, signal?: AbortSignal): Promise<RowIds[]> {
-    const { parts } = this.#files;
+    const { parts } = this.files;
     const prefix = `${this.file.cacheKey}set|`;
     const sets = Array.from(rows, (row) => parts.peek(prefix + row) as RowIds | undefined);
     const missing = [...sets.keys()].filter((index) => sets[index] === undefined);
     if (missing.length === 0) return sets as RowIds[];
     const order = missing.sort((a, b) => rows[a] - rows[b]);
     const wanted = Uint32Array.from(order, (index) => rows[index]);
-    const column = await this.file.take(this.#form.sets.name, wanted, signal);
+    const column = await this.file.take(this.form.sets.name, wanted, signal);
     if (column.kind !== "variable" || column.validity !== null) this.file.fail("a value has no set of rows");
     const { offsets, bytes } = column;
     for (const [position, index] of order.entries()) {
       const encoded = bytes.subarray(Number(offsets[position]), Number(offsets[position + 1]));
-      const set = this.#form.decode(encoded, { path: this.file.path, byteOffset: 0 });
+      const set = this.form.decode(encoded, { path: this.file.path, byteOffset: 0 });
       sets[index] = set;
       parts.set(prefix + rows[index], set, set.memoryWeight);
     }

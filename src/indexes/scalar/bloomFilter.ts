@@ -28,18 +28,7 @@ import {
   OpenIndexFile,
   writeIndexFile,
 } from "../indexFile.js";
-import type {
-  IndexAnswer,
-  IndexFiles,
-  IndexKind,
-  IndexQuery,
-  IndexRows,
-  IndexSearchOptions,
-  IndexTarget,
-  OpenIndex,
-  SearchEstimate,
-  WrittenIndexFile,
-} from "../kind.js";
+import type { IndexAnswer, IndexFiles, IndexKind, IndexParameters, IndexQuery, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
 import {
@@ -193,14 +182,14 @@ interface FilterRows {
 }
 
 async function write(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   old: readonly BloomSearch[],
   moves: RowMoves | null,
   target: IndexTarget,
 ): Promise<WrittenIndexFile> {
   const zoneRows = zoneRowsOf(target.parameters);
   const probability = probabilityOf(target.parameters);
-  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+  const batches = async function* (): AsyncGenerator<InputBatch> {
     for (const index of old) for await (const kept of index.kept(moves, target.signal)) yield batchOf(kept);
     const filters = new Filters(filterBytes(zoneRows, probability));
     for await (const _ of summarise(counted(rows, target), zoneRows, filters)) {
@@ -215,9 +204,7 @@ async function write(
   });
 }
 
-/**
- * @throws InvalidInputError
- */
+/** @throws InvalidInputError */
 function probabilityOf(parameters: Readonly<Record<string, unknown>>): number {
   const probability = parameters[PROBABILITY_KEY] ?? PROBABILITY;
   if (typeof probability === "number" && probability > 0 && probability <= MAX_PROBABILITY)
@@ -278,25 +265,15 @@ class Filters implements Summary {
 
 class BloomSearch implements OpenIndex {
   readonly kind = "BLOOMFILTER";
-  readonly parameters: IndexTarget["parameters"];
   readonly memoryWeight: number;
-  readonly #files: IndexFiles;
-  readonly #file: OpenIndexFile;
-  readonly #zones: readonly Zone[];
-  readonly #hasNull: readonly boolean[];
 
   constructor(
-    files: IndexFiles,
-    file: OpenIndexFile,
-    parameters: IndexTarget["parameters"],
-    zones: readonly Zone[],
-    hasNull: readonly boolean[],
+    private readonly files: IndexFiles,
+    private readonly file: OpenIndexFile,
+    readonly parameters: IndexParameters,
+    private readonly zones: readonly Zone[],
+    private readonly hasNull: readonly boolean[],
   ) {
-    this.parameters = parameters;
-    this.#files = files;
-    this.#file = file;
-    this.#zones = zones;
-    this.#hasNull = hasNull;
     this.memoryWeight = 1024 + 72 * zones.length + file.metadata.memoryWeight;
   }
 
@@ -306,19 +283,19 @@ class BloomSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     if (query.kind === "isNull") {
-      const zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
+      const zones = this.zones.filter((_, zone) => this.hasNull[zone]);
       return { rows: zones.reduce((sum, { length }) => sum + length, 0), bytes: 0 };
     }
-    const rows = this.#zones.reduce((sum, { length }) => sum + length, 0);
+    const rows = this.zones.reduce((sum, { length }) => sum + length, 0);
     // Assume one zone per value; only the filters know which.
     const values = query.kind === "in" ? query.values.length : 0;
-    const zoneShare = this.#zones.length === 0 ? 0 : Math.min(1, values / this.#zones.length);
-    return { rows: Math.ceil(rows * zoneShare), bytes: this.#file.byteLength(["bloom_filter_data"]) };
+    const zoneShare = this.zones.length === 0 ? 0 : Math.min(1, values / this.zones.length);
+    return { rows: Math.ceil(rows * zoneShare), bytes: this.file.byteLength(["bloom_filter_data"]) };
   }
 
   async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     let zones: Zone[];
-    if (query.kind === "isNull") zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
+    if (query.kind === "isNull") zones = this.zones.filter((_, zone) => this.hasNull[zone]);
     else if (query.kind === "in") zones = await this.#zonesWith(query.values, signal);
     else throw new InternalError(`a Bloom filter cannot answer a query of kind ${query.kind}`);
     return { rows: rowsOfZones(zones), nulls: null, isExact: false };
@@ -333,7 +310,7 @@ class BloomSearch implements OpenIndex {
       for (const [index, filter] of filters.entries()) {
         const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
         if (hashes.some(({ high, low }) => mayHold(view, high, low)))
-          matches.push(this.#zones[first + index]);
+          matches.push(this.zones[first + index]);
         await yieldToEventLoop();
       }
     }
@@ -341,15 +318,15 @@ class BloomSearch implements OpenIndex {
   }
 
   /** Yields the zones and filters of unchanged fragments. */
-  async *kept(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<FilterRows, void, undefined> {
+  async *kept(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<FilterRows> {
     for await (const { first, filters } of this.#rounds(signal)) {
       const kept = [...filters.keys()].filter(
-        (index) => moves === null || moves.keepsFragment(this.#zones[first + index].fragmentId),
+        (index) => moves === null || moves.keepsFragment(this.zones[first + index].fragmentId),
       );
       if (kept.length === 0) continue;
       yield {
-        zones: kept.map((index) => this.#zones[first + index]),
-        hasNull: kept.map((index) => this.#hasNull[first + index]),
+        zones: kept.map((index) => this.zones[first + index]),
+        hasNull: kept.map((index) => this.hasNull[first + index]),
         filters: kept.map((index) => filters[index]),
       };
     }
@@ -358,9 +335,9 @@ class BloomSearch implements OpenIndex {
   /** Reads all filters, some at a time. */
   async *#rounds(
     signal?: AbortSignal,
-  ): AsyncGenerator<{ readonly first: number; readonly filters: Uint8Array[] }, void, undefined> {
-    const count = this.#zones.length;
-    const meanBytes = count === 0 ? 1 : this.#file.byteLength(["bloom_filter_data"]) / count;
+  ): AsyncGenerator<{ readonly first: number; readonly filters: Uint8Array[] }> {
+    const count = this.zones.length;
+    const meanBytes = count === 0 ? 1 : this.file.byteLength(["bloom_filter_data"]) / count;
     const step = Math.max(1, Math.min(ROUND_ZONES, Math.floor(ROUND_BYTES / Math.max(meanBytes, 1))));
     for (let first = 0; first < count; first += step) {
       signal?.throwIfAborted();
@@ -369,19 +346,19 @@ class BloomSearch implements OpenIndex {
   }
 
   async #filters(start: number, end: number, signal?: AbortSignal): Promise<Uint8Array[]> {
-    const { parts } = this.#files;
-    const key = `${this.#file.cacheKey}filters|${start}`;
+    const { parts } = this.files;
+    const key = `${this.file.cacheKey}filters|${start}`;
     let column = parts.peek(key) as Column | undefined;
     if (column === undefined) {
-      [column] = await this.#file.spans("bloom_filter_data", [{ start, end }], signal);
+      [column] = await this.file.spans("bloom_filter_data", [{ start, end }], signal);
       parts.set(key, column, new HeldBlocks([column]).bytes);
     }
-    if (column.kind !== "variable" || column.validity !== null) this.#file.fail("a zone has no filter");
+    if (column.kind !== "variable" || column.validity !== null) this.file.fail("a zone has no filter");
     const { offsets, bytes } = column;
     return Array.from({ length: end - start }, (_, index) => {
       const filter = bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
       if (filter.length === 0 || filter.length % BLOCK_BYTES !== 0) {
-        this.#file.fail(`the filter of zone ${start + index} has ${filter.length} bytes`);
+        this.file.fail(`the filter of zone ${start + index} has ${filter.length} bytes`);
       }
       return filter;
     });

@@ -31,7 +31,7 @@ import {
   uint32Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexFiles, IndexKind, IndexRows, IndexTarget, OpenIndex, WrittenIndexFile } from "../kind.js";
+import type { IndexFiles, IndexKind, IndexTarget, OpenIndex, RowStream, WrittenFiles } from "../kind.js";
 import { counted, mergeSorted, movedRows } from "../sortedRows.js";
 import { BTreeSearch } from "./btreeSearch.js";
 
@@ -111,9 +111,9 @@ async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
 
 /** Writes both files. @param sorted rows by value */
 async function write(
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   target: IndexTarget,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   const { type } = target.field;
   const lookup = new LookupRows(target.field);
   const data = await writeIndexFile(target, PAGE_DATA, pageData(type), lookup.noted(sorted));
@@ -126,17 +126,14 @@ async function write(
 
 /** Collects the first and last value of each page while the rows pass through. */
 class LookupRows {
-  readonly #field: TableField;
   readonly #firsts: Column[] = [];
   readonly #lasts: Column[] = [];
   #rowCount = 0;
   #nullCount = 0;
 
-  constructor(field: TableField) {
-    this.#field = field;
-  }
+  constructor(private readonly field: TableField) {}
 
-  async *noted(sorted: AsyncIterable<IndexRows>): AsyncGenerator<InputBatch, void, undefined> {
+  async *noted(sorted: RowStream): AsyncGenerator<InputBatch> {
     let last: Column | null = null;
     for await (const { values, ids, rowCount } of sorted) {
       if (rowCount === 0) continue;
@@ -153,7 +150,7 @@ class LookupRows {
     if (last !== null && this.#rowCount % PAGE_ROWS !== 0) this.#lasts.push(last);
   }
 
-  async *batches(): AsyncGenerator<InputBatch, void, undefined> {
+  async *batches(): AsyncGenerator<InputBatch> {
     const pageCount = Math.ceil(this.#rowCount / PAGE_ROWS);
     if (pageCount === 0) return;
     const numbers = Uint32Array.from({ length: pageCount }, (_, page) => page);
@@ -163,7 +160,7 @@ class LookupRows {
     );
     const joined = (columns: readonly Column[]): Column =>
       columns.length === 0
-        ? nullColumn(storedLayoutOf(this.#field, this.#field.name), 0)
+        ? nullColumn(storedLayoutOf(this.field, this.field.name), 0)
         : concatColumns(columns);
     yield {
       columns: [joined(this.#firsts), joined(this.#lasts), uint32Column(nullCounts), uint32Column(numbers)],

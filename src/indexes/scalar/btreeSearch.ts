@@ -7,15 +7,7 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
 import { integerWords, type OpenIndexFile } from "../indexFile.js";
-import type {
-  IndexAnswer,
-  IndexFiles,
-  IndexQuery,
-  IndexRows,
-  IndexSearchOptions,
-  OpenIndex,
-  SearchEstimate,
-} from "../kind.js";
+import type { IndexAnswer, IndexFiles, IndexQuery, IndexSearchOptions, OpenIndex, RowStream, SearchEstimate } from "../kind.js";
 import { isOrderQuery, type QueryBound, type QueryValues, queryValues, rangeWithin } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { compareValues, firstAfter, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
@@ -49,10 +41,6 @@ interface QueryPages extends WantedPages {
 export class BTreeSearch implements OpenIndex {
   readonly kind = "BTREE";
   readonly memoryWeight: number;
-  readonly #files: IndexFiles;
-  readonly #type: LogicalType;
-  readonly #data: OpenIndexFile;
-  readonly #pageRows: number;
   /** First and last value of each page, by entry. */
   readonly #min: OrderedValues;
   readonly #max: OrderedValues;
@@ -68,21 +56,15 @@ export class BTreeSearch implements OpenIndex {
   /** Selected pages by query, since a search follows its estimate. */
   readonly #asked = new WeakMap<IndexQuery, QueryPages>();
 
-  /**
-   * @throws CorruptFileError if the columns do not match the pages
-   */
+  /** @throws CorruptFileError if the columns do not match the pages */
   constructor(
-    files: IndexFiles,
-    type: LogicalType,
-    data: OpenIndexFile,
-    pageRows: number,
+    private readonly files: IndexFiles,
+    private readonly type: LogicalType,
+    private readonly data: OpenIndexFile,
+    private readonly pageRows: number,
     lookup: OpenIndexFile,
     { min, max, nullCounts, pageNumbers }: PageColumns,
   ) {
-    this.#files = files;
-    this.#type = type;
-    this.#data = data;
-    this.#pageRows = pageRows;
     this.#min = orderedValues(type, min);
     this.#max = orderedValues(type, max);
     this.#nullCounts = integerWords(nullCounts, lookup.path);
@@ -138,11 +120,11 @@ export class BTreeSearch implements OpenIndex {
 
   /** Number of rows of a page. */
   #rowCountOf(page: number): number {
-    return Math.min(this.#pageRows, this.#data.rowCount - page * this.#pageRows);
+    return Math.min(this.pageRows, this.data.rowCount - page * this.pageRows);
   }
 
   answers(query: IndexQuery): boolean {
-    return isOrderQuery(this.#type, query);
+    return isOrderQuery(this.type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {
@@ -151,12 +133,12 @@ export class BTreeSearch implements OpenIndex {
       return { rows, bytes: rows * 8 };
     }
     const { wanted, whole, part } = this.#askedPages(query);
-    const wholeRows = whole.length * this.#pageRows;
+    const wholeRows = whole.length * this.pageRows;
     const partRows =
       wanted.kind === "points"
         ? Math.max(wanted.values.length, part.length)
-        : part.length * this.#pageRows * PART_OF_PAGE;
-    const bytes = wholeRows * 8 + part.length * this.#pageRows * this.#rowBytes;
+        : part.length * this.pageRows * PART_OF_PAGE;
+    const bytes = wholeRows * 8 + part.length * this.pageRows * this.#rowBytes;
     return { rows: Math.ceil(wholeRows + partRows), bytes: Math.ceil(bytes) };
   }
 
@@ -192,9 +174,9 @@ export class BTreeSearch implements OpenIndex {
   }
 
   /** Reads all rows in order, for a merge. */
-  async *rows(signal?: AbortSignal): AsyncGenerator<IndexRows, void, undefined> {
-    for await (const { columns, rowCount } of this.#data.batches(["values", "ids"], BATCH_ROWS, signal)) {
-      integerWords(columns[1], this.#data.path);
+  async *rows(signal?: AbortSignal): RowStream {
+    for await (const { columns, rowCount } of this.data.batches(["values", "ids"], BATCH_ROWS, signal)) {
+      integerWords(columns[1], this.data.path);
       yield { values: columns[0], ids: columns[1], rowCount };
     }
   }
@@ -202,7 +184,7 @@ export class BTreeSearch implements OpenIndex {
   #askedPages(query: IndexQuery): QueryPages {
     let pages = this.#asked.get(query);
     if (pages === undefined) {
-      const wanted = queryValues(this.#type, query);
+      const wanted = queryValues(this.type, query);
       pages = { wanted, ...this.#wanted(wanted) };
       this.#asked.set(query, pages);
     }
@@ -265,7 +247,7 @@ export class BTreeSearch implements OpenIndex {
     ids: Uint32Array,
     rowIds: RowIdsBuilder,
   ): void {
-    const values = orderedValues(this.#type, page);
+    const values = orderedValues(this.type, page);
     const end = values.length;
     if (wanted.kind === "range") {
       const { first, last } = rangeWithin(values, nullCount, end, wanted);
@@ -297,7 +279,7 @@ export class BTreeSearch implements OpenIndex {
 
   async #idsOf(entries: readonly number[], signal?: AbortSignal): Promise<Uint32Array[]> {
     const columns = await this.#columnsOf("ids", entries, signal);
-    return columns.map((column) => integerWords(column, this.#data.path));
+    return columns.map((column) => integerWords(column, this.data.path));
   }
 
   /** Reads the values of pages and checks them against the lookup. */
@@ -314,28 +296,28 @@ export class BTreeSearch implements OpenIndex {
     let areFirst = (validity?.nullCount ?? 0) === nullCount;
     for (let row = 0; row < nullCount && areFirst && validity !== null; row++)
       areFirst = !isSet(validity, row);
-    if (!areFirst) this.#data.fail(`the nulls of page ${page} are not its first ${nullCount} rows`);
+    if (!areFirst) this.data.fail(`the nulls of page ${page} are not its first ${nullCount} rows`);
     if (nullCount === length) return;
-    const values = orderedValues(this.#type, column);
+    const values = orderedValues(this.type, column);
     const hasMin = isValid(this.#min.validity, entry);
     const isMin = !hasMin || compareValues(values, nullCount, this.#min, entry) === 0;
     if (!isMin || compareValues(values, length - 1, this.#max, entry) !== 0) {
-      this.#data.fail(`the first or last value of page ${page} differs from its entry`);
+      this.data.fail(`the first or last value of page ${page} differs from its entry`);
     }
   }
 
   /** Reads a column of pages through the cache. */
   async #columnsOf(name: string, entries: readonly number[], signal?: AbortSignal): Promise<Column[]> {
-    const { parts } = this.#files;
-    const keyOf = (entry: number) => `${this.#data.cacheKey}${name}|${this.#pages[entry]}`;
+    const { parts } = this.files;
+    const keyOf = (entry: number) => `${this.data.cacheKey}${name}|${this.#pages[entry]}`;
     const columns = entries.map((entry) => parts.peek(keyOf(entry)) as Column | undefined);
     const missing = [...entries.keys()].filter((index) => columns[index] === undefined);
     const spans = missing.map((index) => {
       const page = this.#pages[entries[index]];
-      const start = page * this.#pageRows;
+      const start = page * this.pageRows;
       return { start, end: start + this.#rowCountOf(page) };
     });
-    const read = missing.length === 0 ? [] : await this.#data.spans(name, spans, signal);
+    const read = missing.length === 0 ? [] : await this.data.spans(name, spans, signal);
     for (const [position, index] of missing.entries()) {
       const column = read[position];
       columns[index] = column;

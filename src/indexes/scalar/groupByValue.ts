@@ -14,7 +14,7 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { integerWords } from "../indexFile.js";
-import type { IndexRows, IndexTarget } from "../kind.js";
+import type { IndexRows, IndexTarget, RowStream } from "../kind.js";
 import { RowIds } from "../rowIds.js";
 import { orderedValues, sortedOrder } from "../valueOrder.js";
 import { groupRows, mergeGroups, type ValueGroups } from "./valueGroups.js";
@@ -43,10 +43,10 @@ interface GroupedPart {
 
 /** Groups rows. @param type of the values */
 export async function* groupByValue(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   type: LogicalType,
   sort: IndexTarget["sort"],
-): AsyncGenerator<ValueGroups, void, undefined> {
+): AsyncGenerator<ValueGroups> {
   const grouped = new GroupedRows(type);
   const batches = rows[Symbol.asyncIterator]();
   try {
@@ -68,7 +68,7 @@ export async function* groupByValue(
 async function* rest(
   first: IndexRows,
   batches: AsyncIterator<IndexRows>,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   yield withPlainValues(first);
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
     yield withPlainValues(next.value);
@@ -80,7 +80,6 @@ const withPlainValues = (rows: IndexRows): IndexRows => ({ ...rows, values: plai
 
 /** Rows in memory with the group numbers of their values. */
 class GroupedRows {
-  readonly #type: LogicalType;
   readonly #numbers = new ValueNumbers();
   /** Values in the order of their numbers, in parts. */
   readonly #values: Column[] = [];
@@ -94,9 +93,7 @@ class GroupedRows {
   #entries: { readonly dictionary: Column; readonly numbers: Int32Array } | null = null;
   #rowCount = 0;
 
-  constructor(type: LogicalType) {
-    this.#type = type;
-  }
+  constructor(private readonly type: LogicalType) {}
 
   get hasRoom(): boolean {
     return this.#groupCount <= MAX_VALUES && this.#rowCount < MAX_ROWS;
@@ -172,7 +169,7 @@ class GroupedRows {
   }
 
   /** Yields the groups in value order, null first. */
-  async *finish(): AsyncGenerator<ValueGroups, void, undefined> {
+  async *finish(): AsyncGenerator<ValueGroups> {
     const counts = this.#counts.subarray(0, this.#groupCount);
     const ends = new Uint32Array(counts.length);
     let rowCount = 0;
@@ -187,7 +184,7 @@ class GroupedRows {
     if (this.#values.length === 0) return;
     const values = await runAsync(concatInSteps(this.#values));
     const order =
-      (await runAsync(sortedOrder(orderedValues(this.#type, values)))) ??
+      (await runAsync(sortedOrder(orderedValues(this.type, values)))) ??
       Uint32Array.from({ length: values.length }, (_, number) => number);
     for (let start = 0; start < order.length; ) {
       const rows: RowIds[] = [];

@@ -13,17 +13,7 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
 import { integerWords, uint64Column } from "../indexFile.js";
-import type {
-  IndexAnswer,
-  IndexKind,
-  IndexQuery,
-  IndexRows,
-  IndexSearchOptions,
-  IndexTarget,
-  OpenIndex,
-  SearchEstimate,
-  WrittenIndexFile,
-} from "../kind.js";
+import type { IndexAnswer, IndexKind, IndexQuery, IndexRows, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenFiles } from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
@@ -77,17 +67,13 @@ export const LABEL_LIST: IndexKind = {
 
 const itemType = ({ children }: TableField): LogicalType => children[0].type;
 
-/**
- * Writes the file.
- * @param before groups of old segments
- * @param nullsBefore null lists of old segments
- */
+/** Writes the file. @param before groups of old segments @param nullsBefore null lists of old segments */
 async function write(
   target: IndexTarget,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   before: readonly AsyncIterable<ValueGroups>[],
   nullsBefore: RowIds,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   const type = itemType(target.field);
   const nulls = new RowIdsBuilder();
   const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
@@ -105,9 +91,9 @@ async function write(
 
 /** Yields a row per item, and adds the ids of null lists to `nulls`. */
 async function* itemRows(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   nulls: RowIdsBuilder,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
     if (values.kind === "null") {
@@ -160,16 +146,13 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
 
 class LabelListSearch implements OpenIndex {
   readonly kind = "LABEL_LIST";
-  readonly file: BitmapFile;
-  /** Null if unknown. */
-  readonly nullLists: RowIds | null;
-  readonly #type: LogicalType;
 
-  constructor(type: LogicalType, file: BitmapFile, nullLists: RowIds | null) {
-    this.#type = type;
-    this.file = file;
-    this.nullLists = nullLists;
-  }
+  constructor(
+    private readonly type: LogicalType,
+    readonly file: BitmapFile,
+    /** Null if unknown. */
+    readonly nullLists: RowIds | null,
+  ) {}
 
   get memoryWeight(): number {
     return this.file.memoryWeight + (this.nullLists?.memoryWeight ?? 0);
@@ -189,7 +172,7 @@ class LabelListSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     if (query.kind === "isNull") return { rows: this.nullLists?.size ?? 0, bytes: 0 };
-    const bytes = this.file.rowsOf(queryValues(this.#type, query)).length * this.file.setBytes;
+    const bytes = this.file.rowsOf(queryValues(this.type, query)).length * this.file.setBytes;
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
@@ -197,7 +180,7 @@ class LabelListSearch implements OpenIndex {
     if (query.kind === "isNull") {
       return { rows: this.nullLists ?? RowIds.none, nulls: RowIds.none, isExact: true };
     }
-    const wanted = queryValues(this.#type, query);
+    const wanted = queryValues(this.type, query);
     if (query.kind === "hasAny" || wanted.kind !== "points") {
       return {
         rows: await this.file.union(this.file.rowsOf(wanted), signal),

@@ -14,15 +14,7 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
-import type {
-  IndexAnswer,
-  IndexKind,
-  IndexQuery,
-  IndexRows,
-  IndexSearchOptions,
-  OpenIndex,
-  SearchEstimate,
-} from "../kind.js";
+import type { IndexAnswer, IndexKind, IndexQuery, IndexRows, IndexSearchOptions, OpenIndex, RowStream, SearchEstimate } from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
@@ -66,7 +58,7 @@ export const NGRAM: IndexKind = {
 };
 
 /** Yields a row per trigram and text. */
-async function* trigramRows(rows: AsyncIterable<IndexRows>): AsyncGenerator<IndexRows, void, undefined> {
+async function* trigramRows(rows: RowStream): RowStream {
   const finder = new TrigramFinder();
   let pairs = new Pairs();
   for await (const { values, ids, rowCount } of rows) {
@@ -131,11 +123,8 @@ class Pairs {
 
 class NgramSearch implements OpenIndex {
   readonly kind = "NGRAM";
-  readonly file: BitmapFile;
 
-  constructor(file: BitmapFile) {
-    this.file = file;
-  }
+  constructor(readonly file: BitmapFile) {}
 
   get memoryWeight(): number {
     return this.file.memoryWeight;

@@ -11,7 +11,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { integerWords, uint64Column } from "../indexFile.js";
-import type { IndexRows } from "../kind.js";
+import type { RowStream } from "../kind.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { mergeSorted } from "../sortedRows.js";
 import { compareValues, orderedValues } from "../valueOrder.js";
@@ -29,9 +29,9 @@ const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
 /** Groups sorted rows. */
 export function groupRows(
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   type: LogicalType,
-): AsyncGenerator<ValueGroups, void, undefined> {
+): AsyncGenerator<ValueGroups> {
   return groups(sorted, type, () => {
     const builder = new RowIdsBuilder();
     return {
@@ -48,10 +48,10 @@ export function groupRows(
 export async function* mergeGroups(
   streams: readonly AsyncIterable<ValueGroups>[],
   type: LogicalType,
-): AsyncGenerator<ValueGroups, void, undefined> {
+): AsyncGenerator<ValueGroups> {
   const sets = new Map<number, RowIds>();
   let next = 0;
-  const numbered = async function* (stream: AsyncIterable<ValueGroups>): AsyncGenerator<IndexRows> {
+  const numbered = async function* (stream: AsyncIterable<ValueGroups>): RowStream {
     for await (const { keys, rows } of stream) {
       const words = new Uint32Array(2 * rows.length);
       for (const [index, set] of rows.entries()) {
@@ -83,10 +83,10 @@ interface Collector {
 }
 
 async function* groups(
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   type: LogicalType,
   collector: () => Collector,
-): AsyncGenerator<ValueGroups, void, undefined> {
+): AsyncGenerator<ValueGroups> {
   /** Keys of the finished groups and of the current one. */
   let keys: Column[] = [];
   let finished: RowIds[] = [];
@@ -129,10 +129,7 @@ async function* groups(
   yield takeGroups(0);
 }
 
-/**
- * Returns the rows that begin a new value.
- * @param previous last value before these rows; null if none
- */
+/** Returns the rows that begin a new value. @param previous last value before these rows; null if none */
 function runStarts(type: LogicalType, previous: Column | null, values: Column): Uint32Array {
   const rowCount = values.length;
   const ordered = orderedValues(type, values);

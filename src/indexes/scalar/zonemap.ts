@@ -36,17 +36,7 @@ import {
   uint32Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type {
-  IndexAnswer,
-  IndexKind,
-  IndexQuery,
-  IndexRows,
-  IndexSearchOptions,
-  IndexTarget,
-  OpenIndex,
-  SearchEstimate,
-  WrittenIndexFile,
-} from "../kind.js";
+import type { IndexAnswer, IndexKind, IndexParameters, IndexQuery, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { isOrderQuery, type QueryValues, queryValues } from "../queryValues.js";
 import { counted } from "../sortedRows.js";
@@ -116,7 +106,7 @@ export const ZONEMAP: IndexKind = {
 };
 
 async function write(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   before: readonly ZoneValues[],
   target: IndexTarget,
 ): Promise<WrittenIndexFile> {
@@ -125,7 +115,7 @@ async function write(
   const parts = summarise(counted(rows, target), zoneRows, extremes);
   while ((await parts.next()).done !== true);
   const kept = [...before, extremes.values()].filter(({ zones }) => zones.length > 0);
-  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+  const batches = async function* (): AsyncGenerator<InputBatch> {
     for (const { zones, min, max, nullCounts, nanCounts } of kept) {
       const columns = [min, max, uint32Column(nullCounts), uint32Column(nanCounts), ...zoneColumns(zones)];
       yield { columns, rowCount: zones.length };
@@ -138,7 +128,6 @@ async function write(
 
 /** Computes the bounds. */
 class Extremes implements Summary {
-  readonly #field: TableField;
   readonly #zones: Zone[] = [];
   readonly #mins: Column[] = [];
   readonly #maxs: Column[] = [];
@@ -151,12 +140,10 @@ class Extremes implements Summary {
   #negativeNaNs = 0;
   #positiveNaNs = 0;
 
-  constructor(field: TableField) {
-    this.#field = field;
-  }
+  constructor(private readonly field: TableField) {}
 
   add(values: Column): void {
-    const { type } = this.#field;
+    const { type } = this.field;
     const ordered = orderedValues(type, values);
     let least = -1;
     let greatest = -1;
@@ -197,7 +184,7 @@ class Extremes implements Summary {
   }
 
   #bounds(): [Column | null, Column | null] {
-    const { type } = this.#field;
+    const { type } = this.field;
     let [min, max] = [this.#min, this.#max];
     if (type.kind !== "float") return [min, max];
     if (this.#positiveNaNs > 0) {
@@ -212,7 +199,7 @@ class Extremes implements Summary {
   }
 
   get #layout() {
-    return storedLayoutOf(this.#field, this.#field.name);
+    return storedLayoutOf(this.field, this.field.name);
   }
 
   values(): ZoneValues {
@@ -230,24 +217,18 @@ class Extremes implements Summary {
 
 class ZonemapSearch implements OpenIndex {
   readonly kind = "ZONEMAP";
-  readonly parameters: IndexTarget["parameters"];
   readonly memoryWeight: number;
-  readonly #type: LogicalType;
-  readonly #values: ZoneValues;
   /** Bounds in comparable form. */
   readonly #min: OrderedValues;
   readonly #max: OrderedValues;
   readonly #zoneBytes: number;
 
   constructor(
-    type: LogicalType,
+    private readonly type: LogicalType,
     file: OpenIndexFile,
-    parameters: IndexTarget["parameters"],
-    values: ZoneValues,
+    readonly parameters: IndexParameters,
+    private readonly values: ZoneValues,
   ) {
-    this.parameters = parameters;
-    this.#type = type;
-    this.#values = values;
     // Other writers may record either zero as a bound, so a zone with one zero counts as having both.
     this.#min = widenedZeros(type, orderedValues(type, values.min), "least");
     this.#max = widenedZeros(type, orderedValues(type, values.max), "greatest");
@@ -257,7 +238,7 @@ class ZonemapSearch implements OpenIndex {
   }
 
   answers(query: IndexQuery): boolean {
-    return isOrderQuery(this.#type, query);
+    return isOrderQuery(this.type, query);
   }
 
   estimate(query: IndexQuery): SearchEstimate {
@@ -274,8 +255,8 @@ class ZonemapSearch implements OpenIndex {
 
   /** Returns the zones of unchanged fragments. */
   kept(moves: RowMoves | null): ZoneValues {
-    const { zones, min, max, nullCounts, nanCounts } = this.#values;
-    if (moves === null) return this.#values;
+    const { zones, min, max, nullCounts, nanCounts } = this.values;
+    if (moves === null) return this.values;
     const rows = Uint32Array.from(
       [...zones.keys()].filter((zone) => moves.keepsFragment(zones[zone].fragmentId)),
     );
@@ -289,20 +270,20 @@ class ZonemapSearch implements OpenIndex {
   }
 
   #zonesOf(query: IndexQuery): Zone[] {
-    const { zones, nullCounts } = this.#values;
+    const { zones, nullCounts } = this.values;
     if (query.kind === "isNull") return zones.filter((_, zone) => nullCounts[zone] > 0);
-    const wanted = queryValues(this.#type, query);
+    const wanted = queryValues(this.type, query);
     const asksForNaN =
       wanted.kind === "range" ||
-      Array.from({ length: wanted.distinct }).some((_, point) => isNaNAt(this.#type, wanted.values, point));
+      Array.from({ length: wanted.distinct }).some((_, point) => isNaNAt(this.type, wanted.values, point));
     return zones.filter((_, zone) => this.#meets(wanted, asksForNaN, zone));
   }
 
   #meets(wanted: QueryValues, asksForNaN: boolean, zone: number): boolean {
-    if (asksForNaN && this.#values.nanCounts[zone] > 0) return true;
+    if (asksForNaN && this.values.nanCounts[zone] > 0) return true;
     // LanceDB computes no bounds for some types, such as fixed-size binary, and writes null.
     if (!isValid(this.#min.validity, zone) || !isValid(this.#max.validity, zone)) {
-      const { zones, nullCounts, nanCounts } = this.#values;
+      const { zones, nullCounts, nanCounts } = this.values;
       return nullCounts[zone] + nanCounts[zone] < zones[zone].length;
     }
     if (wanted.kind === "points") {

@@ -18,7 +18,7 @@ import {
   UINT64_TYPE,
   uint64Column,
 } from "../indexFile.js";
-import type { IndexRows } from "../kind.js";
+import type { IndexRows, RowStream } from "../kind.js";
 import { RowIds, unionInPairs } from "../rowIds.js";
 
 /** Default number of rows of a zone. */
@@ -56,10 +56,10 @@ export interface Summary {
  * @param rows with fragment and offsets
  */
 export async function* summarise(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   zoneRows: number,
   summary: Summary,
-): AsyncGenerator<void, void, undefined> {
+): AsyncGenerator<void> {
   let current: { readonly fragmentId: number; readonly zone: number; start: number; end: number } | null =
     null;
   const finish = (): void => {

@@ -9,16 +9,10 @@ import type { DocumentSink } from "./scoreDocuments.js";
 /** Size of the first batch. */
 const FIRST_BATCH = 64;
 
-/**
- * @param listIndices index of the document in each list, from `from` on; null if unknown
- */
+/** @param listIndices index of the document in each list, from `from` on; null if unknown */
 type Check = (document: number, score: number, listIndices: Uint32Array | null, from: number) => void;
 
 export class BestFirst implements DocumentSink {
-  readonly #sink: { readonly threshold: number };
-  readonly #check: Check;
-  readonly #listCount: number;
-  readonly #most: number;
   readonly #documents: Uint32Array;
   readonly #scores: Float64Array;
   readonly #listIndices: Uint32Array;
@@ -38,11 +32,12 @@ export class BestFirst implements DocumentSink {
    * @param listCount number of posting lists
    * @param most maximum batch size
    */
-  constructor(sink: { readonly threshold: number }, listCount: number, most: number, check: Check) {
-    this.#sink = sink;
-    this.#check = check;
-    this.#listCount = listCount;
-    this.#most = most;
+  constructor(
+    private readonly sink: { readonly threshold: number },
+    private readonly listCount: number,
+    private readonly most: number,
+    private readonly check: Check,
+  ) {
     this.#documents = new Uint32Array(most);
     this.#scores = new Float64Array(most);
     this.#listIndices = new Uint32Array(most * listCount);
@@ -53,7 +48,7 @@ export class BestFirst implements DocumentSink {
   }
 
   get threshold(): number {
-    return this.#sink.threshold;
+    return this.sink.threshold;
   }
 
   add(document: number, score: number, listIndices?: Uint32Array): void {
@@ -62,8 +57,8 @@ export class BestFirst implements DocumentSink {
     this.#scores[count] = score;
     this.#hasListIndices = listIndices !== undefined;
     if (listIndices !== undefined) {
-      for (let list = 0; list < this.#listCount; list++) {
-        this.#listIndices[count * this.#listCount + list] = listIndices[list];
+      for (let list = 0; list < this.listCount; list++) {
+        this.#listIndices[count * this.listCount + list] = listIndices[list];
       }
     }
     this.#numbers[2 * count] = count;
@@ -71,7 +66,7 @@ export class BestFirst implements DocumentSink {
     this.#count++;
     if (this.#count < this.#room) return;
     this.finish();
-    this.#room = Math.min(2 * this.#room, this.#most);
+    this.#room = Math.min(2 * this.#room, this.most);
   }
 
   /** Checks the current batch. */
@@ -87,7 +82,7 @@ export class BestFirst implements DocumentSink {
         if (this.#floats[2 * position + 1] < Math.fround(this.threshold)) break;
         continue;
       }
-      this.#check(this.#documents[slot], score, listIndices, slot * this.#listCount);
+      this.check(this.#documents[slot], score, listIndices, slot * this.listCount);
     }
     this.#count = 0;
   }

@@ -18,9 +18,7 @@ export function textDetails({ name, indexDetails }: IndexMetadata): InvertedInde
   }
 }
 
-/**
- * @returns null if the details are missing, or hold fields that this release does not know
- */
+/** @returns null if the details are missing, or hold fields that this release does not know */
 export function detailedParameters(entry: IndexMetadata): TextParameters | null {
   const details = textDetails(entry);
   if (details === null || details.unknown !== undefined) return null;

@@ -28,10 +28,7 @@ export interface IdRuns {
   readonly firsts: Uint32Array;
 }
 
-/**
- * Finds the runs; null if there are too many.
- * @param ids pairs of words: low, high
- */
+/** Finds the runs; null if there are too many. @param ids pairs of words: low, high */
 export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
   const count = ids.length / 2;
   const most = Math.floor(count / LEAST_LENGTH) + 1;
@@ -52,25 +49,23 @@ export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
 
 /** Looks up row ids, fastest near the previous document. */
 export class DocumentIds {
-  readonly #ids: Uint32Array;
-  readonly #runs: IdRuns | null;
   #run = 0;
   /** Words of the last id. */
   low = 0;
   high = 0;
 
-  constructor(ids: Uint32Array, runs: IdRuns | null) {
-    this.#ids = ids;
-    this.#runs = runs;
-  }
+  constructor(
+    private readonly ids: Uint32Array,
+    private readonly runs: IdRuns | null,
+  ) {}
 
   find(document: number): void {
-    if (this.#runs === null) {
-      this.low = this.#ids[2 * document];
-      this.high = this.#ids[2 * document + 1];
+    if (this.runs === null) {
+      this.low = this.ids[2 * document];
+      this.high = this.ids[2 * document + 1];
       return;
     }
-    const { starts, firsts } = this.#runs;
+    const { starts, firsts } = this.runs;
     let run = this.#run;
     if (document < starts[run] || document >= starts[run + 1]) {
       const isInNext = run + 2 < starts.length && document >= starts[run + 1] && document < starts[run + 2];

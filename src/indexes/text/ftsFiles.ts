@@ -3,7 +3,7 @@
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
 import { BINARY_TYPE, binaryColumn, integerWords, writeIndexFile } from "../indexFile.js";
-import type { IndexRows, IndexTarget, MergeableIndex, WrittenIndexFile } from "../kind.js";
+import type { IndexParameters, IndexTarget, MergeableIndex, RowStream, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
 import { Analyzer } from "./analyzer.js";
@@ -15,15 +15,13 @@ import { documentTokens, RowTexts } from "./rowTexts.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, type TextIndex } from "./textIndex.js";
 import { wordNumbers } from "./wordNumbers.js";
 
-/**
- * @throws UnsupportedError
- */
-export async function checkTextParameters(parameters: IndexTarget["parameters"]): Promise<void> {
+/** @throws UnsupportedError */
+export async function checkTextParameters(parameters: IndexParameters): Promise<void> {
   await Analyzer.load(textParameters(parameters));
 }
 
 export async function buildTextIndex(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   target: IndexTarget,
 ): Promise<WrittenIndexFile[]> {
   const parameters = textParameters(target.parameters);
@@ -36,7 +34,7 @@ export async function buildTextIndex(
 export async function mergeTextIndexes(
   old: readonly MergeableIndex[],
   moves: RowMoves | null,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   target: IndexTarget,
 ): Promise<WrittenIndexFile[]> {
   const [first] = old as TextIndex[];
@@ -81,7 +79,7 @@ async function writeMetadata(
 async function addRows(
   builder: PartitionBuilder,
   analyzer: Analyzer,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
 ): Promise<void> {
   const numbers = analyzer.cutsWords ? wordNumbers(analyzer, (token) => builder.numberOf(token)) : null;
   const addNumber = (number: number, position: number): void => builder.addNumber(number, position);

@@ -55,23 +55,15 @@ interface ListEntries {
 }
 
 export class LegacyPostings implements PostingFile {
-  readonly #files: IndexFiles;
-  readonly #file: OpenIndexFile;
-  readonly #documents: () => Promise<DocumentTable>;
-  readonly tokenCount: number;
   readonly hasPositions: boolean;
 
   private constructor(
-    files: IndexFiles,
-    file: OpenIndexFile,
-    tokenCount: number,
-    documents: () => Promise<DocumentTable>,
+    private readonly files: IndexFiles,
+    private readonly file: OpenIndexFile,
+    readonly tokenCount: number,
+    private readonly documents: () => Promise<DocumentTable>,
   ) {
-    this.#files = files;
-    this.#file = file;
-    this.tokenCount = tokenCount;
     this.hasPositions = file.has("_position");
-    this.#documents = documents;
   }
 
   /**
@@ -97,21 +89,21 @@ export class LegacyPostings implements PostingFile {
   }
 
   get path(): string {
-    return this.#file.path;
+    return this.file.path;
   }
 
   get cacheKey(): string {
-    return this.#file.cacheKey;
+    return this.file.cacheKey;
   }
 
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
     if (ids.length === 0) return [];
     const starts = await this.#starts();
     const spans = Array.from(ids, (id) => ({ start: starts[id], end: starts[id + 1] }));
-    const rows = await this.#file.spans("_rowid", spans, signal);
-    const frequencies = await this.#file.spans("_frequency", spans, signal);
+    const rows = await this.file.spans("_rowid", spans, signal);
+    const frequencies = await this.file.spans("_frequency", spans, signal);
     const hasPositions = withPositions && this.hasPositions;
-    const positions = hasPositions ? await this.#file.spans("_position", spans, signal) : null;
+    const positions = hasPositions ? await this.file.spans("_position", spans, signal) : null;
     const documents = await this.#numbered();
     return runAsync(this.#listsOf(rows, frequencies, positions, documents));
   }
@@ -131,7 +123,7 @@ export class LegacyPostings implements PostingFile {
       let isAscending = true;
       for (let row = 0; row < counts.length; row++) {
         const document = numberOf(documents, ids[2 * row], ids[2 * row + 1]);
-        if (document < 0) this.#file.fail("a token names a document that does not exist");
+        if (document < 0) this.file.fail("a token names a document that does not exist");
         isAscending &&= row === 0 || numbers[row - 1] < document;
         numbers[row] = document;
         if (pace.isStep()) yield;
@@ -156,7 +148,7 @@ export class LegacyPostings implements PostingFile {
     for (let index = 0; index < count; index++) {
       sorted[index] = numbers[rows[index]];
       frequencies[index] = counts[rows[index]];
-      if (index > 0 && sorted[index - 1] === sorted[index]) this.#file.fail("a token lists a document twice");
+      if (index > 0 && sorted[index - 1] === sorted[index]) this.file.fail("a token lists a document twice");
       if (pace.isStep()) yield;
     }
     const encoder = new PostingEncoder(FORM, documents.corpus, documents.lengths);
@@ -181,7 +173,7 @@ export class LegacyPostings implements PostingFile {
     frequencies: Uint32Array,
     pace: Pace,
   ): Steps<PlainPositions> {
-    if (column.kind !== "list") return this.#file.fail(`positions in a column of kind ${column.kind}`);
+    if (column.kind !== "list") return this.file.fail(`positions in a column of kind ${column.kind}`);
     const { offsets, items } = column;
     const all = items.length === 0 ? new Uint32Array(0) : integerWords(items, this.path);
     const starts = new Uint32Array(rows.length);
@@ -189,7 +181,7 @@ export class LegacyPostings implements PostingFile {
       const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
       const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
       if (end - start !== frequencies[index])
-        this.#file.fail("the number of positions in a document is not the frequency of the token");
+        this.file.fail("the number of positions in a document is not the frequency of the token");
       starts[index] = start;
       if (pace.isStep()) yield;
     }
@@ -198,7 +190,7 @@ export class LegacyPostings implements PostingFile {
 
   /** Returns the first row of each token, then the row count, from the cache. */
   async #starts(): Promise<Uint32Array> {
-    const part = await this.#files.parts.get(`${this.cacheKey}starts`, async () => {
+    const part = await this.files.parts.get(`${this.cacheKey}starts`, async () => {
       const starts = await runAsync(this.#readStarts());
       return { value: uint32Column(starts), weight: 128 + starts.byteLength };
     });
@@ -206,7 +198,7 @@ export class LegacyPostings implements PostingFile {
   }
 
   *#readStarts(): Steps<Uint32Array> {
-    const text = this.#file.metadataBytes("offsets") ?? new Uint8Array(0);
+    const text = this.file.metadataBytes("offsets") ?? new Uint8Array(0);
     const starts = new Uint32Array(this.tokenCount + 1);
     const pace = new Pace(STEP);
     let count = 0;
@@ -216,24 +208,24 @@ export class LegacyPostings implements PostingFile {
         value = Math.max(value, 0) * 10 + byte - ZERO;
       } else if (value >= 0) {
         const last = count === 0 ? 0 : starts[count - 1];
-        if (count >= this.tokenCount || value < last || value > this.#file.rowCount) this.#failStarts();
+        if (count >= this.tokenCount || value < last || value > this.file.rowCount) this.#failStarts();
         starts[count++] = value;
         value = -1;
       }
       if (pace.isStep()) yield;
     }
     if (count !== this.tokenCount || value >= 0 || (starts[0] !== 0 && count > 0)) this.#failStarts();
-    starts[count] = this.#file.rowCount;
+    starts[count] = this.file.rowCount;
     return starts;
   }
 
   #failStarts(): never {
-    return this.#file.fail(`the offsets of the posting lists do not match ${this.tokenCount} tokens`);
+    return this.file.fail(`the offsets of the posting lists do not match ${this.tokenCount} tokens`);
   }
 
   async #numbered(): Promise<LegacyDocuments> {
-    const documents = await this.#documents();
-    const part = await this.#files.parts.get(`${this.cacheKey}order`, async () => {
+    const documents = await this.documents();
+    const part = await this.files.parts.get(`${this.cacheKey}order`, async () => {
       const order = (await runAsync(orderOf(documents))) ?? new Uint32Array(0);
       return { value: uint32Column(order), weight: 128 + order.byteLength };
     });

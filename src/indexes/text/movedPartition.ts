@@ -13,10 +13,7 @@ import type { TextPartition, TokenPostings } from "./textPartition.js";
 /** Marks a deleted document. */
 const GONE = 0xffffffff;
 
-/**
- * Writes a partition with the current row ids, without deleted rows.
- * @returns null if no row remains
- */
+/** Writes a partition with the current row ids, without deleted rows. @returns null if no row remains */
 export async function writeMovedPartition(
   partition: TextPartition,
   { parameters, deletedFragments }: TextIndex,

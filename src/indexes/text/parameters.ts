@@ -4,7 +4,7 @@
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import type { IndexTarget } from "../kind.js";
+import type { IndexParameters } from "../kind.js";
 
 export type TextParameters = {
   /** `simple`, `whitespace`, `raw` or `ngram`; others need models. */
@@ -43,7 +43,7 @@ export const DEFAULT_TEXT_PARAMETERS: TextParameters = {
 };
 
 /** Adds the defaults. */
-export const textParameters = (settings: IndexTarget["parameters"]): TextParameters => ({
+export const textParameters = (settings: IndexParameters): TextParameters => ({
   ...DEFAULT_TEXT_PARAMETERS,
   ...settings,
 });
@@ -83,9 +83,7 @@ export function formatTextParameters(parameters: TextParameters): string {
   });
 }
 
-/**
- * @returns null for invalid parameters, and for tokenizers of other data than text
- */
+/** @returns null for invalid parameters, and for tokenizers of other data than text */
 export function parseTextParameters(text: string): TextParameters | null {
   let json: unknown;
   try {

@@ -109,10 +109,7 @@ export class PartitionBuilder {
     return this.#entries >= this.#maxEntries || this.#tokenBytes >= MAX_TOKEN_BYTES;
   }
 
-  /**
-   * Writes the documents collected, if any.
-   * @returns true if token numbers restart
-   */
+  /** Writes the documents collected, if any. @returns true if token numbers restart */
   async flush(): Promise<boolean> {
     if (this.#documents === 0) return false;
     const id = String(this.#nextId++);
@@ -171,10 +168,7 @@ export class PartitionBuilder {
     return { tokens, starts: starts.slice(0, tokens.length + 1) };
   }
 
-  /**
-   * Sorts the entries by token, stable.
-   * @param next next entry by token number
-   */
+  /** Sorts the entries by token, stable. @param next next entry by token number */
   async #sorted(lengths: Uint32Array, next: Uint32Array, starts: Uint32Array): Promise<SortedEntries> {
     const { workers } = this.#target;
     const memory = () => new Uint32Array(memoryFor(workers, 4 * this.#entries));

@@ -17,7 +17,7 @@ import {
   uint64Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexRows, IndexTarget, WrittenIndexFile } from "../kind.js";
+import type { IndexTarget, RowStream, WrittenIndexFile } from "../kind.js";
 import type { EncodedLists, WrittenForm } from "./postingEncoder.js";
 import type { Corpus } from "./score.js";
 import { partitionFiles } from "./textPartition.js";
@@ -94,7 +94,7 @@ export function setTexts(file: DataFileWriter, texts: readonly (readonly [string
 }
 
 /** Yields one batch, unless it is empty. */
-export async function* once(columns: readonly Column[]): AsyncGenerator<InputBatch, void, undefined> {
+export async function* once(columns: readonly Column[]): AsyncGenerator<InputBatch> {
   if (columns[0].length > 0) yield { columns, rowCount: columns[0].length };
 }
 
@@ -103,7 +103,7 @@ async function writeTokens(
   name: string,
   tokens: readonly Uint8Array[],
 ): Promise<WrittenIndexFile> {
-  async function* unsorted(): AsyncGenerator<IndexRows, void, undefined> {
+  async function* unsorted(): RowStream {
     for (let start = 0; start < tokens.length; start += BATCH_ROWS) {
       const values = binaryColumn(tokens.slice(start, start + BATCH_ROWS));
       const ids = new Uint32Array(2 * values.length);
@@ -112,7 +112,7 @@ async function writeTokens(
       await yieldToEventLoop();
     }
   }
-  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+  async function* batches(): AsyncGenerator<InputBatch> {
     for await (const { values, ids, rowCount } of target.sort(unsorted(), TEXT_TYPE)) {
       const words = integerWords(ids, name);
       const lows = Uint32Array.from({ length: rowCount }, (_, row) => words[2 * row]);
@@ -128,7 +128,7 @@ async function writeTokens(
 
 async function* invertBatches(
   lists: AsyncIterable<EncodedLists>,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   for await (const piece of lists) {
     if (piece.count > 0) yield invertBatch(piece);
     await yieldToEventLoop();

@@ -99,9 +99,7 @@ export function phraseTest(
   };
 }
 
-/**
- * @param shifts offset of each word from the first @param cursors scratch memory, one number per word
- */
+/** @param shifts offset of each word from the first @param cursors scratch memory, one number per word */
 function isExactPhrase(
   words: readonly PositionReader[],
   shifts: readonly number[],
@@ -127,7 +125,6 @@ function isExactPhrase(
 
 /** Reads the positions of a token in single documents. */
 class PositionReader {
-  readonly #list: PostingList;
   readonly #scratch: PostingArrays;
   #block = -1;
   #blockPositions: BlockPositions | null = null;
@@ -136,29 +133,24 @@ class PositionReader {
   start = 0;
   end = 0;
 
-  constructor(list: PostingList) {
-    this.#list = list;
+  constructor(private readonly list: PostingList) {
     this.#scratch = list.scratchArrays();
   }
 
-  /**
-   * @param document that contains the token
-   */
+  /** @param document that contains the token */
   seek(document: number): void {
-    const { firsts, blockSize } = this.#list;
+    const { firsts, blockSize } = this.list;
     const block = lowerBound(firsts, document + 1) - 1;
-    const { documents, start, end } = this.#list.view(block, this.#scratch);
+    const { documents, start, end } = this.list.view(block, this.#scratch);
     this.go(block * blockSize + documentAt(documents, start, end, document) - start);
   }
 
-  /**
-   * @param position index of the document in the list
-   */
+  /** @param position index of the document in the list */
   go(position: number): void {
-    const { blockSize } = this.#list;
+    const { blockSize } = this.list;
     const block = Math.floor(position / blockSize);
     if (block !== this.#block || this.#blockPositions === null) {
-      this.#blockPositions = this.#list.positionsOf(block, this.#scratch);
+      this.#blockPositions = this.list.positionsOf(block, this.#scratch);
       this.#block = block;
     }
     const { positions, starts, first } = this.#blockPositions;

@@ -32,8 +32,6 @@ export interface WordNumbers {
 }
 
 export class PlainWordNumbers implements WordNumbers {
-  readonly #analyzer: Analyzer;
-  readonly #numberOf: (token: string) => number;
   /** Number of a word plus 1 by hash; 0 if free. */
   readonly #slots = new Uint32Array(SLOTS);
   readonly #hashes = new Uint32Array(MAX_WORDS);
@@ -42,13 +40,11 @@ export class PlainWordNumbers implements WordNumbers {
   #bytes = new Uint8Array(64 * 1024);
   #count = 0;
 
-  /**
-   * @param numberOf returns the number of a token, constant until {@link forget}
-   */
-  constructor(analyzer: Analyzer, numberOf: (token: string) => number) {
-    this.#analyzer = analyzer;
-    this.#numberOf = numberOf;
-  }
+  /** @param numberOf returns the number of a token, constant until {@link forget} */
+  constructor(
+    private readonly analyzer: Analyzer,
+    private readonly numberOf: (token: string) => number,
+  ) {}
 
   beginTexts(): void {}
 
@@ -98,8 +94,8 @@ export class PlainWordNumbers implements WordNumbers {
   }
 
   #learn(word: Uint8Array, hash: number): number {
-    const token = this.#analyzer.tokenOf(DECODER.decode(word));
-    const number = token === null ? NONE : this.#numberOf(token);
+    const token = this.analyzer.tokenOf(DECODER.decode(word));
+    const number = token === null ? NONE : this.numberOf(token);
     const start = this.#count === 0 ? 0 : this.#ends[this.#count];
     if (this.#count === MAX_WORDS || start + word.length > MAX_BYTES) {
       this.forget();

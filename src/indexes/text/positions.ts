@@ -20,56 +20,50 @@ export interface BlockedPositions {
 
 /** A byte stream with the start of each block. */
 export class PackedPositions implements BlockedPositions {
-  readonly #bytes: Uint8Array;
-  readonly #offsets: Uint32Array;
-  readonly #path: string;
-
-  constructor(bytes: Uint8Array, offsets: Uint32Array, path: string) {
-    this.#bytes = bytes;
-    this.#offsets = offsets;
-    this.#path = path;
-  }
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly offsets: Uint32Array,
+    private readonly path: string,
+  ) {}
 
   get blockCount(): number {
-    return this.#offsets.length;
+    return this.offsets.length;
   }
 
   get byteLength(): number {
-    return this.#bytes.length;
+    return this.bytes.length;
   }
 
   ofBlock(block: number, _firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    const start = this.#offsets[block];
-    const end = this.#offsets[block + 1] ?? this.#bytes.length;
-    if (start > end || end > this.#bytes.length) {
-      throw new CorruptFileError(this.#path, 0, "postings: the positions of a block exceed the file");
+    const start = this.offsets[block];
+    const end = this.offsets[block + 1] ?? this.bytes.length;
+    if (start > end || end > this.bytes.length) {
+      throw new CorruptFileError(this.path, 0, "postings: the positions of a block exceed the file");
     }
-    return decodePositions(this.#bytes.subarray(start, end), frequencies, this.#path);
+    return decodePositions(this.bytes.subarray(start, end), frequencies, this.path);
   }
 }
 
 /** A list of pieces per document, as LanceDB before 0.31 wrote. */
 export class ListedPositions implements BlockedPositions {
   readonly blockCount = null;
-  readonly #documents: readonly (readonly Uint8Array[])[];
-  readonly #path: string;
 
-  constructor(documents: readonly (readonly Uint8Array[])[], path: string) {
-    this.#documents = documents;
-    this.#path = path;
-  }
+  constructor(
+    private readonly documents: readonly (readonly Uint8Array[])[],
+    private readonly path: string,
+  ) {}
 
   get byteLength(): number {
-    return this.#documents.reduce(
+    return this.documents.reduce(
       (sum, pieces) => pieces.reduce((bytes, piece) => bytes + piece.length + PIECE_BYTES, sum),
       0,
     );
   }
 
   ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    return joined(frequencies, this.#path, (index) => {
-      const pieces = this.#documents[firstDocument + index] ?? [];
-      return decodeDocumentPositions(pieces, frequencies[index], this.#path);
+    return joined(frequencies, this.path, (index) => {
+      const pieces = this.documents[firstDocument + index] ?? [];
+      return decodeDocumentPositions(pieces, frequencies[index], this.path);
     });
   }
 }
@@ -80,25 +74,22 @@ const PIECE_BYTES = 112;
 /** All positions, document by document, as LanceDB before 0.21 wrote. */
 export class PlainPositions implements BlockedPositions {
   readonly blockCount = null;
-  readonly #positions: Uint32Array;
-  /** First position of each document. */
-  readonly #starts: Uint32Array;
-  readonly #path: string;
 
-  constructor(positions: Uint32Array, starts: Uint32Array, path: string) {
-    this.#positions = positions;
-    this.#starts = starts;
-    this.#path = path;
-  }
+  constructor(
+    private readonly positions: Uint32Array,
+    /** First position of each document. */
+    private readonly starts: Uint32Array,
+    private readonly path: string,
+  ) {}
 
   get byteLength(): number {
-    return this.#positions.byteLength + this.#starts.byteLength;
+    return this.positions.byteLength + this.starts.byteLength;
   }
 
   ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    return joined(frequencies, this.#path, (index) => {
-      const start = this.#starts[firstDocument + index];
-      return this.#positions.subarray(start, start + frequencies[index]);
+    return joined(frequencies, this.path, (index) => {
+      const start = this.starts[firstDocument + index];
+      return this.positions.subarray(start, start + frequencies[index]);
     });
   }
 }

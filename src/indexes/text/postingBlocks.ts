@@ -32,24 +32,22 @@ export interface PostingForm {
 
 /** Reads numbers from untrusted bytes. */
 class ByteReader {
-  readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  readonly #path: string;
-  offset: number;
 
-  constructor(bytes: Uint8Array, path: string, offset = 0) {
-    this.#bytes = bytes;
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly path: string,
+    public offset = 0,
+  ) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#path = path;
-    this.offset = offset;
   }
 
   get left(): number {
-    return this.#bytes.length - this.offset;
+    return this.bytes.length - this.offset;
   }
 
   fail(reason: string): never {
-    throw new CorruptFileError(this.#path, 0, `postings: ${reason}`);
+    throw new CorruptFileError(this.path, 0, `postings: ${reason}`);
   }
 
   need(length: number): number {
@@ -60,7 +58,7 @@ class ByteReader {
   }
 
   byte(): number {
-    return this.#bytes[this.need(1)];
+    return this.bytes[this.need(1)];
   }
 
   word(): number {
@@ -95,7 +93,7 @@ class ByteReader {
     const byteLength = 4 * lanes * width;
     const offset = this.need(byteLength);
     const words = WORDS;
-    WORD_BYTES.set(this.#bytes.subarray(offset, offset + byteLength));
+    WORD_BYTES.set(this.bytes.subarray(offset, offset + byteLength));
     const mask = width === 32 ? 0xffffffff : 2 ** width - 1;
     for (let lane = 0; lane < lanes; lane++) {
       let position = lane;
@@ -130,9 +128,7 @@ export interface BlockView extends PostingArrays {
   readonly end: number;
 }
 
-/**
- * @throws CorruptFileError for an impossible number of blocks
- */
+/** @throws CorruptFileError for an impossible number of blocks */
 export function checkBlockCount(
   blockCount: number,
   count: number,

@@ -91,10 +91,7 @@ class Bytes {
     this.length = offset;
   }
 
-  /**
-   * Packs 32 numbers per lane after their width.
-   * @param between byte after the width; -1 for none
-   */
+  /** Packs 32 numbers per lane after their width. @param between byte after the width; -1 for none */
   packed(lanes: number, numbers: Uint32Array, start: number, between = -1): void {
     const count = 32 * lanes;
     let all = 0;
@@ -133,9 +130,6 @@ function packLane(numbers: Uint32Array, start: number, lanes: number, width: num
 }
 
 export class PostingEncoder {
-  readonly #form: WrittenForm;
-  readonly #corpus: Corpus;
-  readonly #lengths: Uint32Array;
   readonly #base: number;
   readonly #perToken: number;
   readonly #scores = new NumberList();
@@ -151,13 +145,12 @@ export class PostingEncoder {
   readonly #float = new Float32Array(1);
   readonly #floatBits = new Uint32Array(this.#float.buffer);
 
-  /**
-   * @param lengths number of tokens of each document
-   */
-  constructor(form: WrittenForm, corpus: Corpus, lengths: Uint32Array) {
-    this.#form = form;
-    this.#corpus = corpus;
-    this.#lengths = lengths;
+  /** @param lengths number of tokens of each document */
+  constructor(
+    private readonly form: WrittenForm,
+    private readonly corpus: Corpus,
+    private readonly lengths: Uint32Array,
+  ) {
     const { base, perToken } = lengthTerms(corpus);
     this.#base = base;
     this.#perToken = perToken;
@@ -185,8 +178,8 @@ export class PostingEncoder {
     positions: Uint32Array | null,
     positionStart: number,
   ): void {
-    const { blockSize, withPosition } = this.#form;
-    const weight = wordWeight(this.#corpus.documents, count);
+    const { blockSize, withPosition } = this.form;
+    const weight = wordWeight(this.corpus.documents, count);
     let best = 0;
     this.#blockStarts.push(this.#byteStarts.length);
     for (let start = 0; start < count; start += blockSize) {
@@ -210,7 +203,7 @@ export class PostingEncoder {
     end: number,
     weight: number,
   ): number {
-    const lengths = this.#lengths;
+    const lengths = this.lengths;
     const [base, perToken] = [this.#base, this.#perToken];
     let best = 0;
     for (let index = start; index < end; index++) {
@@ -222,7 +215,7 @@ export class PostingEncoder {
   }
 
   #block(documents: Uint32Array, frequencies: Uint32Array, start: number, end: number, score: number): void {
-    const { blockSize } = this.#form;
+    const { blockSize } = this.form;
     const bytes = this.#bytes;
     const deltas = this.#deltas;
     for (let index = start + 1; index < end; index++) {
@@ -249,7 +242,7 @@ export class PostingEncoder {
     positions: Uint32Array,
     positionStart: number,
   ): void {
-    const { blockSize } = this.#form;
+    const { blockSize } = this.form;
     const bytes = this.#positionBytes;
     const first = bytes.length;
     this.#positionStarts.push(first);
@@ -265,9 +258,7 @@ export class PostingEncoder {
     }
   }
 
-  /**
-   * @returns the number of positions
-   */
+  /** @returns the number of positions */
   #takeDeltas(
     frequencies: Uint32Array,
     start: number,
@@ -309,7 +300,7 @@ export class PostingEncoder {
       blockStarts: new Int32Array(this.#blockStarts.numbers),
       byteStarts: this.#byteStarts.numbers.slice(),
       bytes: this.#bytes.taken(),
-      positions: this.#form.withPosition ? positions : null,
+      positions: this.form.withPosition ? positions : null,
     };
   }
 }

@@ -27,11 +27,7 @@ export interface PostingFile {
   readonly cacheKey: string;
   /** Number of tokens; ids count from 0. */
   readonly tokenCount: number;
-  /**
-   * Reads the packed lists of tokens.
-   * @param ids ascending and distinct
-   * @throws CorruptFileError
-   */
+  /** Reads the packed lists of tokens. @param ids ascending and distinct @throws CorruptFileError */
   lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]>;
 }
 
@@ -44,21 +40,14 @@ const POSITION_COLUMNS = {
 const STEP_LISTS = 128;
 
 export class StoredPostings implements PostingFile {
-  readonly #file: OpenIndexFile;
-  readonly #form: PostingForm;
-  readonly #layout: PositionLayout;
-  readonly #documentCount: number;
+  private constructor(
+    private readonly file: OpenIndexFile,
+    private readonly form: PostingForm,
+    private readonly layout: PositionLayout,
+    private readonly documentCount: number,
+  ) {}
 
-  private constructor(file: OpenIndexFile, form: PostingForm, layout: PositionLayout, documentCount: number) {
-    this.#file = file;
-    this.#form = form;
-    this.#layout = layout;
-    this.#documentCount = documentCount;
-  }
-
-  /**
-   * @throws UnsupportedError for another layout; CorruptFileError
-   */
+  /** @throws UnsupportedError for another layout; CorruptFileError */
   static async open(
     files: IndexFiles,
     name: string,
@@ -82,22 +71,22 @@ export class StoredPostings implements PostingFile {
   }
 
   get path(): string {
-    return this.#file.path;
+    return this.file.path;
   }
 
   get cacheKey(): string {
-    return this.#file.cacheKey;
+    return this.file.cacheKey;
   }
 
   get tokenCount(): number {
-    return this.#file.rowCount;
+    return this.file.rowCount;
   }
 
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
-    const layout = withPositions ? this.#layout : null;
+    const layout = withPositions ? this.layout : null;
     const names = layout === null ? LIST_COLUMNS : [...LIST_COLUMNS, ...POSITION_COLUMNS[layout]];
     const columns: Column[] = [];
-    for (const name of names) columns.push(await this.#file.take(name, ids, signal));
+    for (const name of names) columns.push(await this.file.take(name, ids, signal));
     const pace = new Pace(STEP_LISTS);
     const lists: PostingList[] = [];
     for (let row = 0; row < ids.length; row++) {
@@ -110,13 +99,13 @@ export class StoredPostings implements PostingFile {
   }
 
   #listOf([count, posting, ...positions]: readonly Column[], layout: PositionLayout): PostingList {
-    const { path } = this.#file;
+    const { path } = this.file;
     const [{ items, start, end }] = listsOf(posting, path);
     return new PostingList({
       blocks: byteValues(items, start, end),
       count: integerWords(count, path)[0],
-      documentCount: this.#documentCount,
-      form: this.#form,
+      documentCount: this.documentCount,
+      form: this.form,
       positions: layout === null ? null : positionsOf(positions, layout, path),
       path,
     });

@@ -72,7 +72,6 @@ const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: n
 
 export class PostingList implements KeptPostings {
   readonly kind = "postings";
-  readonly #source: PostingSource;
   readonly count: number;
   readonly blockCount: number;
   /** First document of each block. */
@@ -101,13 +100,10 @@ export class PostingList implements KeptPostings {
   /** First position of each document, then the end of each block. */
   #starts: Uint32Array | null = null;
 
-  /**
-   * @throws CorruptFileError
-   */
-  constructor(source: PostingSource) {
+  /** @throws CorruptFileError */
+  constructor(private readonly source: PostingSource) {
     const { blocks, count, documentCount, form, positions, path } = source;
     checkBlockCount(blocks.length, count, documentCount, form, path);
-    this.#source = source;
     this.count = count;
     this.blockCount = blocks.length;
     this.firsts = new Uint32Array(blocks.length);
@@ -217,7 +213,7 @@ export class PostingList implements KeptPostings {
    * earlier calls. Null if the list is too long or too sparse.
    */
   bits(start: number, end: number): Uint32Array | null {
-    const { documentCount } = this.#source;
+    const { documentCount } = this.source;
     if (this.count > MAX_KEPT || this.count * SPARSE < documentCount) return null;
     const words = (documentCount + 31) >>> 5;
     this.#bits ??= new Uint32Array(words);
@@ -256,17 +252,17 @@ export class PostingList implements KeptPostings {
 
   /** Returns the number of documents of a block. */
   sizeOf(block: number): number {
-    const { blockSize } = this.#source.form;
+    const { blockSize } = this.source.form;
     return Math.min(blockSize, this.count - block * blockSize);
   }
 
   get blockSize(): number {
-    return this.#source.form.blockSize;
+    return this.source.form.blockSize;
   }
 
   /** Unpacks a block into the start of arrays. @returns its number of documents */
   read(block: number, into: PostingArrays): number {
-    const { blocks, documentCount, form, path } = this.#source;
+    const { blocks, documentCount, form, path } = this.source;
     const size = this.sizeOf(block);
     unpackBlock(blocks[block], size, documentCount, form, path, into);
     const next = block + 1 < this.blockCount ? this.firsts[block + 1] : documentCount;
@@ -325,7 +321,7 @@ export class PostingList implements KeptPostings {
   }
 
   #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
-    const { positions } = this.#source;
+    const { positions } = this.source;
     if (positions === null) throw new InternalError("the list was read without positions");
     return positions.ofBlock(block, block * this.blockSize, frequencies);
   }
@@ -342,13 +338,11 @@ export class PostingList implements KeptPostings {
   }
 
   #fail(reason: string): never {
-    throw new CorruptFileError(this.#source.path, 0, `postings: ${reason}`);
+    throw new CorruptFileError(this.source.path, 0, `postings: ${reason}`);
   }
 }
 
-/**
- * @param start index of the first document's first position
- */
+/** @param start index of the first document's first position */
 function putStarts(starts: Uint32Array, first: number, frequencies: Uint32Array, start: number): void {
   let next = start;
   starts[first] = next;

@@ -29,15 +29,12 @@ export function* documentTokens(
 
 /** Texts of rows: one, a list, or none. */
 export class RowTexts {
-  readonly #column: Column;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-  constructor(column: Column) {
-    this.#column = column;
-  }
+  constructor(private readonly column: Column) {}
 
   of(row: number): readonly string[] {
-    const column = this.#column;
+    const column = this.column;
     if (column.kind === "null" || !isValid(column.validity, row)) return [];
     if (column.kind === "variable") return [this.#text(column, row)];
     if (column.kind !== "list") throw new InternalError(`text in a column of kind ${column.kind}`);
@@ -53,7 +50,7 @@ export class RowTexts {
 
   /** Returns the bytes of a row's only text; null for no text or a list. */
   bytesOf(row: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } | null {
-    const column = this.#column;
+    const column = this.column;
     if (column.kind !== "variable" || !isValid(column.validity, row)) return null;
     const { offsets, bytes } = column;
     if (areNarrow(offsets)) return { bytes, start: offsets[row], end: offsets[row + 1] };
@@ -62,7 +59,7 @@ export class RowTexts {
 
   /** Returns the list indices of a row's texts, without nulls; null if the column holds no lists. */
   numbersOf(row: number): readonly number[] | null {
-    const column = this.#column;
+    const column = this.column;
     if (column.kind !== "list") return null;
     const start = Number(column.offsets[row]);
     const all = Array.from({ length: Number(column.offsets[row + 1]) - start }, (_, item) => item);

@@ -129,9 +129,7 @@ class CommonDocuments {
   /** List index of the current document for each token. */
   readonly #listIndices: Uint32Array;
 
-  /**
-   * @param cursors of the tokens, in order
-   */
+  /** @param cursors of the tokens, in order */
   constructor(query: DocumentQuery, cursors: readonly TokenCursor[]) {
     const byCount = [...cursors].sort((a, b) => a.list.count - b.list.count);
     const numbers = new Map(cursors.map((cursor, number) => [cursor, number]));
@@ -150,9 +148,7 @@ class CommonDocuments {
     return this.#rarest.list.blockCount;
   }
 
-  /**
-   * @returns false if the block is skipped
-   */
+  /** @returns false if the block is skipped */
   score(block: number, sink: DocumentSink): boolean {
     const { firsts, blockCount, blockSize } = this.#rarest.list;
     const next = block + 1 < blockCount ? firsts[block + 1] : this.#lengths.length;
@@ -225,9 +221,7 @@ class Window implements WindowScores {
   start = 0;
   end = 0;
 
-  /**
-   * @param size maximum number of documents
-   */
+  /** @param size maximum number of documents */
   constructor(query: DocumentQuery, cursors: readonly TokenCursor[], size: number) {
     this.scores = new Float64Array(size);
     this.hits = new Uint32Array(query.neededWords > 0 ? size : 0);
@@ -239,9 +233,7 @@ class Window implements WindowScores {
     this.#neededWords = query.neededWords;
   }
 
-  /**
-   * @returns true if a document of the window may reach the threshold
-   */
+  /** @returns true if a document of the window may reach the threshold */
   enter(start: number, end: number, threshold: number): boolean {
     this.start = start;
     this.end = end;

@@ -16,10 +16,7 @@ const MAX_KEPT = 32_768;
 /** Maximum length of cached words; longer ones are rare. */
 const MAX_KEPT_LENGTH = 24;
 
-/**
- * Returns the stemmer of a language, by its name in indexes.
- * @throws UnsupportedError if there is none
- */
+/** Returns the stemmer of a language, by its name in indexes. @throws UnsupportedError if there is none */
 export async function stemmerOf(language: string): Promise<Stem> {
   if (language === "English") return cachedStems(stemEnglish);
   const stem = await loadStemmer?.(language);

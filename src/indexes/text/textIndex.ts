@@ -28,25 +28,16 @@ const FILE_BYTES = 8192;
 
 export class TextIndex implements OpenIndex {
   readonly kind = "FTS";
-  readonly parameters: TextParameters;
-  readonly partitions: readonly TextPartition[];
-  /** Fragments whose documents are deleted. */
-  readonly deletedFragments: ReadonlySet<number>;
   #analyzer: Promise<Analyzer> | null = null;
 
   constructor(
-    parameters: TextParameters,
-    partitions: readonly TextPartition[],
-    deletedFragments: ReadonlySet<number>,
-  ) {
-    this.parameters = parameters;
-    this.partitions = partitions;
-    this.deletedFragments = deletedFragments;
-  }
+    readonly parameters: TextParameters,
+    readonly partitions: readonly TextPartition[],
+    /** Fragments whose documents are deleted. */
+    readonly deletedFragments: ReadonlySet<number>,
+  ) {}
 
-  /**
-   * @throws UnsupportedError if this release lacks the tokenizer
-   */
+  /** @throws UnsupportedError if this release lacks the tokenizer */
   analyzer(): Promise<Analyzer> {
     this.#analyzer ??= Analyzer.load(this.parameters);
     return this.#analyzer;
@@ -70,9 +61,7 @@ export class TextIndex implements OpenIndex {
   }
 }
 
-/**
- * @throws UnsupportedError for a layout or tokenizer that this release lacks; CorruptFileError
- */
+/** @throws UnsupportedError for a layout or tokenizer that this release lacks; CorruptFileError */
 export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
   const isLegacy = !(await files.has(METADATA_FILE)) && (await files.has(LEGACY_FILES.tokens));
   const index = isLegacy ? await openLegacyIndex(files) : await openPartitions(files);

@@ -68,13 +68,8 @@ export const partitionFiles = (id: string) => ({
 export const LEGACY_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
 
 export class TextPartition {
-  readonly #files: IndexFiles;
   readonly #docs: OpenIndexFile;
   readonly #tokens: OpenIndexFile;
-  readonly #tokenFormat: PartitionForm["tokens"];
-  readonly #postings: PostingFile;
-  /** True if the index stores token positions. */
-  readonly hasPositions: boolean;
   #totalTokens: number | null = null;
   /** Undefined until searched for. */
   #idRuns: IdRuns | null | undefined;
@@ -82,23 +77,18 @@ export class TextPartition {
   #isSorted = false;
 
   private constructor(
-    files: IndexFiles,
+    private readonly files: IndexFiles,
     { docs, tokens }: PartitionHead,
-    tokenFormat: PartitionForm["tokens"],
-    postings: PostingFile,
-    hasPositions: boolean,
+    private readonly tokenFormat: PartitionForm["tokens"],
+    private readonly postings: PostingFile,
+    /** True if the index stores token positions. */
+    readonly hasPositions: boolean,
   ) {
-    this.#files = files;
     this.#docs = docs;
     this.#tokens = tokens;
-    this.#tokenFormat = tokenFormat;
-    this.#postings = postings;
-    this.hasPositions = hasPositions;
   }
 
-  /**
-   * @throws UnsupportedError for another layout; CorruptFileError
-   */
+  /** @throws UnsupportedError for another layout; CorruptFileError */
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
     const { tokens, positions } = form;
@@ -136,7 +126,7 @@ export class TextPartition {
   }
 
   documents(signal?: AbortSignal): Promise<DocumentTable> {
-    return readDocuments(this.#files, this.#docs, signal);
+    return readDocuments(this.files, this.#docs, signal);
   }
 
   /** Returns a look-up of the row ids of {@link documents}. */
@@ -150,12 +140,12 @@ export class TextPartition {
    * file, unlike {@link tokens}.
    */
   async finder(signal?: AbortSignal): Promise<TokenFinder> {
-    if (this.#tokenFormat !== "fst") return this.#table(signal);
+    if (this.tokenFormat !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
     this.#checkTokenCount(fst.keyCount);
     const find = (token: Uint8Array): number => {
       const id = fst.find(token);
-      if (id >= this.#postings.tokenCount)
+      if (id >= this.postings.tokenCount)
         this.#tokens.fail(`a token has the id ${id}, which does not exist`);
       return id;
     };
@@ -170,8 +160,8 @@ export class TextPartition {
   }
 
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
-    const [texts, ids] = await cachedColumns(this.#files, this.#tokens, async () => {
-      if (this.#tokenFormat === "fst") return this.#walkFst(signal);
+    const [texts, ids] = await cachedColumns(this.files, this.#tokens, async () => {
+      if (this.tokenFormat === "fst") return this.#walkFst(signal);
       return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
     });
     const words = integerWords(ids, this.#tokens.path);
@@ -182,7 +172,7 @@ export class TextPartition {
 
   /** Returns the letters of {@link tokens} from the cache. */
   async letters(table: TokenTable): Promise<TokenLetters> {
-    const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
+    const part = await this.files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
       const { bits, tokenIndices, starts } = await runAsync(lettersOfTokens(table));
       const children = [bits, tokenIndices, starts].map(uint32Column);
       const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
@@ -197,7 +187,7 @@ export class TextPartition {
 
   /** Returns the transducer from the cache. */
   async #fstBytes(signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const part = await this.#files.parts.get(`${this.#tokens.cacheKey}map`, async () => {
+    const part = await this.files.parts.get(`${this.#tokens.cacheKey}map`, async () => {
       const value = await this.#tokens.column("_token_fst_bytes", signal);
       return { value, weight: 128 + weightOf(value) };
     });
@@ -228,13 +218,10 @@ export class TextPartition {
     return [texts, uint32Column(Uint32Array.from(ids))];
   }
 
-  /**
-   * Returns packed posting lists through the cache.
-   * @param ids ascending and distinct
-   */
+  /** Returns packed posting lists through the cache. @param ids ascending and distinct */
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
     this.#checkIds(ids);
-    const { parts } = this.#files;
+    const { parts } = this.files;
     const pace = new Pace(STEP_LISTS);
     const lists = new Map<number, PostingList>();
     for (const id of ids) {
@@ -243,7 +230,7 @@ export class TextPartition {
       if (pace.isStep()) await yieldToEventLoop();
     }
     const missing = ids.filter((id) => !lists.has(id));
-    const read = missing.length === 0 ? [] : await this.#postings.lists(missing, withPositions, signal);
+    const read = missing.length === 0 ? [] : await this.postings.lists(missing, withPositions, signal);
     for (const [index, id] of missing.entries()) {
       const list = read[index];
       parts.set(this.#listKey(id, withPositions), list, list.memoryWeight);
@@ -257,24 +244,24 @@ export class TextPartition {
   async keep(ids: Uint32Array, lists: readonly PostingList[], withPositions: boolean): Promise<void> {
     const pace = new Pace(STEP_LISTS);
     for (const [index, list] of lists.entries()) {
-      this.#files.parts.set(this.#listKey(ids[index], withPositions), list, list.memoryWeight);
+      this.files.parts.set(this.#listKey(ids[index], withPositions), list, list.memoryWeight);
       if (pace.isStep()) await yieldToEventLoop();
     }
   }
 
   #listKey(id: number, withPositions: boolean): string {
-    return `${this.#postings.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
+    return `${this.postings.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
   }
 
   /** Reads the lists of all tokens in turn, for a merge. */
   async *allPostings(signal?: AbortSignal): AsyncGenerator<{ id: number; postings: TokenPostings }> {
     const STEP = 256;
     const withPosition = this.hasPositions;
-    const { tokenCount } = this.#postings;
+    const { tokenCount } = this.postings;
     for (let start = 0; start < tokenCount; start += STEP) {
       const count = Math.min(STEP, tokenCount - start);
       const ids = Uint32Array.from({ length: count }, (_, index) => start + index);
-      for (const [index, list] of (await this.#postings.lists(ids, withPosition, signal)).entries()) {
+      for (const [index, list] of (await this.postings.lists(ids, withPosition, signal)).entries()) {
         const { documents, frequencies } = list.all();
         const positions = withPosition ? list.allPositions(frequencies) : null;
         yield { id: start + index, postings: { documents, frequencies, positions } };
@@ -283,13 +270,13 @@ export class TextPartition {
   }
 
   #checkTokenCount(count: number): void {
-    if (count === this.#postings.tokenCount) return;
-    this.#tokens.fail(`the file has ${count} tokens, but the postings have ${this.#postings.tokenCount}`);
+    if (count === this.postings.tokenCount) return;
+    this.#tokens.fail(`the file has ${count} tokens, but the postings have ${this.postings.tokenCount}`);
   }
 
   #checkIds(ids: Uint32Array): void {
     for (const id of ids)
-      if (id >= this.#postings.tokenCount)
+      if (id >= this.postings.tokenCount)
         this.#tokens.fail(`a token has the id ${id}, which does not exist`);
   }
 }
@@ -365,37 +352,34 @@ const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
   areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
 
 class SortedTokens implements TokenTable {
-  readonly #texts: VariableColumn;
-  readonly #ids: Uint32Array;
-
-  constructor(texts: VariableColumn, ids: Uint32Array) {
-    this.#texts = texts;
-    this.#ids = ids;
-  }
+  constructor(
+    private readonly texts: VariableColumn,
+    private readonly ids: Uint32Array,
+  ) {}
 
   get count(): number {
-    return this.#ids.length;
+    return this.ids.length;
   }
 
   token(position: number): Uint8Array {
-    const { bytes, offsets } = this.#texts;
+    const { bytes, offsets } = this.texts;
     return bytes.subarray(offsetAt(offsets, position), offsetAt(offsets, position + 1));
   }
 
   id(position: number): number {
-    return this.#ids[position];
+    return this.ids[position];
   }
 
   find(token: Uint8Array): number {
     const position = this.lowerBound(token);
     return position < this.count && compareBytes(this.token(position), token) === 0
-      ? this.#ids[position]
+      ? this.ids[position]
       : -1;
   }
 
   /** Checks that tokens ascend, without an object per token. @throws CorruptFileError */
   *checkOrder(file: OpenIndexFile): Steps<void> {
-    const { bytes } = this.#texts;
+    const { bytes } = this.texts;
     const pace = new Pace(STEP_TOKENS);
     let start = this.#start(0);
     let middle = this.#start(1);
@@ -414,7 +398,7 @@ class SortedTokens implements TokenTable {
   }
 
   #start(position: number): number {
-    return offsetAt(this.#texts.offsets, position);
+    return offsetAt(this.texts.offsets, position);
   }
 
   lowerBound(bytes: Uint8Array): number {

@@ -243,9 +243,7 @@ export class TokenCursor {
     }
   }
 
-  /**
-   * @param length number of tokens of the document
-   */
+  /** @param length number of tokens of the document */
   score(frequency: number, length: number): number {
     return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * length);
   }

@@ -116,9 +116,7 @@ function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
 export class TokenFst {
   readonly #open: OpenTokenFst;
 
-  /**
-   * @throws CorruptFileError
-   */
+  /** @throws CorruptFileError */
   constructor(bytes: Uint8Array, path: string) {
     this.#open = openTokenFst(bytes, path);
   }
@@ -148,20 +146,16 @@ const numberAt = (view: DataView, offset: number): number =>
   view.getUint32(offset, true) + view.getUint32(offset + 4, true) * 2 ** 32;
 
 class NodeReader {
-  readonly #bytes: Uint8Array;
-  readonly #end: number;
-  readonly #fail: (reason: string) => never;
-
-  constructor(bytes: Uint8Array, end: number, fail: (reason: string) => never) {
-    this.#bytes = bytes;
-    this.#end = end;
-    this.#fail = fail;
-  }
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly end: number,
+    private readonly fail: (reason: string) => never,
+  ) {}
 
   read(address: number): Node {
     if (address === 0) return EMPTY_FINAL;
-    if (address < HEADER_BYTES || address >= this.#end) this.#fail("a node lies outside of the file");
-    const state = this.#bytes[address];
+    if (address < HEADER_BYTES || address >= this.end) this.fail("a node lies outside of the file");
+    const state = this.bytes[address];
     return state >= 0x80 ? this.#single(address, state) : this.#many(address, state);
   }
 
@@ -209,7 +203,7 @@ class NodeReader {
     const isFinal = (state & 0x40) !== 0;
     const last = outputs - count * outputBytes;
     const lowest = last - (isFinal ? outputBytes : 0);
-    if (lowest + 1 < HEADER_BYTES) this.#fail("a node begins too early");
+    if (lowest + 1 < HEADER_BYTES) this.fail("a node begins too early");
     return {
       isFinal,
       finalOutput: isFinal ? this.#number(last, outputBytes) : 0,
@@ -226,21 +220,21 @@ class NodeReader {
   }
 
   #checkTarget(target: number, address: number): void {
-    if (target < 0 || target >= address) this.#fail("a transition has no target");
+    if (target < 0 || target >= address) this.fail("a transition has no target");
   }
 
   #byte(offset: number): number {
-    if (offset < HEADER_BYTES) this.#fail("a node begins too early");
-    return this.#bytes[offset];
+    if (offset < HEADER_BYTES) this.fail("a node begins too early");
+    return this.bytes[offset];
   }
 
   /** Returns the number with its highest byte at `offset`. */
   #number(offset: number, byteLength: number): number {
     if (byteLength === 0) return 0;
     if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES)
-      this.#fail("a number lies outside of the file");
+      this.fail("a number lies outside of the file");
     let value = 0;
-    for (let index = 0; index < byteLength; index++) value = value * 256 + this.#bytes[offset - index];
+    for (let index = 0; index < byteLength; index++) value = value * 256 + this.bytes[offset - index];
     return value;
   }
 }

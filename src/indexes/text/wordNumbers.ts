@@ -126,9 +126,7 @@ class KernelWordNumbers implements WordNumbers {
     return position + 1;
   }
 
-  /**
-   * @param slot free slot
-   */
+  /** @param slot free slot */
   #learn(from: number, to: number, slot: number, meaning: number): void {
     const length = to - from;
     if (length > MAX_WORD_BYTES || this.#words[slot / 4 + 4] !== 0) return;

@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
-import type { BuildableKind, IndexRows, IndexTarget } from "../../indexes/kind.js";
+import type { BuildableKind, IndexTarget, RowStream } from "../../indexes/kind.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
 import { addressesAmong } from "../../query/columns/rowAddresses.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -38,7 +38,7 @@ export const rowsOfKind = (
   base: OpenVersion<ReaderEnvironment>,
   { storesAddresses, takesDictionaries, keepsNoRows }: Omit<BuildableKind, "name">,
   wanted: Pick<RowsWanted, "column" | "fragments" | "signal">,
-): AsyncIterable<IndexRows> => ({
+): RowStream => ({
   [Symbol.asyncIterator]: () =>
     indexRows(base, {
       ...wanted,
@@ -52,7 +52,7 @@ export const rowsOfKind = (
 export async function* indexRows(
   base: OpenVersion<ReaderEnvironment>,
   { column, fragments, byPlace, takesDictionaries = false, isTransient = false, signal }: RowsWanted,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   const source = versionSource(base);
   const numbers = new RowNumbers(source, base.file.manifest, base.path);
   const rows = scanColumns(source, {

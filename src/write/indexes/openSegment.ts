@@ -51,10 +51,7 @@ export async function canBeWritten(
   return false;
 }
 
-/**
- * @returns null for files in a form that this release does not read
- * @throws CorruptFileError
- */
+/** @returns null for files in a form that this release does not read @throws CorruptFileError */
 export async function openIfReadable(
   version: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,

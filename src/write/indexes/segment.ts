@@ -8,7 +8,7 @@ import { isFileVersion } from "../../file/container/container.js";
 import type { FileVersion } from "../../file/container/page.js";
 import { Any } from "../../format/file.js";
 import { IndexFile, IndexMetadata, type RewrittenIndex, Uuid } from "../../format/table.js";
-import type { BuildableKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
+import type { BuildableKind, IndexParameters, IndexTarget, WrittenFiles } from "../../indexes/kind.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
 import { join } from "../../platform/native.js";
@@ -25,9 +25,9 @@ type SegmentKind = Pick<BuildableKind, "typeUrl" | "details" | "indexVersion" | 
 /** A segment whose files are complete and survive a power cut. */
 export interface WrittenSegment {
   readonly kind: SegmentKind;
-  readonly parameters: IndexTarget["parameters"];
+  readonly parameters: IndexParameters;
   readonly uuid: Uuid;
-  readonly files: readonly WrittenIndexFile[];
+  readonly files: WrittenFiles;
   /** True if all the files are still in place and complete. */
   areInPlace(): Promise<boolean>;
   /** Removes the files; call it if no version names them. */
@@ -37,7 +37,7 @@ export interface WrittenSegment {
 export interface SegmentOptions {
   readonly kind: SegmentKind;
   readonly field: IndexTarget["field"];
-  readonly parameters?: IndexTarget["parameters"];
+  readonly parameters?: IndexParameters;
   /** Threads for long work. Default: the work is done in line. */
   readonly workers?: IndexTarget["workers"];
   /** Approximate number of rows, for kinds for vectors. Default 0. */
@@ -52,7 +52,7 @@ export interface SegmentOptions {
 export async function writeSegment(
   { table, file }: { readonly table: VersionsAt; readonly file: ManifestFile },
   { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
-  write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
+  write: (target: IndexTarget) => Promise<WrittenFiles>,
 ): Promise<WrittenSegment> {
   const { disk, root } = table;
   const uuid = newUuid();
@@ -60,7 +60,7 @@ export async function writeSegment(
   const directory = join(indicesDirectory(root), name);
   await announce?.(name);
   const discard = () => disk.removeTree(directory);
-  let files: readonly WrittenIndexFile[];
+  let files: WrittenFiles;
   try {
     await disk.makeDirectory(directory, root);
     const fileVersion = indexFileVersion(file);

@@ -11,7 +11,7 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { uint32Column, uint64Column } from "../../indexes/indexFile.js";
-import type { IndexRows } from "../../indexes/kind.js";
+import type { IndexRows, RowStream } from "../../indexes/kind.js";
 import { areWords, orderOfRows, pairsByWord } from "../../query/order/orderOfRows.js";
 import { type KeyOrder, makeSortKeys, numbersOfWords } from "../../query/order/sortKeys.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/sortRows.js";
@@ -31,15 +31,12 @@ export interface ValueSortOptions {
   readonly signal?: AbortSignal;
 }
 
-/**
- * Yields the rows by value: nulls first, equal values in input order.
- * @param type of the values
- */
+/** Yields the rows by value: nulls first, equal values in input order. @param type of the values */
 export async function* sortByValue(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   type: LogicalType,
   options: ValueSortOptions,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   const { sortBytes = SORT_BYTES, signal } = options;
   const order: KeyOrder = {
     type: valueTypeOfField({ name: "", type, children: [] }),
@@ -74,7 +71,7 @@ export async function* sortByValue(
 async function* again(
   kept: IndexRows[],
   batches: AsyncIterator<IndexRows>,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   for (let first = kept.shift(); first !== undefined; first = kept.shift()) yield first;
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) yield next.value;
 }
@@ -82,10 +79,10 @@ async function* again(
 // ------------------------------------------------------------------------------------------------- with ids
 
 async function* sortWithIds(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   order: KeyOrder,
   { makeFile, sortBytes = SORT_BYTES, signal }: ValueSortOptions,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   const sorted = sortRows(sortedColumns(rows), {
     makeFile,
     signal,
@@ -100,7 +97,7 @@ async function* sortWithIds(
   }
 }
 
-async function* sortedColumns(rows: AsyncIterable<IndexRows>): AsyncGenerator<BatchRows, void, undefined> {
+async function* sortedColumns(rows: RowStream): AsyncGenerator<BatchRows> {
   for await (const { values, ids, codes, rowCount } of rows) {
     if (rowCount > 0) yield { columns: codes === undefined ? [values, ids] : [values, ids, codes], rowCount };
   }
@@ -113,7 +110,7 @@ async function* sortInMemory(
   rowCount: number,
   order: KeyOrder,
   signal: AbortSignal | undefined,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   if (rowCount === 0) return;
   const runs = new IdRuns(batches, rowCount);
   const values = await runAsync(concatInSteps(batches.map((batch) => batch.values)));
@@ -144,7 +141,7 @@ async function* numbersInOrder(
   { type }: KeyOrder,
   runs: IdRuns,
   signal: AbortSignal | undefined,
-): AsyncGenerator<IndexRows, void, undefined> {
+): RowStream {
   for (let start = 0; start < pairs.length; start += 2 * BLOCK_ROWS) {
     signal?.throwIfAborted();
     const some = pairs.subarray(start, start + 2 * BLOCK_ROWS);

@@ -47,10 +47,7 @@ function digitAt(text: string, offset: number): number {
   return digit >= 0 && digit <= 9 ? digit : -1;
 }
 
-/**
- * Inserts a codebook into settings with an empty one.
- * @param text of the settings as stored
- */
+/** Inserts a codebook into settings with an empty one. @param text of the settings as stored */
 export async function insertCodebook(tensor: Uint8Array, text: string): Promise<string> {
   const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;
   const pieces: string[] = [];

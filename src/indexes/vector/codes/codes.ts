@@ -64,9 +64,7 @@ export type CodeModel =
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
-/**
- * @throws CorruptFileError; UnsupportedError
- */
+/** @throws CorruptFileError; UnsupportedError */
 export async function openCodes(
   kind: CodeKind,
   metric: Metric,

@@ -28,9 +28,7 @@ export interface Encoder {
   storage(codebook: number): object;
   /** Multiplications per encoded vector. */
   readonly products: number;
-  /**
-   * @param vectors row-major, with a partition each
-   */
+  /** @param vectors row-major, with a partition each */
   encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array;
 }
 

@@ -9,7 +9,7 @@ import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { enlarged } from "../../../bytes/growing.js";
 import { InternalError } from "../../../errors.js";
-import type { IndexRows } from "../../kind.js";
+import type { RowStream } from "../../kind.js";
 import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { seededNumbers } from "./kmeans.js";
 
@@ -125,7 +125,7 @@ function areValid(validity: Validity, start: number, count: number): boolean {
 /** Draws a uniform sample of the vectors. */
 export async function sampleVectors(
   indexed: IndexedVectors,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   most: number,
   seed: number,
 ): Promise<Float32Array> {

@@ -81,9 +81,7 @@ export function someVectors(
   return some;
 }
 
-/**
- * @param vectors at least one per centroid
- */
+/** @param vectors at least one per centroid */
 export async function trainCentroids(vectors: Float32Array, options: KmeansOptions): Promise<Float32Array> {
   return options.count > MOST_AT_ONCE ? trainTwoLevels(vectors, options) : trainOneLevel(vectors, options);
 }

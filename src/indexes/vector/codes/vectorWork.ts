@@ -25,16 +25,13 @@ export interface PieceWork<Input, Output> {
 }
 
 export class VectorWork {
-  readonly #pool: WorkerPool | undefined;
-  readonly #signal: AbortSignal | undefined;
-
-  constructor(pool?: WorkerPool, signal?: AbortSignal) {
-    this.#pool = pool;
-    this.#signal = signal;
-  }
+  constructor(
+    private readonly pool?: WorkerPool,
+    private readonly signal?: AbortSignal,
+  ) {}
 
   get threads(): number {
-    return this.#pool?.size ?? 0;
+    return this.pool?.size ?? 0;
   }
 
   /** Number of lanes. */
@@ -83,7 +80,7 @@ export class VectorWork {
         next += Math.min(mostRows, Math.ceil((rowCount - start) / (2 * (threads + 1))));
         const end = next;
         try {
-          this.#signal?.throwIfAborted();
+          this.signal?.throwIfAborted();
           take(start, await work(inputOf(start, end, lane)));
           await yieldToEventLoop();
         } catch (error) {
@@ -91,7 +88,7 @@ export class VectorWork {
         }
       }
     };
-    const pool = this.#pool;
+    const pool = this.pool;
     const others = Array.from({ length: threads }, (_, lane) =>
       goAlong(lane + 1, THREAD_PRODUCTS, (input) => (pool as WorkerPool).run(task, input)),
     );

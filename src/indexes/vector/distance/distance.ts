@@ -65,10 +65,7 @@ export function fillDistances(
   }
 }
 
-/**
- * Returns a function that measures the distance of a row to a query.
- * @param values row-major vectors
- */
+/** Returns a function that measures the distance of a row to a query. @param values row-major vectors */
 export function distanceToRow(
   item: VectorItem,
   metric: Metric,

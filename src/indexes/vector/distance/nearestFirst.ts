@@ -86,10 +86,7 @@ export class Beam {
     this.#length = length;
   }
 
-  /**
-   * @param distance below the bound
-   * @returns the position of the row
-   */
+  /** @param distance below the bound @returns the position of the row */
   add(distance: number, row: number): number {
     const [distances, rows] = [this.distances, this.rows];
     const last = this.#length < this.size ? this.#length++ : this.size - 1;

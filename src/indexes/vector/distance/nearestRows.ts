@@ -57,18 +57,14 @@ export function firstAscending(numbers: Float32Array, most: number): Uint32Array
 }
 
 export class NearestRows {
-  readonly #count: number;
   readonly #mostKept: number;
   #distances: Float32Array;
   #addresses: Uint32Array;
   #keptRows = 0;
   #farthest = Number.POSITIVE_INFINITY;
 
-  /**
-   * @param count number of wanted rows, from 1 to {@link MAX_NEAREST}
-   */
-  constructor(count: number) {
-    this.#count = count;
+  /** @param count number of wanted rows, from 1 to {@link MAX_NEAREST} */
+  constructor(private readonly count: number) {
     this.#mostKept = Math.max(MIN_KEPT_ROWS, 2 * count);
     const first = Math.min(this.#mostKept, FIRST_ROWS);
     this.#distances = new Float32Array(first);
@@ -96,17 +92,17 @@ export class NearestRows {
 
   /** Updates {@link farthest} from all rows offered so far. */
   updateFarthest(): void {
-    if (this.#keptRows > this.#count) this.#cut();
+    if (this.#keptRows > this.count) this.#cut();
   }
 
   /** Sorts the rows and keeps the first. */
   #cut(): void {
     const { distances, addresses } = this.#sorted();
-    const count = Math.min(this.#count, distances.length);
+    const count = Math.min(this.count, distances.length);
     this.#distances.set(distances.subarray(0, count));
     this.#addresses.set(addresses.subarray(0, 2 * count));
     this.#keptRows = count;
-    if (count === this.#count) this.#farthest = distances[count - 1];
+    if (count === this.count) this.#farthest = distances[count - 1];
   }
 
   #sorted(): NearestRowList {

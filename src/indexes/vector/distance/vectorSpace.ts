@@ -86,9 +86,7 @@ export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, wit
   return { options, lanes, values, vectorsEnd };
 }
 
-/**
- * @param lane that no other thread uses
- */
+/** @param lane that no other thread uses */
 export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   const { options, lanes, values } = memory;
   if (ArrayBuffer.isView(values)) return new PlainSpace(options, values);
@@ -197,18 +195,15 @@ class KernelSpace implements VectorSpace {
 
 /** A space without kernels, or beyond their memory. */
 class PlainSpace implements VectorSpace {
-  readonly #options: SpaceOptions;
-  readonly #values: SpaceValues;
-
-  constructor(options: SpaceOptions, values: SpaceValues) {
-    this.#options = options;
-    this.#values = values;
-  }
+  constructor(
+    private readonly options: SpaceOptions,
+    private readonly values: SpaceValues,
+  ) {}
 
   useLane(): void {}
 
   put(firstRow: number, values: SpaceValues): void {
-    this.#values.set(values, firstRow * this.#options.dimension);
+    this.values.set(values, firstRow * this.options.dimension);
   }
 
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
@@ -225,7 +220,7 @@ class PlainSpace implements VectorSpace {
   ): number {
     let chosen = 0;
     for (let position = 0; position < count && chosen < most; position++) {
-      const bound = this.#options.metric === "dot" ? distances[position] : apartBound(distances[position]);
+      const bound = this.options.metric === "dot" ? distances[position] : apartBound(distances[position]);
       let isApart = true;
       for (let index = 0; index < chosen && isApart; index++) {
         isApart = this.#distance(rows[position], rows[positions[index]]) >= bound;
@@ -236,8 +231,8 @@ class PlainSpace implements VectorSpace {
   }
 
   #distance(row: number, target: number): number {
-    const { dimension, metric } = this.#options;
-    const values = this.#values;
+    const { dimension, metric } = this.options;
+    const values = this.values;
     const [start, from] = [row * dimension, target * dimension];
     let sum = 0;
     if (metric === "dot") {

@@ -47,7 +47,6 @@ export interface GraphLevel {
 
 export class BuiltGraph {
   readonly #memory: GraphMemory;
-  readonly #rowCount: number;
   readonly #heights: Uint8Array;
   readonly #upperLists: Uint32Array;
   readonly #ground: Links;
@@ -56,7 +55,7 @@ export class BuiltGraph {
 
   private constructor(
     vectors: SpaceMemory,
-    rowCount: number,
+    private readonly rowCount: number,
     { m, efConstruction, seed }: GraphSettings,
     work: VectorWork,
   ) {
@@ -77,7 +76,6 @@ export class BuiltGraph {
       ...{ key: newKeys(1), vectors, rowCount, m, efConstruction },
       ...{ heights, upperLists, ground, upper },
     };
-    this.#rowCount = rowCount;
     this.#heights = heights;
     this.#upperLists = upperLists;
     this.#ground = new Links(ground);
@@ -108,7 +106,7 @@ export class BuiltGraph {
   async #grow(start: number, work: VectorWork): Promise<number> {
     const [memory, entryPoint, heights] = [this.#memory, this.#entryPoint, this.#heights];
     const top = heights[entryPoint];
-    const most = Math.min(this.#rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
+    const most = Math.min(this.rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
     // A row above all others is added alone, because it becomes the entry point.
     let end = start + 1;
     if (heights[start] <= top) while (end < most && heights[end] <= top) end++;
@@ -153,7 +151,7 @@ export class BuiltGraph {
     for (let level = 0; level < MAX_LEVELS; level++) {
       const rows = new Uint32Array(most);
       let count = 0;
-      for (let row = 0; row < this.#rowCount; row++) {
+      for (let row = 0; row < this.rowCount; row++) {
         if (this.#heights[row] < level) continue;
         rows[count++] = row;
         if (count < most) continue;

@@ -61,22 +61,12 @@ export interface GraphParameters {
 }
 
 export class GraphFiles {
-  readonly #files: IndexFiles;
-  readonly #file: OpenIndexFile;
-  readonly #locations: readonly GraphLocation[];
-  readonly parameters: GraphParameters;
-
   private constructor(
-    files: IndexFiles,
-    file: OpenIndexFile,
-    locations: readonly GraphLocation[],
-    parameters: GraphParameters,
-  ) {
-    this.#files = files;
-    this.#file = file;
-    this.#locations = locations;
-    this.parameters = parameters;
-  }
+    private readonly files: IndexFiles,
+    private readonly file: OpenIndexFile,
+    private readonly locations: readonly GraphLocation[],
+    readonly parameters: GraphParameters,
+  ) {}
 
   /**
    * Opens the graphs.
@@ -116,33 +106,33 @@ export class GraphFiles {
 
   /** Approximate bytes of memory. */
   get memoryWeight(): number {
-    return this.#locations.length * 128;
+    return this.locations.length * 128;
   }
 
   /** Reads a graph. @throws CorruptFileError */
   async graph(partition: number, rowCount: number, signal: AbortSignal | undefined): Promise<Graph> {
-    const graph = this.#locations[partition];
+    const graph = this.locations[partition];
     const [ids, lists] = await Promise.all([
       this.#part(VECTOR_ID_COLUMN, partition, signal),
       this.#part(NEIGHBOURS_COLUMN, partition, signal),
     ]);
-    return graphOf(this.#file, graph, ids, lists, rowCount);
+    return graphOf(this.file, graph, ids, lists, rowCount);
   }
 
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
-    const { firstRow, levelStarts } = this.#locations[partition];
+    const { firstRow, levelStarts } = this.locations[partition];
     const span = { start: firstRow, end: firstRow + levelStarts[levelStarts.length - 1] };
-    return this.#file.cachedSpan(this.#keyOf(column, partition), column, span, signal);
+    return this.file.cachedSpan(this.#keyOf(column, partition), column, span, signal);
   }
 
   #keyOf(column: string, partition: number): string {
-    return `${this.#file.cacheKey}${column}|${partition}`;
+    return `${this.file.cacheKey}${column}|${partition}`;
   }
 
   /** Evicts a partition from the cache. */
   forget(partition: number): void {
     for (const column of [VECTOR_ID_COLUMN, NEIGHBOURS_COLUMN])
-      this.#files.parts.delete(this.#keyOf(column, partition));
+      this.files.parts.delete(this.#keyOf(column, partition));
   }
 }
 

@@ -17,9 +17,7 @@ export const MOST_OF_ROWS = 1 / 4;
 export interface MeasuredGraph {
   readonly graph: Graph;
   readonly measure: MeasureRows;
-  /**
-   * @param row neighbour that does not exist
-   */
+  /** @param row neighbour that does not exist */
   fail(row: number): never;
 }
 
@@ -69,7 +67,6 @@ export const descend = (graph: MeasuredGraph): { row: number; distance: number }
 
 /** Neighbours of a row and their distances, measured together. */
 class Neighbours {
-  readonly #query: MeasuredGraph;
   readonly #seen: Uint8Array;
   readonly #range = { start: 0, end: 0 };
   rows = new Uint32Array(64);
@@ -78,14 +75,11 @@ class Neighbours {
   /** Number of rows seen. */
   seenRows = 0;
 
-  constructor(query: MeasuredGraph) {
-    this.#query = query;
+  constructor(private readonly query: MeasuredGraph) {
     this.#seen = new Uint8Array(Math.ceil(query.graph.rowCount / 8));
   }
 
-  /**
-   * @returns false if the row was seen before
-   */
+  /** @returns false if the row was seen before */
   see(row: number): boolean {
     const [byte, bit] = [row >>> 3, 1 << (row & 7)];
     if ((this.#seen[byte] & bit) !== 0) return false;
@@ -94,11 +88,9 @@ class Neighbours {
     return true;
   }
 
-  /**
-   * @param onlyNew true to skip rows seen before
-   */
+  /** @param onlyNew true to skip rows seen before */
   load(level: number, of: number, onlyNew: boolean): void {
-    const { graph, measure, fail } = this.#query;
+    const { graph, measure, fail } = this.query;
     const range = this.#range;
     graph.range(level, of, range);
     if (range.end - range.start > this.rows.length) {
@@ -117,7 +109,7 @@ class Neighbours {
 
   /** Returns the start row on level 0 and its distance. */
   descend(): { row: number; distance: number } {
-    const { graph, measure } = this.#query;
+    const { graph, measure } = this.query;
     let row = graph.entryPoint;
     this.rows[0] = row;
     measure(this.rows, 1, this.distances);

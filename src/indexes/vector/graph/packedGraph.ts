@@ -29,28 +29,22 @@ const STEP_BYTES = 4 * 1024 * 1024;
 export class PackedGraph implements KernelPart {
   readonly kind = "packed";
   readonly memoryWeight: number;
-  readonly #upper: Graph;
   readonly #space: VectorSpace;
-  readonly #walks: Walks;
   /** Rows expanded per kernel call. */
   readonly #stepRows: number;
   /** True while a suspended walk keeps its state in the memory. */
   #isWalking = false;
 
-  readonly #fail: (row: number) => never;
 
   private constructor(
-    upper: Graph,
+    private readonly upper: Graph,
     memory: SpaceMemory,
-    walks: Walks,
+    private readonly walks: Walks,
     room: number,
     bytes: number,
-    fail: (row: number) => never,
+    private readonly fail: (row: number) => never,
   ) {
-    this.#upper = upper;
-    this.#fail = fail;
     this.#space = openSpace(memory);
-    this.#walks = walks;
     this.#stepRows = Math.ceil(STEP_BYTES / (room * rowBytesOf(memory.options)));
     this.memoryWeight = bytes + upper.targets.byteLength * 2;
   }
@@ -106,7 +100,7 @@ export class PackedGraph implements KernelPart {
    * @returns null if the graph does not lead to enough rows, `size` exceeds the beam, or another walk runs
    */
   async nearest(code: Uint8Array, size: number, signal: AbortSignal | undefined): Promise<Beam | null> {
-    const { rowCount } = this.#upper;
+    const { rowCount } = this.upper;
     if (this.#isWalking || size > Math.min(MOST_IN_SIGHT, MOST_OF_ROWS * rowCount)) return null;
     const beam = new Beam(size);
     this.#isWalking = true;
@@ -114,9 +108,9 @@ export class PackedGraph implements KernelPart {
       // The query's slot follows all rows.
       this.#space.put(rowCount, code);
       const measure = this.#measure;
-      const { row, distance } = descend({ graph: this.#upper, measure, fail: this.#fail });
-      this.#walks.begin(row, distance);
-      while (!this.#walks.continueWalk(rowCount, beam, this.#stepRows)) {
+      const { row, distance } = descend({ graph: this.upper, measure, fail: this.fail });
+      this.walks.begin(row, distance);
+      while (!this.walks.continueWalk(rowCount, beam, this.#stepRows)) {
         await yieldToEventLoop();
         signal?.throwIfAborted();
       }
@@ -128,7 +122,7 @@ export class PackedGraph implements KernelPart {
 
   /** Measures distances of rows from the query. */
   readonly #measure: MeasureRows = (rows, count, distances) => {
-    const queryRow = this.#upper.rowCount;
+    const queryRow = this.upper.rowCount;
     for (let start = 0; start < count; start += MAX_ASKED) {
       const end = Math.min(count, start + MAX_ASKED);
       this.#space.measure(queryRow, rows.subarray(start, end), end - start, distances.subarray(start, end));

@@ -128,10 +128,7 @@ export class Walks {
     this.continueWalk(row, beam, ALL);
   }
 
-  /**
-   * Begins a walk, which {@link continueWalk} continues.
-   * @param distance of the row at which it begins
-   */
+  /** Begins a walk, which {@link continueWalk} continues. @param distance of the row at which it begins */
   begin(start: number, distance: number): void {
     // The number lies in the lane, since another thread may have used it before.
     if (this.#header[WALK] === 255) {

@@ -4,7 +4,7 @@
  */
 
 import { InvalidInputError } from "../../../errors.js";
-import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
+import type { IndexTarget, RowStream, VectorKindName, WrittenFiles } from "../../kind.js";
 import type { CodeModel } from "../codes/codes.js";
 import { trainBounds, trainCodebook } from "../codes/encoders.js";
 import {
@@ -33,16 +33,12 @@ const SAMPLE_BYTES = 2 ** 28;
 const MAX_ROUNDS = 50;
 const SEED = 42;
 
-/**
- * Builds an index.
- * @param rows iterable more than once
- * @throws InvalidInputError if no row has a vector
- */
+/** Builds an index. @param rows iterable more than once @throws InvalidInputError if no row has a vector */
 export async function buildIvf(
   kind: VectorKindName,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   target: IndexTarget,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   const parameters = target.parameters as unknown as VectorParameters;
   const indexed = indexedOf(target, parameters);
   const dimension = numbersPerVector(indexed);
@@ -67,9 +63,7 @@ export async function buildIvf(
   return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
 }
 
-/**
- * @throws InvalidInputError for a column without vectors
- */
+/** @throws InvalidInputError for a column without vectors */
 function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
   const { type } = field;
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;

@@ -9,7 +9,7 @@ import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
-import type { IndexFiles, IndexPart, IndexTarget, KernelPart, VectorKindName } from "../../kind.js";
+import type { IndexFiles, IndexParameters, IndexPart, KernelPart, VectorKindName } from "../../kind.js";
 import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
@@ -102,9 +102,7 @@ export class IvfIndex {
     this.#radii = PartitionRadii.of(ivf);
   }
 
-  /**
-   * @throws CorruptFileError; UnsupportedError for kinds that this release cannot search
-   */
+  /** @throws CorruptFileError; UnsupportedError for kinds that this release cannot search */
   static async open(files: IndexFiles, field: TableField): Promise<IvfIndex> {
     return new IvfIndex(files, await openIvfFiles(files, field));
   }
@@ -127,7 +125,7 @@ export class IvfIndex {
   }
 
   /** Settings that build a segment like this one. */
-  get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexTarget["parameters"] {
+  get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexParameters {
     const { kind, metric, codes, graphs } = this.#ivf;
     const { model } = codes;
     return {
@@ -173,9 +171,7 @@ export class IvfIndex {
     }
   }
 
-  /**
-   * @param first index of the round's first query vector
-   */
+  /** @param first index of the round's first query vector */
   async #searchedVectors(
     search: IvfSearch,
     first: number,
@@ -428,7 +424,7 @@ export class IvfIndex {
   /** Yields all rows with their codes, row-major, in pieces of one partition. */
   async *codedRows(
     signal: AbortSignal | undefined,
-  ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }, void, undefined> {
+  ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }> {
     const { starts, rows, codes } = this.#ivf;
     const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
     for (let partition = 0; partition < this.partitionCount; partition++) {

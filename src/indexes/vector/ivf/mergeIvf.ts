@@ -6,21 +6,19 @@
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import { InternalError } from "../../../errors.js";
 import { integerWords, uint64Column } from "../../indexFile.js";
-import type { IndexRows, IndexTarget, WrittenIndexFile } from "../../kind.js";
+import type { IndexTarget, RowStream, WrittenFiles } from "../../kind.js";
 import type { RowMoves } from "../../moves.js";
 import type { IvfIndex } from "./ivfIndex.js";
 import type { PartitionedRows } from "./partitionedRows.js";
 import { addRows, idBytes, writeIvf } from "./writeIvf.js";
 
-/**
- * @param rows rows that the old segment lacks
- */
+/** @param rows rows that the old segment lacks */
 export async function mergeIvf(
   [old, ...others]: readonly IvfIndex[],
   moves: RowMoves | null,
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   target: IndexTarget,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   if (others.length > 0) throw new InternalError("segments with different centroids cannot be merged");
   const { parts } = old;
   return writeIvf(

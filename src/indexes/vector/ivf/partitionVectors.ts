@@ -24,9 +24,7 @@ export class PartitionVectors {
   readonly unit: number;
   #rows = 0;
 
-  /**
-   * @param lanes, @param moreBytes see {@link spaceMemory}
-   */
+  /** @param lanes, @param moreBytes see {@link spaceMemory} */
   constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number, moreBytes: number) {
     this.#encoder = encoder;
     this.#indexed = indexed;
@@ -48,9 +46,7 @@ export class PartitionVectors {
     return this.#rows === this.rowCount;
   }
 
-  /**
-   * @param codes of the next rows
-   */
+  /** @param codes of the next rows */
   add(codes: Uint8Array): void {
     this.#space.put(this.#rows, this.#valuesOf(codes));
     this.#rows += codes.length / this.#encoder.codeBytes;

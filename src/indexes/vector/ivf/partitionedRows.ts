@@ -10,7 +10,7 @@ import { upperBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
 import { uint32Column } from "../../indexFile.js";
-import type { IndexRows } from "../../kind.js";
+import type { IndexRows, RowStream } from "../../kind.js";
 
 /** Bytes of rows kept in memory. */
 const KEPT_BYTES = 128 * 1024 * 1024;
@@ -49,9 +49,6 @@ interface Chunk {
 }
 
 export class PartitionedRows {
-  readonly #codeBytes: number;
-  readonly #makeFile: () => Promise<TemporaryFile>;
-  readonly #keptBytes: number;
   readonly #chunks: Chunk[] = [];
   readonly #memory: ScratchMemory;
   /** Next row of each partition in the current batch. */
@@ -64,20 +61,17 @@ export class PartitionedRows {
 
   constructor(
     partitionCount: number,
-    codeBytes: number,
-    makeFile: () => Promise<TemporaryFile>,
-    keptBytes = KEPT_BYTES,
+    private readonly codeBytes: number,
+    private readonly makeFile: () => Promise<TemporaryFile>,
+    private readonly keptBytes = KEPT_BYTES,
   ) {
     this.lengths = new Uint32Array(partitionCount);
-    this.#codeBytes = codeBytes;
-    this.#makeFile = makeFile;
-    this.#keptBytes = keptBytes;
     this.#memory = new ScratchMemory(keptBytes);
     this.#next = new Uint32Array(partitionCount);
   }
 
   get #rowBytes(): number {
-    return ID_BYTES + this.#codeBytes;
+    return ID_BYTES + this.codeBytes;
   }
 
   get #pieceRows(): number {
@@ -87,11 +81,11 @@ export class PartitionedRows {
   async add(batch: PartitionedBatch): Promise<void> {
     this.#batches.push(this.#sorted(batch));
     this.#batchRows += batch.partitions.length;
-    if (this.#batchRows * this.#rowBytes >= this.#keptBytes) await this.#spill();
+    if (this.#batchRows * this.#rowBytes >= this.keptBytes) await this.#spill();
   }
 
   #sorted({ partitions, ids, codes }: PartitionedBatch): SortedBatch {
-    const [next, width, rowCount] = [this.#next, this.#codeBytes, partitions.length];
+    const [next, width, rowCount] = [this.#next, this.codeBytes, partitions.length];
     next.fill(0);
     for (const partition of partitions) next[partition]++;
     const present = Uint32Array.from(new Set(partitions)).sort();
@@ -122,20 +116,20 @@ export class PartitionedRows {
   async #spill(): Promise<void> {
     const batches = this.#batches;
     const chunk = this.#takeBatches();
-    this.#file ??= await this.#makeFile();
-    this.#chunks.push(await writtenChunk(chunk, this.#file, this.#codeBytes, this.#pieceRows));
+    this.#file ??= await this.makeFile();
+    this.#chunks.push(await writtenChunk(chunk, this.#file, this.codeBytes, this.#pieceRows));
     for (const { memory } of batches) this.#memory.giveBack(memory);
   }
 
   #takeBatches(): Chunk & SortedRows {
-    const chunk = keptChunk(this.#batches, this.lengths.length, this.#codeBytes);
+    const chunk = keptChunk(this.#batches, this.lengths.length, this.codeBytes);
     this.#batches = [];
     this.#batchRows = 0;
     return chunk;
   }
 
   /** Yields all rows in order; ends the additions. */
-  async *inOrder(): AsyncGenerator<IndexRows, void, undefined> {
+  async *inOrder(): RowStream {
     if (this.#batchRows > 0) this.#chunks.push(this.#takeBatches());
     this.#memory.clear();
     const most = this.#pieceRows;
@@ -178,7 +172,7 @@ export class PartitionedRows {
     return rows(partitions);
   }
 
-  async *#piecesOf(partition: number, most: number): AsyncGenerator<IndexRows, void, undefined> {
+  async *#piecesOf(partition: number, most: number): RowStream {
     for (const chunk of this.#chunks) {
       const end = chunk.starts[partition + 1];
       for (let from = chunk.starts[partition]; from < end; from += most) {
@@ -193,11 +187,11 @@ export class PartitionedRows {
 
   #room(rowCount: number) {
     const ids = new Uint8Array(rowCount * ID_BYTES);
-    const codes = new Uint8Array(rowCount * this.#codeBytes);
+    const codes = new Uint8Array(rowCount * this.codeBytes);
     const rows = (partitions: Uint32Array): IndexRows => ({
       values: uint32Column(partitions),
       ids: fixedColumn(ids, ID_BYTES, rowCount),
-      codes: fixedColumn(codes, this.#codeBytes, rowCount),
+      codes: fixedColumn(codes, this.codeBytes, rowCount),
       rowCount,
     });
     return { ids, codes, rows };

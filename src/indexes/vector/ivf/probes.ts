@@ -23,7 +23,7 @@ interface Probes {
 export function* probedPartitions<Own extends ProbingVector>(
   vectors: readonly Own[],
   { leastProbes, mostProbes, wantedRows }: Probes,
-): Generator<[partition: number, vectors: Own[]], void, undefined> {
+): Generator<[partition: number, vectors: Own[]]> {
   // Callers may ask for more partitions than exist.
   const end = Math.min(Math.max(leastProbes, mostProbes), vectors[0]?.order.length ?? 0);
   for (let probe = 0; probe < end; ) {

@@ -1,7 +1,7 @@
 /** Vector index kinds that this release builds, and the merging of their segments. */
 
 import type { TableField } from "../../../schema/schema.js";
-import type { BuildableKind, IndexTarget, MergeableKind, VectorKindName } from "../../kind.js";
+import type { BuildableKind, IndexParameters, MergeableKind, VectorKindName } from "../../kind.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
 import { vectorItemOf } from "../distance/metric.js";
 import { buildIvf } from "./buildIvf.js";
@@ -43,7 +43,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
 };
 
 /** Returns the kind from the settings of an open segment. */
-const kindIn = (parameters: IndexTarget["parameters"]): VectorKindName =>
+const kindIn = (parameters: IndexParameters): VectorKindName =>
   parameters["indexType"] as VectorKindName;
 
 const vectorKind = (name: VectorKindName): BuildableKind => ({

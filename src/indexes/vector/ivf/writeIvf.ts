@@ -21,7 +21,7 @@ import {
   uint32Column,
   writeIndexFile,
 } from "../../indexFile.js";
-import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
+import type { IndexRows, IndexTarget, RowStream, VectorKindName, WrittenFiles, WrittenIndexFile } from "../../kind.js";
 import { insertCodebook } from "../codes/codebookInSettings.js";
 import type { CodeModel } from "../codes/codes.js";
 import {
@@ -75,14 +75,12 @@ export interface IvfModelParts {
   readonly model: CodeModel;
 }
 
-/**
- * @param fill adds the rows, with their partitions and codes
- */
+/** @param fill adds the rows, with their partitions and codes */
 export async function writeIvf(
   parts: IvfModelParts,
   fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
   target: IndexTarget,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   const { indexed, centroids, model } = parts;
   const work = new VectorWork(target.workers, target.signal);
   const encodingOf = encodingParts(model, indexed, centroids, work);
@@ -103,7 +101,7 @@ async function writeFiles(
   partitioned: PartitionedRows,
   encoder: Encoder,
   work: VectorWork,
-): Promise<readonly WrittenIndexFile[]> {
+): Promise<WrittenFiles> {
   const { kind, indexed } = parts;
   const { lengths } = partitioned;
   const inOrder = partitioned.inOrder();
@@ -138,7 +136,7 @@ const BATCHES_AHEAD = 2;
 
 /** Assigns the rows of a table to partitions and encodes them. */
 export async function addRows(
-  rows: AsyncIterable<IndexRows>,
+  rows: RowStream,
   target: IndexTarget,
   { parts, encoder, work }: VectorEncoding,
   into: PartitionedRows,
@@ -168,9 +166,7 @@ export async function addRows(
   }
 }
 
-/**
- * @throws InternalError for a column without ids
- */
+/** @throws InternalError for a column without ids */
 export function idBytes(ids: Column): Uint8Array {
   if (ids.kind !== "fixed" || ids.byteWidth !== 8)
     throw new InternalError("ids of rows are integers of 8 bytes");
@@ -201,11 +197,11 @@ function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenI
   });
 }
 
-async function* noRows(): AsyncGenerator<InputBatch, void, undefined> {}
+async function* noRows(): AsyncGenerator<InputBatch> {}
 
 function writeRows(
   target: IndexTarget,
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   { metric }: IndexedVectors,
   encoder: Encoder,
   lengths: Uint32Array,
@@ -219,7 +215,7 @@ function writeRows(
       nullable: encoder.isNullable,
     },
   ];
-  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+  async function* batches(): AsyncGenerator<InputBatch> {
     for await (const { ids, codes, rowCount } of sorted) {
       const { values } = codes as FixedColumn;
       const items: FixedColumn = {
@@ -270,7 +266,7 @@ function startsOf(lengths: Iterable<number>): number[] {
 function writeGraphs(
   { kind, indexed, centroids }: IvfModelParts,
   target: IndexTarget,
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   { encoder, lengths, work }: { encoder: Encoder; lengths: Uint32Array; work: VectorWork },
   handover: Handover<IndexRows>,
 ): Promise<WrittenIndexFile> {
@@ -279,7 +275,7 @@ function writeGraphs(
   const settings = { m, efConstruction, seed: SEED };
   const texts: string[] = [];
   const graphRows: number[] = [];
-  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+  async function* batches(): AsyncGenerator<InputBatch> {
     const made = { settings, lanes: work.lanes };
     for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, made)) {
       const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
@@ -320,13 +316,13 @@ function writeGraphs(
 
 /** Yields the vectors of each partition in order, empty ones included, and passes the rows on. */
 async function* partitionsOf(
-  sorted: AsyncIterable<IndexRows>,
+  sorted: RowStream,
   indexed: IndexedVectors,
   encoder: Encoder,
   lengths: Uint32Array,
   handover: Handover<IndexRows>,
   { settings, lanes }: { readonly settings: GraphSettings; readonly lanes: number },
-): AsyncGenerator<PartitionVectors, void, undefined> {
+): AsyncGenerator<PartitionVectors> {
   const roomFor = (rowCount: number): PartitionVectors =>
     new PartitionVectors(encoder, indexed, rowCount, lanes, graphBytes(rowCount, settings, lanes));
   let partition = 0;
@@ -355,9 +351,7 @@ async function* partitionsOf(
   for (; partition < lengths.length; partition++) yield roomFor(0);
 }
 
-/**
- * @param unit factor for distances
- */
+/** @param unit factor for distances */
 function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
   const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
   if (unit !== 1) for (let index = 0; index < distances.length; index++) distances[index] *= unit;

@@ -70,10 +70,7 @@ export interface SketchKernels {
 
 export const sketchSwitch: KernelSwitch = { isOn: true };
 
-/**
- * @param maxBytes maximum size of the memory
- * @returns null if the runtime has no kernels
- */
+/** @param maxBytes maximum size of the memory @returns null if the runtime has no kernels */
 export function sketchKernels(maxBytes: number): SketchKernels | null {
   if (!sketchSwitch.isOn || typeof WebAssembly !== "object") return null;
   const initial = Math.ceil(SLOTS / PAGE_BYTES);

@@ -81,16 +81,14 @@ export function sketchShape(vectors: SketchedVectors): SketchShape | null {
 }
 
 export class SketchMemory {
-  readonly #kernels: SketchKernels;
-  readonly #mostSlots: number;
   readonly #free: number[] = [];
   #slotCount = 0;
   #views: Views | null = null;
 
-  private constructor(kernels: SketchKernels, mostSlots: number) {
-    this.#kernels = kernels;
-    this.#mostSlots = mostSlots;
-  }
+  private constructor(
+    private readonly kernels: SketchKernels,
+    private readonly mostSlots: number,
+  ) {}
 
   /** Returns null without kernels. */
   static of(maxBytes: number): SketchMemory | null {
@@ -102,12 +100,12 @@ export class SketchMemory {
   }
 
   get byteLength(): number {
-    return this.#kernels.memory.buffer.byteLength;
+    return this.kernels.memory.buffer.byteLength;
   }
 
   /** Number of free slots. */
   get room(): number {
-    return this.#free.length + this.#mostSlots - this.#slotCount;
+    return this.#free.length + this.mostSlots - this.#slotCount;
   }
 
   /** Takes at most {@link room} slots; returns null if the system has no memory for them. */
@@ -117,7 +115,7 @@ export class SketchMemory {
       const wanted = Math.ceil((SLOTS + (this.#slotCount + added) * SLOT_BYTES) / PAGE_BYTES);
       const pages = wanted - this.byteLength / PAGE_BYTES;
       try {
-        if (pages > 0) this.#kernels.memory.grow(pages);
+        if (pages > 0) this.kernels.memory.grow(pages);
       } catch {
         // The search continues without sketches.
         return null;
@@ -133,7 +131,7 @@ export class SketchMemory {
 
   /** Current views of the memory. */
   get views(): Views {
-    const { buffer } = this.#kernels.memory;
+    const { buffer } = this.kernels.memory;
     if (this.#views?.buffer !== buffer) {
       this.#views = {
         buffer,
@@ -176,7 +174,7 @@ export class SketchMemory {
     words.set(query.words);
     words.fill(0, query.words.length, width);
     const codes = SLOTS + slots[position] * SLOT_BYTES;
-    this.#kernels.select[metric](isListed ? LIST : ALL, count, codes, codes + slotRows * width, width);
+    this.kernels.select[metric](isListed ? LIST : ALL, count, codes, codes + slotRows * width, width);
     const selectedCount = integers[COUNT / 4];
     return { rows: selected.subarray(0, selectedCount), estimates: estimates.subarray(0, selectedCount) };
   }
@@ -192,7 +190,7 @@ export class SketchMemory {
 
   /** Sketches the vectors in the input. @param codes address of the first sketch */
   make(rows: number, codes: number, width: number): void {
-    this.#kernels.make(rows, codes, width, width / STEP);
+    this.kernels.make(rows, codes, width, width / STEP);
   }
 }
 
@@ -204,9 +202,7 @@ export class SketchMaker {
   readonly #loss: number;
   #row = 0;
 
-  /**
-   * @param end called once at the end
-   */
+  /** @param end called once at the end */
   constructor(sketch: PlacedSketch, end: (isComplete: boolean) => void) {
     this.#memory = sketch.memory;
     this.#sketch = sketch;

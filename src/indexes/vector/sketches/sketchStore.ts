@@ -34,7 +34,6 @@ export interface VectorSketch extends PlacedSketch {
 }
 
 export class SketchStore {
-  readonly #maxBytes: number;
   /** Undefined until needed; null without kernels. */
   #memory: SketchMemory | null | undefined;
   readonly #sketches = new Map<string, VectorSketch>();
@@ -44,12 +43,8 @@ export class SketchStore {
   /** Compared fraction of each unsketched column's rows; 1 per full comparison. */
   readonly #compared = new LruCache<number>(KNOWN_COLUMNS);
 
-  /**
-   * @param maxBytes memory limit; 0 for no sketches
-   */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
+  /** @param maxBytes memory limit; 0 for no sketches */
+  constructor(private readonly maxBytes: number) {}
 
   /** Bytes of memory in use. */
   get weight(): number {
@@ -89,10 +84,10 @@ export class SketchStore {
    * @returns null without room, and while another search makes it
    */
   make(key: string, vectors: SketchedVectors): SketchMaker | null {
-    if ((this.#compared.peek(key) ?? 0) < 1 || this.#unfinished.has(key) || this.#maxBytes === 0) return null;
+    if ((this.#compared.peek(key) ?? 0) < 1 || this.#unfinished.has(key) || this.maxBytes === 0) return null;
     const shape = sketchShape(vectors);
     if (shape === null) return null;
-    if (this.#memory === undefined) this.#memory = SketchMemory.of(this.#maxBytes);
+    if (this.#memory === undefined) this.#memory = SketchMemory.of(this.maxBytes);
     const memory = this.#memory;
     if (memory === null || !this.#makeRoom(memory, shape.slotCount)) return null;
     const slots = memory.take(shape.slotCount);
