@@ -19,7 +19,7 @@ import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
 import { fsstEncoder } from "../../src/file/compression/fsstEncodeKernel.js";
-import { wordKernelSwitch } from "../../src/indexes/text/wordKernel.js";
+import { wordKernelSwitch } from "../../src/indexes/text/wordNumbers.js";
 import { codebookKernelUse } from "../../src/indexes/vector/codes/codebookKernel.js";
 import { codeSumsKernelUse } from "../../src/indexes/vector/codes/codeSumsKernel.js";
 import { stepSquaresKernelUse } from "../../src/indexes/vector/codes/stepSquaresKernel.js";

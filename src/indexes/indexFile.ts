@@ -1,7 +1,7 @@
 /** Reads and writes index files: data files with few columns that belong to no table. */
 
 import { type DataType, Field, List, Schema } from "apache-arrow";
-import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/column.js";
+import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
@@ -11,7 +11,7 @@ import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
 import { lazyModule } from "../async/lazy.js";
 import { alignedBytes } from "../bytes/aligned.js";
-import { CorruptFileError, UnsupportedError } from "../errors.js";
+import { CorruptFileError, InternalError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import { readGlobalBuffer } from "../file/container/reader.js";
 import { isKnownEncoding } from "../file/pages/knownEncodings.js";
@@ -72,30 +72,35 @@ export async function writeIndexFile(
   const plan = planNewColumns(new Schema(fields));
   const path = join(directory, name);
   const { writeColumns } = await writing.get();
-  const { byteLength } = await writeColumns(disk, path, plan, batches, {
-    version: fileVersion,
-    ...(signal && { signal }),
-    ...(beforeEnd && { beforeEnd }),
-  });
+  const options = { version: fileVersion, signal, beforeEnd };
+  const { byteLength } = await writeColumns(disk, path, plan, batches, options);
   return { name, byteLength };
 }
 
+/** Yields one batch, unless it is empty. */
+export async function* once(columns: readonly Column[]): AsyncGenerator<InputBatch> {
+  if (columns[0].length > 0) yield { columns, rowCount: columns[0].length };
+}
+
+/** Wraps values of `byteWidth` bytes as a column. */
+export function fixedColumn(memory: ArrayBufferView, byteWidth: number): FixedColumn {
+  const values = new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength);
+  return { kind: "fixed", length: values.length / byteWidth, validity: null, byteWidth, values };
+}
+
 /** Wraps integers of 4 bytes as a column. */
-export const uint32Column = (words: Uint32Array): FixedColumn => ({
-  kind: "fixed",
-  length: words.length,
-  validity: null,
-  byteWidth: 4,
-  values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
-});
+export const uint32Column = (words: Uint32Array): FixedColumn => fixedColumn(words, 4);
 
 /** Wraps integers of 8 bytes as a column. @param words pairs: low, high */
-export const uint64Column = (words: Uint32Array): FixedColumn => ({
-  kind: "fixed",
-  length: words.length / 2,
+export const uint64Column = (words: Uint32Array): FixedColumn => fixedColumn(words, 8);
+
+/** Wraps lists as a column. @param offsets first item of each list, then the number of items */
+export const listColumn = (offsets: Int32Array, items: Column): ListColumn => ({
+  kind: "list",
+  length: offsets.length - 1,
   validity: null,
-  byteWidth: 8,
-  values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
+  offsets,
+  items,
 });
 
 /** Joins byte strings into a column. */
@@ -107,13 +112,29 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
   return { kind: "variable", length: values.length, validity: null, offsets, bytes };
 }
 
+/** Returns the values of a binary column. */
+export function byteValues(column: Column, start = 0, end = column.length): Uint8Array[] {
+  if (column.kind === "null" && column.length === 0) return [];
+  if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);
+  const { offsets, bytes } = column;
+  return Array.from({ length: end - start }, (_, index) =>
+    bytes.subarray(Number(offsets[start + index]), Number(offsets[start + index + 1])),
+  );
+}
+
+/** A column of an open file. */
+interface StoredColumn {
+  readonly field: TableField;
+  readonly plan: LeafPlan;
+  readonly stored: OpenColumns;
+}
+
 /** An open file of an index. */
 export class OpenIndexFile {
   private constructor(
     private readonly files: IndexFiles,
     readonly metadata: DataFileMetadata,
-    private readonly fields: ReadonlyMap<string, TableField>,
-    private readonly stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>,
+    private readonly columns: ReadonlyMap<string, StoredColumn>,
   ) {}
 
   /**
@@ -129,8 +150,7 @@ export class OpenIndexFile {
   ): Promise<OpenIndexFile> {
     const metadata = await files.open(name);
     const { fields, file } = columnsOfFile(metadata);
-    const stored = new Map<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>();
-    const presentFields = new Map<string, TableField>();
+    const presentColumns = new Map<string, StoredColumn>();
     for (const column of columns) {
       const named = (name: string | undefined) => fields.find((candidate) => candidate.name === name);
       const field = named(column.name) ?? named(column.legacyName);
@@ -140,18 +160,14 @@ export class OpenIndexFile {
         throw new UnsupportedError(`${metadata.path} has ${wanted}`);
       }
       const plan = planLeaves([[field]]);
-      const openedColumns = await openColumns([file], plan.leaves);
-      for (const openedColumn of openedColumns) {
-        if (openedColumn === null || openedColumn.pages.every(({ layout }) => isKnownEncoding(layout)))
-          continue;
-        throw new UnsupportedError(
-          `${metadata.path} has pages in an encoding that this release does not read`,
-        );
+      const stored = await openColumns([file], plan.leaves);
+      if (stored.some((each) => each?.pages.some(({ layout }) => !isKnownEncoding(layout)))) {
+        const problem = "has pages in an encoding that this release does not read";
+        throw new UnsupportedError(`${metadata.path} ${problem}`);
       }
-      stored.set(column.name, { plan, stored: openedColumns });
-      presentFields.set(column.name, field);
+      presentColumns.set(column.name, { field, plan, stored });
     }
-    return new OpenIndexFile(files, metadata, presentFields, stored);
+    return new OpenIndexFile(files, metadata, presentColumns);
   }
 
   get rowCount(): number {
@@ -169,14 +185,8 @@ export class OpenIndexFile {
 
   /** Returns the bytes of the pages of some columns. */
   byteLength(names: readonly string[]): number {
-    let byteLength = 0;
-    for (const name of names) {
-      for (const column of this.#of(name).stored) {
-        for (const page of column?.pages ?? [])
-          for (const { length } of page.bufferRanges) byteLength += length;
-      }
-    }
-    return byteLength;
+    const pages = names.flatMap((name) => this.#of(name).stored.flatMap((column) => column?.pages ?? []));
+    return pages.reduce((sum, page) => page.bufferRanges.reduce((all, { length }) => all + length, sum), 0);
   }
 
   fail(reason: string): never {
@@ -185,7 +195,7 @@ export class OpenIndexFile {
 
   /** True if the file has this optional column. */
   has(name: string): boolean {
-    return this.fields.has(name);
+    return this.columns.has(name);
   }
 
   /** Returns a value of the schema's metadata as bytes; null if absent. */
@@ -232,7 +242,7 @@ export class OpenIndexFile {
     const runs = runsOfSpans(spans);
     const parts: Column[][] = runs.map(() => []);
     const requests = runs.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
-    const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, ...(signal && { signal }) };
+    const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, signal };
     for await (const batch of readColumns(this.files.source, plan, requests, options)) {
       parts[batch.span.index].push(batch.columns[0]);
     }
@@ -244,15 +254,8 @@ export class OpenIndexFile {
     });
   }
 
-  /**
-   * Reads a span of a column through the cache. Callers share a load, so one caller's abort does not stop it.
-   */
-  async cachedSpan(
-    key: string,
-    name: string,
-    span: { readonly start: number; readonly end: number },
-    signal: AbortSignal | undefined,
-  ): Promise<Column> {
+  /** Reads a span of a column through the cache. One caller's abort does not stop a load that others share. */
+  async cachedSpan(key: string, name: string, span: RowSpan, signal?: AbortSignal): Promise<Column> {
     const load = async () => {
       const [value] = await this.spans(name, [span]);
       return { value, weight: columnBytes(value) + 128 };
@@ -275,28 +278,21 @@ export class OpenIndexFile {
     batchRows: number,
     signal?: AbortSignal,
   ): AsyncGenerator<InputBatch> {
-    const plan = planLeaves(names.map((name) => [this.#field(name)]));
+    const plan = planLeaves(names.map((name) => [this.#of(name).field]));
     const stored = names.flatMap((name) => [...this.#of(name).stored]);
     const span = { stored, start: 0, end: this.rowCount, skipped: null };
-    const options = { batchRows, readAhead: STREAMED, ...(signal && { signal }) };
+    const options = { batchRows, readAhead: STREAMED, signal };
     for await (const { columns, rowCount } of readColumns(this.files.source, plan, [span], options)) {
       yield { columns, rowCount };
     }
   }
 
-  #field(name: string): TableField {
-    return this.fields.get(name) as TableField;
-  }
-
-  #of(name: string): { readonly plan: LeafPlan; readonly stored: OpenColumns } {
-    return this.stored.get(name) as { readonly plan: LeafPlan; readonly stored: OpenColumns };
+  #of(name: string): StoredColumn {
+    return this.columns.get(name) as StoredColumn;
   }
 }
 
-/**
- * Returns a column of 4-byte integers as words, or of 8-byte integers as pairs of words. @throws
- * CorruptFileError for nulls
- */
+/** Returns integers of 4 bytes as words, those of 8 bytes as pairs. @throws CorruptFileError for nulls */
 export function integerWords(column: Column, path: string): Uint32Array {
   if (column.kind !== "fixed")
     throw new CorruptFileError(path, 0, `a column of kind ${column.kind} holds integers`);

@@ -18,13 +18,7 @@ import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
 /** Kinds of vector indexes that this release builds. */
-export type VectorKindName =
-  | "IVF_FLAT"
-  | "IVF_PQ"
-  | "IVF_SQ"
-  | "IVF_HNSW_FLAT"
-  | "IVF_HNSW_PQ"
-  | "IVF_HNSW_SQ";
+export type VectorKindName = `IVF_${"" | "HNSW_"}${"FLAT" | "PQ" | "SQ"}`;
 
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 
@@ -109,31 +103,23 @@ export interface IndexFiles {
   has(name: string): Promise<boolean>;
   /** Source of the files' pages. */
   readonly source: PageSource;
-  /**
-   * Cache of decoded file parts, shared by all open indexes. Keys begin with the path and the identity of the
-   * file.
-   */
+  /** Decoded file parts, shared by all open indexes. Keys begin with the file's path and identity. */
   readonly parts: LruCache<IndexPart>;
 }
 
 /** A part of an index file in memory, as read or after decoding. */
-export type IndexPart = Column | RowIds | KeptPostings | KernelPart;
+export type IndexPart = Column | RowIds | SearchedPart;
 
-/** A part in the layout that kernels read. */
-export interface KernelPart {
-  readonly kind: "packed";
-  /** Approximate bytes of memory. */
+/** A part in the layout that searches read: packed for kernels, or postings that keep unpacked blocks. */
+export interface SearchedPart {
+  readonly kind: "packed" | "postings";
+  /** Approximate bytes of memory; that of postings grows. */
   readonly memoryWeight: number;
 }
 
-/** Postings that keep their unpacked blocks. */
-export interface KeptPostings {
-  readonly kind: "postings";
-  /** Approximate bytes of memory; it grows as blocks are unpacked. */
-  readonly memoryWeight: number;
-}
+/** Batches of rows from which an index is built. */
+export type RowStream = AsyncIterable<IndexRows>;
 
-/** Rows from which an index is built. */
 export interface IndexRows {
   /**
    * Values of the indexed column, nulls included. Only kinds with {@link BuildableKind.takesDictionaries}
@@ -142,24 +128,20 @@ export interface IndexRows {
   readonly values: Column;
   /** Row ids as the index stores them: integers of 8 bytes without nulls. */
   readonly ids: Column;
-  /**
-   * First id, present if each id is one more than the id before, so that the builder need not read the
-   * others.
-   */
+  /** First id, if each id is one more than the id before: the builder need not read the others. */
   readonly firstId?: { readonly high: number; readonly low: number };
   /** Fragment and offsets of the rows, for kinds with zones; absent for sorted rows. */
-  readonly fragmentRows?: FragmentOffsets;
+  readonly fragmentRows?: {
+    readonly fragmentId: number;
+    /** Physical offset of each row, ascending. */
+    readonly offsets: Uint32Array;
+  };
   /** Codes that the index stores beside the values, in row order; absent if it stores none. */
   readonly codes?: Column;
   readonly rowCount: number;
 }
 
-/** Rows of one fragment. */
-export interface FragmentOffsets {
-  readonly fragmentId: number;
-  /** Physical offset of each row, ascending. */
-  readonly offsets: Uint32Array;
-}
+export type IndexParameters = Readonly<Record<string, unknown>>;
 
 /** Target directory and parameters of an index build. */
 export interface IndexTarget {
@@ -180,7 +162,7 @@ export interface IndexTarget {
   temporaryFile(): Promise<TemporaryFile>;
   /** Threads for long work; absent to work inline. */
   readonly workers?: WorkerPool;
-  readonly parameters: Readonly<Record<string, unknown>>;
+  readonly parameters: IndexParameters;
   /** Approximate number of input rows. */
   readonly rowCount: number;
   /** Reports the number of input rows processed. */
@@ -192,6 +174,8 @@ export interface WrittenIndexFile {
   readonly name: string;
   readonly byteLength: number;
 }
+
+export type WrittenFiles = readonly WrittenIndexFile[];
 
 /** A kind of index that can be built. */
 export interface BuildableKind {
@@ -213,19 +197,11 @@ export interface BuildableKind {
    * (`RowMoves.move`) and need only the rows that no old segment covers.
    */
   readonly storesAddresses: boolean;
-  /**
-   * True if rows may bring values, or items of lists, as dictionaries, as pages store them. Default false.
-   */
+  /** True if values, or items of lists, may be dictionaries, as pages store them. Default false. */
   readonly takesDictionaries?: boolean;
-  /**
-   * True if the builder is done with a batch when it asks for the next, so that batches can share memory.
-   * Default false.
-   */
+  /** True if the builder needs a batch only until it asks for the next. Default false. */
   readonly keepsNoRows?: boolean;
-  /**
-   * Returns null if the kind accepts the column, else the reason as the predicate of a sentence about the
-   * column.
-   */
+  /** Returns why the kind refuses the column, as the predicate of a sentence; null if it accepts it. */
   refusal(field: TableField): string | null;
   /**
    * Writes the files of a segment, synced; the caller makes their names durable.
@@ -235,17 +211,17 @@ export interface BuildableKind {
 }
 
 /** A kind whose segments can be merged and remapped. */
-export interface MergeableKind extends Omit<BuildableKind, "name"> {
+export interface MergeableKind<Index extends MergeableIndex = MergeableIndex>
+  extends Omit<BuildableKind, "name"> {
   /** Highest format version that this release opens. */
   readonly maxIndexVersion: number;
   /**
    * Merges old segments and further rows into one new segment.
-   * @param old opened by {@link open}
    * @param moves null if all rows of the old segments kept their ids
    * @param rows see {@link storesAddresses}
    */
   merge(
-    old: readonly MergeableIndex[],
+    old: readonly Index[],
     moves: RowMoves | null,
     rows: RowStream,
     target: IndexTarget,
@@ -254,17 +230,10 @@ export interface MergeableKind extends Omit<BuildableKind, "name"> {
    * Opens a segment.
    * @throws CorruptFileError; UnsupportedError for a layout that this release does not read
    */
-  open(files: IndexFiles, field: TableField): Promise<MergeableIndex>;
+  open(files: IndexFiles, field: TableField): Promise<Index>;
 }
 
 /** A kind of index that looks up values. */
-export interface IndexKind extends MergeableKind {
+export interface IndexKind extends MergeableKind<OpenIndex> {
   readonly name: IndexKindName;
-  merge(
-    old: readonly OpenIndex[],
-    moves: RowMoves | null,
-    rows: RowStream,
-    target: IndexTarget,
-  ): Promise<WrittenFiles>;
-  open(files: IndexFiles, field: TableField): Promise<OpenIndex>;
 }

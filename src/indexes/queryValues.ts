@@ -15,12 +15,8 @@ import {
 } from "./valueOrder.js";
 
 export type QueryValues =
-  | {
-      readonly kind: "points";
-      /** Ascending and distinct. */
-      readonly values: OrderedValues;
-      readonly distinct: number;
-    }
+  /** Values ascending and distinct. */
+  | { readonly kind: "points"; readonly values: OrderedValues }
   | { readonly kind: "range"; readonly lower: QueryBound | null; readonly upper: QueryBound | null };
 
 export interface QueryBound {
@@ -62,9 +58,14 @@ function sortedPoints(type: LogicalType, column: Column): QueryValues {
     if (distinct > 0 && compareValues(ordered, order[distinct - 1], ordered, row) === 0) continue;
     order[distinct++] = row;
   }
-  const values = orderedValues(type, takeColumn(column, order.slice(0, distinct)));
-  return { kind: "points", values, distinct };
+  return { kind: "points", values: orderedValues(type, takeColumn(column, order.slice(0, distinct))) };
 }
+
+export const isBelow = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean =>
+  compareValues(values, row, value, 0) < (isInclusive ? 0 : 1);
+
+export const isAbove = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean =>
+  compareValues(values, row, value, 0) > (isInclusive ? 0 : -1);
 
 /** Returns the range of sorted values in `[start, end)` that lie within the bounds. */
 export function rangeWithin(
@@ -82,9 +83,9 @@ export function rangeWithin(
 
 /** Returns the range of texts with a prefix: from the prefix to the next text of its length. */
 function prefixRange(prefix: string): QueryValues {
+  if (prefix === "") return { kind: "range", lower: null, upper: null };
   const bytes = new TextEncoder().encode(prefix);
   const lower = { value: bytesValue(bytes), isInclusive: true };
-  if (bytes.length === 0) return { kind: "range", lower: null, upper: null };
   // UTF-8 has no byte 255.
   const next = bytes.slice();
   next[next.length - 1]++;

@@ -24,10 +24,7 @@ export async function* counted(
 }
 
 /** Passes the rows on with their new ids, without deleted rows. */
-export async function* movedRows(
-  rows: RowStream,
-  moves: RowMoves | null,
-): RowStream {
+export async function* movedRows(rows: RowStream, moves: RowMoves | null): RowStream {
   for await (const batch of rows) {
     if (moves === null) {
       yield batch;
@@ -50,12 +47,10 @@ const takeRows = ({ values, ids }: IndexRows, rows: Uint32Array): IndexRows => (
  * Merges sorted streams. Among equal values, rows of earlier streams come first.
  * @param type of the values
  */
-export async function* mergeSorted(
-  streams: readonly RowStream[],
-  type: LogicalType,
-): RowStream {
+export async function* mergeSorted(streams: readonly RowStream[], type: LogicalType): RowStream {
   const keysOf = ({ columns }: RunBlock): OrderedValues => orderedValues(type, columns[0]);
-  for await (const { columns, rowCount } of mergeRuns(streams.map(blocksOf), { keysOf, compare })) {
+  const order = { keysOf, compare: compareNullable };
+  for await (const { columns, rowCount } of mergeRuns(streams.map(blocksOf), order)) {
     yield { values: columns[0], ids: columns[1], rowCount };
   }
 }
@@ -65,7 +60,7 @@ async function* blocksOf(stream: RowStream): AsyncGenerator<RunBlock> {
 }
 
 /** Compares two values, nulls first. */
-function compare(one: OrderedValues, i: number, two: OrderedValues, j: number): number {
+export function compareNullable(one: OrderedValues, i: number, two: OrderedValues, j: number): number {
   const isOneValid = isValid(one.validity, i);
   const isTwoValid = isValid(two.validity, j);
   if (!isOneValid || !isTwoValid) return Number(isOneValid) - Number(isTwoValid);

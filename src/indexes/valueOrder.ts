@@ -21,7 +21,7 @@ import { InternalError } from "../errors.js";
 export type OrderedValues = { readonly length: number; readonly validity: Validity | null } & (
   | { readonly kind: "bits"; readonly bits: Uint8Array; readonly bitOffset: number }
   | { readonly kind: "numbers"; readonly numbers: Numbers }
-  /** Floats of up to 32 bits, as signed integers. */
+  /** Floats of 16 or 32 bits, as signed integers. */
   | { readonly kind: "floats"; readonly numbers: Int16Array | Int32Array; readonly magnitude: number }
   /** Pairs of words: low, high. */
   | { readonly kind: "words"; readonly words: Uint32Array; readonly of: "signed" | "unsigned" | "float" }
@@ -37,25 +37,15 @@ export function orderedValues(type: LogicalType, column: Column): OrderedValues 
   switch (column.kind) {
     case "bits":
       return { kind: "bits", length, validity, bits: column.bits, bitOffset: column.bitOffset };
-    case "variable":
-      return {
-        kind: "bytes",
-        length,
-        validity,
-        bytes: column.bytes,
-        offsets: byteOffsets(column.offsets),
-      };
-    case "fixed":
-      if (type.kind === "fixedSizeBinary") {
-        return {
-          kind: "fixedBytes",
-          length,
-          validity,
-          bytes: column.values,
-          byteWidth: column.byteWidth,
-        };
-      }
-      return { length, validity, ...orderedNumbers(type, column.values, column.byteWidth, length) };
+    case "variable": {
+      const { bytes, offsets } = column;
+      return { kind: "bytes", length, validity, bytes, offsets: byteOffsets(offsets) };
+    }
+    case "fixed": {
+      const { values: bytes, byteWidth } = column;
+      if (type.kind === "fixedSizeBinary") return { kind: "fixedBytes", length, validity, bytes, byteWidth };
+      return { length, validity, ...orderedNumbers(type, bytes, byteWidth, length) };
+    }
     default:
       throw new InternalError(`a column of kind ${column.kind} holds values of type ${formatType(type)}`);
   }
@@ -65,48 +55,26 @@ function orderedNumbers(type: LogicalType, values: Uint8Array, byteWidth: number
   const isFloat = type.kind === "float";
   const isSigned = type.kind !== "int" || type.signed;
   const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));
-  if (isFloat && byteWidth === 2) {
-    const numbers = new Int16Array(buffer, byteOffset, length);
-    return { kind: "floats", numbers, magnitude: 0x7fff } as const;
-  }
-  if (isFloat && byteWidth === 4) {
-    const numbers = new Int32Array(buffer, byteOffset, length);
-    return { kind: "floats", numbers, magnitude: 0x7fff_ffff } as const;
-  }
   if (byteWidth === 8) {
     const words = new Uint32Array(buffer, byteOffset, 2 * length);
     return { kind: "words", words, of: isFloat ? "float" : isSigned ? "signed" : "unsigned" } as const;
   }
-  return { kind: "numbers", numbers: narrowNumbers(type, buffer, byteOffset, byteWidth, length) } as const;
+  const Numbers = (isSigned ? SIGNED : UNSIGNED)[byteWidth];
+  if (Numbers === undefined)
+    throw new InternalError(`values of type ${formatType(type)} have ${byteWidth} bytes`);
+  const numbers = new Numbers(buffer, byteOffset, length);
+  if (!isFloat) return { kind: "numbers", numbers } as const;
+  const magnitude = byteWidth === 2 ? 0x7fff : 0x7fff_ffff;
+  return { kind: "floats", numbers: numbers as Int16Array | Int32Array, magnitude } as const;
 }
 
-function narrowNumbers(
-  type: LogicalType,
-  buffer: ArrayBufferLike,
-  byteOffset: number,
-  byteWidth: number,
-  length: number,
-): Numbers {
-  const isSigned = type.kind !== "int" || type.signed;
-  switch (byteWidth) {
-    case 1:
-      return isSigned
-        ? new Int8Array(buffer, byteOffset, length)
-        : new Uint8Array(buffer, byteOffset, length);
-    case 2:
-      return isSigned
-        ? new Int16Array(buffer, byteOffset, length)
-        : new Uint16Array(buffer, byteOffset, length);
-    case 4:
-      return isSigned
-        ? new Int32Array(buffer, byteOffset, length)
-        : new Uint32Array(buffer, byteOffset, length);
-    default:
-      throw new InternalError(`values of type ${formatType(type)} have ${byteWidth} bytes`);
-  }
-}
+type NumbersOf = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => Numbers;
+/** Views of integers by byte width. */
+const SIGNED: Readonly<Record<number, NumbersOf>> = { 1: Int8Array, 2: Int16Array, 4: Int32Array };
+const UNSIGNED: Readonly<Record<number, NumbersOf>> = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
-function byteOffsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+/** Returns offsets as numbers. */
+export function byteOffsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
   if (areNarrow(offsets)) return offsets;
   const words = wordsOf(offsets);
   const numbers = new Float64Array(offsets.length);
@@ -153,7 +121,7 @@ export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: 
   throw new InternalError(`values of kind ${a.kind} do not compare with values of kind ${b.kind}`);
 }
 
-const bitAt = (bits: Uint8Array, bit: number): number => (bits[bit >>> 3] >>> (bit & 7)) & 1;
+export const bitAt = (bits: Uint8Array, bit: number): number => (bits[bit >>> 3] >>> (bit & 7)) & 1;
 
 function compareWords(
   a: Uint32Array,

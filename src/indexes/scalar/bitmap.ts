@@ -14,7 +14,6 @@ import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
 import { groupByValue } from "./groupByValue.js";
-import { mergeGroups } from "./valueGroups.js";
 
 /** True if values of this type can have bitmaps. */
 export function hasBitmaps({ kind }: LogicalType): boolean {
@@ -32,17 +31,13 @@ export const BITMAP: IndexKind = {
   refusal: ({ type }) =>
     hasBitmaps(type) ? null : "is of a type other than booleans, integers, text and binary",
 
-  async build(rows, target) {
-    const { type } = target.field;
-    const groups = groupByValue(counted(rows, target), type, target.sort);
-    return [await writeSets(target, BITMAP_FORM, type, groups)];
-  },
+  build: (rows, target) => BITMAP.merge([], null, rows, target),
 
   async merge(old, moves, rows, target) {
     const { type } = target.field;
     const before = old.map((index) => (index as BitmapSearch).file.groups(moves, target.signal));
     const added = groupByValue(counted(rows, target), type, target.sort);
-    return [await writeSets(target, BITMAP_FORM, type, mergeGroups([...before, added], type))];
+    return [await writeSets(target, BITMAP_FORM, type, [...before, added])];
   },
 
   open: async (files, { type }) => new BitmapSearch(type, await BitmapFile.open(files, BITMAP_FORM, type)),
@@ -70,10 +65,7 @@ class BitmapSearch implements OpenIndex {
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
-  async search(
-    query: IndexQuery,
-    { withNulls = false, signal }: IndexSearchOptions = {},
-  ): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { withNulls, signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     const rows = await this.file.union(this.#rowsOf(query), signal);
     if (query.kind === "isNull") return { rows, nulls: RowIds.none, isExact: true };
     const nulls = withNulls ? await this.file.union(this.file.nullRows, signal) : null;

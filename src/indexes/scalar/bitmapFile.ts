@@ -16,11 +16,13 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { concatWords } from "../../bytes/concatWords.js";
 import type { BitmapOrigin } from "../../bytes/roaring.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import {
   BINARY_TYPE,
   binaryColumn,
+  byteValues,
   type FileColumnType,
   OpenIndexFile,
   writeIndexFile,
@@ -29,15 +31,8 @@ import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { type QueryValues, rangeWithin } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
-import {
-  compareValues,
-  firstAfter,
-  firstFrom,
-  type OrderedValues,
-  orderedValues,
-  sortedOrder,
-} from "../valueOrder.js";
-import type { ValueGroups } from "./valueGroups.js";
+import { firstAfter, firstFrom, type OrderedValues, orderedValues, sortedOrder } from "../valueOrder.js";
+import { mergeGroups, type ValueGroups } from "./valueGroups.js";
 
 /** Layout of the file of a kind. */
 export interface SetFileForm {
@@ -76,16 +71,16 @@ const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnTy
   sets,
 ];
 
-/** Writes the row sets of values. @param type of the values */
+/** Unites groups of values, and writes the row sets. @param type of the values */
 export async function writeSets(
   target: IndexTarget,
   form: SetFileForm,
   type: LogicalType,
-  groups: AsyncIterable<ValueGroups>,
+  groups: readonly AsyncIterable<ValueGroups>[],
 ): Promise<WrittenIndexFile> {
   let count = 0;
   const batches = async function* (): AsyncGenerator<InputBatch> {
-    for await (const { keys, rows } of groups) {
+    for await (const { keys, rows } of mergeGroups(groups, type)) {
       const sets: Uint8Array[] = [];
       let bytes = 0;
       for (const set of rows) {
@@ -104,36 +99,27 @@ export async function writeSets(
   return writeIndexFile(target, form.fileName, columns, batches(), (file) => form.finish?.(file, count));
 }
 
-/** Keys of a file, and their file rows. */
+/** Keys of a file without null, in order. */
 interface Keys {
-  /** Ordered keys without null. */
   readonly column: Column;
+  readonly ordered: OrderedValues;
+  /** File row of each key. */
   readonly rows: Uint32Array;
-  readonly nullRows: Uint32Array;
 }
 
 export class BitmapFile {
-  readonly #column: Column;
-  /** Ordered keys without null. */
-  readonly #keys: OrderedValues;
-  /** File row of each key. */
-  readonly #rows: Uint32Array;
-  /** File rows with a null key. */
-  readonly #nullRows: Uint32Array;
-  readonly memoryWeight: number;
-
   private constructor(
     private readonly files: IndexFiles,
     private readonly form: SetFileForm,
-    type: LogicalType,
     readonly file: OpenIndexFile,
-    { column, rows, nullRows }: Keys,
-  ) {
-    this.#column = column;
-    this.#keys = orderedValues(type, column);
-    this.#rows = rows;
-    this.#nullRows = nullRows;
-    this.memoryWeight = 1024 + columnBytes(column) + rows.byteLength + file.metadata.memoryWeight;
+    private readonly keys: Keys,
+    /** File rows with a null key. */
+    readonly nullRows: Uint32Array,
+  ) {}
+
+  get memoryWeight(): number {
+    const { column, rows } = this.keys;
+    return 1024 + columnBytes(column) + rows.byteLength + this.file.metadata.memoryWeight;
   }
 
   /** @param type of the values @throws CorruptFileError */
@@ -141,20 +127,19 @@ export class BitmapFile {
     const file: OpenIndexFile = await OpenIndexFile.open(files, form.fileName, columnsOf(form, type));
     if (file.rowCount > MAX_KEYS) file.fail(`the file has ${file.rowCount} values, more than ${MAX_KEYS}`);
     const column = await file.column(form.keys);
-    const present: number[] = [];
+    const validRows: number[] = [];
     const nullRows: number[] = [];
     for (let row = 0; row < column.length; row++) {
       if (row % ROUND_SETS === 0) await yieldToEventLoop();
-      (isValid(column.validity, row) ? present : nullRows).push(row);
+      (isValid(column.validity, row) ? validRows : nullRows).push(row);
     }
-    const presentRows = Uint32Array.from(present);
-    const values = nullRows.length === 0 ? column : takeColumn(column, presentRows);
-    const order = await runAsync(sortedOrder(orderedValues(type, values)));
-    return new BitmapFile(files, form, type, file, {
-      column: order === null ? values : takeColumn(values, order),
-      rows: order === null ? presentRows : order.map((index) => presentRows[index]),
-      nullRows: Uint32Array.from(nullRows),
-    });
+    const presentRows = Uint32Array.from(validRows);
+    const present = nullRows.length === 0 ? column : takeColumn(column, presentRows);
+    const order = await runAsync(sortedOrder(orderedValues(type, present)));
+    const values = order === null ? present : takeColumn(present, order);
+    const rows = order === null ? presentRows : order.map((index) => presentRows[index]);
+    const keys = { column: values, ordered: orderedValues(type, values), rows };
+    return new BitmapFile(files, form, file, keys, Uint32Array.from(nullRows));
   }
 
   /** Average bytes of a set in the file. */
@@ -164,31 +149,20 @@ export class BitmapFile {
 
   /** Returns the file rows with the keys of a query. */
   rowsOf(wanted: QueryValues): Uint32Array {
-    const keys = this.#keys;
-    const end = keys.length;
-    if (wanted.kind === "range") {
-      const { first, last } = rangeWithin(keys, 0, end, wanted);
-      return this.#rows.slice(first, last);
-    }
-    const fileRows: number[] = [];
-    let from = 0;
-    for (let point = 0; point < wanted.distinct; point++) {
-      from = firstFrom(keys, from, end, wanted.values, point);
-      for (; from < end && compareValues(keys, from, wanted.values, point) === 0; from++)
-        fileRows.push(this.#rows[from]);
-    }
-    return Uint32Array.from(fileRows);
-  }
-
-  get nullRows(): Uint32Array {
-    return this.#nullRows;
+    if (wanted.kind === "points") return concatWords(this.rowsOfEach(wanted));
+    const { ordered, rows } = this.keys;
+    const { first, last } = rangeWithin(ordered, 0, ordered.length, wanted);
+    return rows.slice(first, last);
   }
 
   /** Returns the file rows of each value of a query. */
-  rowsOfEach(wanted: Extract<QueryValues, { kind: "points" }>): Uint32Array[] {
-    return Array.from({ length: wanted.distinct }, (_, point) => {
-      const first = firstFrom(this.#keys, 0, this.#keys.length, wanted.values, point);
-      return this.#rows.slice(first, firstAfter(this.#keys, first, this.#keys.length, wanted.values, point));
+  rowsOfEach({ values }: Extract<QueryValues, { kind: "points" }>): Uint32Array[] {
+    const { ordered, rows } = this.keys;
+    let end = 0;
+    return Array.from({ length: values.length }, (_, point) => {
+      const start = firstFrom(ordered, end, ordered.length, values, point);
+      end = firstAfter(ordered, start, ordered.length, values, point);
+      return rows.subarray(start, end);
     });
   }
 
@@ -202,23 +176,17 @@ export class BitmapFile {
   /** Reads all groups, for a merge. */
   async *groups(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<ValueGroups> {
     const moved = (sets: readonly RowIds[]) => (moves === null ? sets : sets.map((set) => set.moved(moves)));
-    if (this.#nullRows.length > 0) {
-      const [nulls] = moved([await this.union(this.#nullRows, signal)]);
-      if (nulls.size > 0) {
-        const keys = await this.file.spans(this.form.keys, [
-          { start: this.#nullRows[0], end: this.#nullRows[0] + 1 },
-        ]);
-        yield { keys: keys[0], rows: [nulls] };
-      }
+    const [nulls] = moved([await this.union(this.nullRows, signal)]);
+    if (nulls.size > 0) {
+      const keys = await this.file.take(this.form.keys, this.nullRows.subarray(0, 1));
+      yield { keys, rows: [nulls] };
     }
     let slot = 0;
-    for await (const sets of this.#rounds(this.#rows, signal)) {
+    for await (const sets of this.#rounds(this.keys.rows, signal)) {
       const rows = moved(sets);
       const left = Uint32Array.from([...rows.keys()].filter((index) => rows[index].size > 0));
-      const keys = takeColumn(
-        this.#column,
-        left.map((index) => slot + index),
-      );
+      const keyRows = left.map((index) => slot + index);
+      const keys = takeColumn(this.keys.column, keyRows);
       slot += sets.length;
       if (left.length > 0) yield { keys, rows: Array.from(left, (index) => rows[index]) };
       await yieldToEventLoop();
@@ -246,12 +214,10 @@ export class BitmapFile {
     const wanted = Uint32Array.from(order, (index) => rows[index]);
     const column = await this.file.take(this.form.sets.name, wanted, signal);
     if (column.kind !== "variable" || column.validity !== null) this.file.fail("a value has no set of rows");
-    const { offsets, bytes } = column;
-    for (const [position, index] of order.entries()) {
-      const encoded = bytes.subarray(Number(offsets[position]), Number(offsets[position + 1]));
+    for (const [position, encoded] of byteValues(column).entries()) {
       const set = this.form.decode(encoded, { path: this.file.path, byteOffset: 0 });
-      sets[index] = set;
-      parts.set(prefix + rows[index], set, set.memoryWeight);
+      sets[order[position]] = set;
+      parts.set(prefix + wanted[position], set, set.memoryWeight);
     }
     return sets as RowIds[];
   }

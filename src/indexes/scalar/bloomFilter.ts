@@ -13,7 +13,6 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -24,19 +23,35 @@ import {
   BINARY_TYPE,
   BOOL_TYPE,
   binaryColumn,
+  byteValues,
   type FileColumnType,
   OpenIndexFile,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexAnswer, IndexFiles, IndexKind, IndexParameters, IndexQuery, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenIndexFile } from "../kind.js";
+import type {
+  IndexAnswer,
+  IndexFiles,
+  IndexKind,
+  IndexParameters,
+  IndexQuery,
+  IndexSearchOptions,
+  IndexTarget,
+  OpenIndex,
+  RowStream,
+  SearchEstimate,
+  WrittenIndexFile,
+} from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
+import { bitAt } from "../valueOrder.js";
 import {
   MAX_ZONE_ROWS,
   readZones,
+  rowCountOf,
   rowsOfZones,
   type Summary,
   summarise,
+  withParameters,
   ZONE_COLUMNS,
   ZONE_ROWS,
   type Zone,
@@ -94,12 +109,7 @@ export const BLOOMFILTER: IndexKind = {
 
   build: async (rows, target) => [await write(rows, [], null, target)],
   merge: async (old, moves, rows, target) => [
-    await write(
-      rows,
-      old.map((index) => index as BloomSearch),
-      moves,
-      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
-    ),
+    await write(rows, old as readonly BloomSearch[], moves, withParameters(old, target)),
   ],
 
   async open(files) {
@@ -114,9 +124,7 @@ export const BLOOMFILTER: IndexKind = {
     const nulls = await file.column("has_null");
     if (nulls.kind !== "bits" || nulls.validity !== null) file.fail("has_null holds nulls");
     const { bits, bitOffset } = nulls;
-    const hasNull = zones.map(
-      (_, zone) => ((bits[(bitOffset + zone) >>> 3] >>> ((bitOffset + zone) & 7)) & 1) === 1,
-    );
+    const hasNull = zones.map((_, zone) => bitAt(bits, bitOffset + zone) === 1);
     return new BloomSearch(files, file, parameters, zones, hasNull);
   },
 };
@@ -139,7 +147,7 @@ function insert(words: Int32Array, { high, low }: XxHash64): void {
   for (let word = 0; word < BLOCK_WORDS; word++) words[block + word] |= bitFor(low, word);
 }
 
-function mayHold(view: DataView, high: number, low: number): boolean {
+function mayHold(view: DataView, { high, low }: Pick<XxHash64, "high" | "low">): boolean {
   const block = blockOf(high, view.byteLength / BLOCK_BYTES);
   for (let word = 0; word < BLOCK_WORDS; word++) {
     if ((view.getUint32(4 * (block + word), true) & bitFor(low, word)) === 0) return false;
@@ -158,15 +166,12 @@ function hashValues(column: Column, hash: XxHash64, use: (row: number) => void):
         hash.hash(column.values, row * column.byteWidth, (row + 1) * column.byteWidth);
         break;
       case "bits":
-        one[0] = (column.bits[(column.bitOffset + row) >>> 3] >>> ((column.bitOffset + row) & 7)) & 1;
+        one[0] = bitAt(column.bits, column.bitOffset + row);
         hash.hash(one, 0, 1);
         break;
-      case "variable": {
-        const { offsets, bytes } = column;
-        if (areNarrow(offsets)) hash.hash(bytes, offsets[row], offsets[row + 1]);
-        else hash.hash(bytes, Number(offsets[row]), Number(offsets[row + 1]));
+      case "variable":
+        hash.hash(column.bytes, Number(column.offsets[row]), Number(column.offsets[row + 1]));
         break;
-      }
       default:
         throw new InternalError(`values of a column of kind ${column.kind} have no hash`);
     }
@@ -223,20 +228,18 @@ function batchOf({ zones, hasNull, filters }: FilterRows): InputBatch {
 
 /** Builds the filters. */
 class Filters implements Summary {
-  readonly #filterBytes: number;
   readonly #hash = new XxHash64();
   #words: Int32Array;
   #hasNull = false;
   #complete: FilterRows = { zones: [], hasNull: [], filters: [] };
 
-  constructor(bytes: number) {
-    this.#filterBytes = bytes;
-    this.#words = new Int32Array(bytes / 4);
+  constructor(private readonly filterBytes: number) {
+    this.#words = new Int32Array(filterBytes / 4);
   }
 
   /** Bytes of the complete filters. */
   get byteLength(): number {
-    return this.#complete.zones.length * this.#filterBytes;
+    return this.#complete.zones.length * this.filterBytes;
   }
 
   add(values: Column): void {
@@ -245,13 +248,13 @@ class Filters implements Summary {
   }
 
   finish(zone: Zone): void {
-    const filter = new Uint8Array(this.#filterBytes);
+    const filter = new Uint8Array(this.filterBytes);
     const view = new DataView(filter.buffer);
     for (const [word, bits] of this.#words.entries()) view.setInt32(4 * word, bits, true);
     this.#complete.zones.push(zone);
     this.#complete.hasNull.push(this.#hasNull);
     this.#complete.filters.push(filter);
-    this.#words = new Int32Array(this.#filterBytes / 4);
+    this.#words = new Int32Array(this.filterBytes / 4);
     this.#hasNull = false;
   }
 
@@ -283,10 +286,9 @@ class BloomSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     if (query.kind === "isNull") {
-      const zones = this.zones.filter((_, zone) => this.hasNull[zone]);
-      return { rows: zones.reduce((sum, { length }) => sum + length, 0), bytes: 0 };
+      return { rows: rowCountOf(this.zones.filter((_, zone) => this.hasNull[zone])), bytes: 0 };
     }
-    const rows = this.zones.reduce((sum, { length }) => sum + length, 0);
+    const rows = rowCountOf(this.zones);
     // Assume one zone per value; only the filters know which.
     const values = query.kind === "in" ? query.values.length : 0;
     const zoneShare = this.zones.length === 0 ? 0 : Math.min(1, values / this.zones.length);
@@ -302,15 +304,14 @@ class BloomSearch implements OpenIndex {
   }
 
   async #zonesWith(values: Column, signal?: AbortSignal): Promise<Zone[]> {
-    const hashes: { readonly high: number; readonly low: number }[] = [];
+    const hashes: Pick<XxHash64, "high" | "low">[] = [];
     const hash = new XxHash64();
     hashValues(values, hash, () => hashes.push({ high: hash.high, low: hash.low }));
     const matches: Zone[] = [];
     for await (const { first, filters } of this.#rounds(signal)) {
-      for (const [index, filter] of filters.entries()) {
-        const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
-        if (hashes.some(({ high, low }) => mayHold(view, high, low)))
-          matches.push(this.zones[first + index]);
+      for (const [index, { buffer, byteOffset, byteLength }] of filters.entries()) {
+        const view = new DataView(buffer, byteOffset, byteLength);
+        if (hashes.some((each) => mayHold(view, each))) matches.push(this.zones[first + index]);
         await yieldToEventLoop();
       }
     }
@@ -333,9 +334,7 @@ class BloomSearch implements OpenIndex {
   }
 
   /** Reads all filters, some at a time. */
-  async *#rounds(
-    signal?: AbortSignal,
-  ): AsyncGenerator<{ readonly first: number; readonly filters: Uint8Array[] }> {
+  async *#rounds(signal?: AbortSignal): AsyncGenerator<{ first: number; filters: Uint8Array[] }> {
     const count = this.zones.length;
     const meanBytes = count === 0 ? 1 : this.file.byteLength(["bloom_filter_data"]) / count;
     const step = Math.max(1, Math.min(ROUND_ZONES, Math.floor(ROUND_BYTES / Math.max(meanBytes, 1))));
@@ -354,13 +353,10 @@ class BloomSearch implements OpenIndex {
       parts.set(key, column, new HeldBlocks([column]).bytes);
     }
     if (column.kind !== "variable" || column.validity !== null) this.file.fail("a zone has no filter");
-    const { offsets, bytes } = column;
-    return Array.from({ length: end - start }, (_, index) => {
-      const filter = bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
-      if (filter.length === 0 || filter.length % BLOCK_BYTES !== 0) {
-        this.file.fail(`the filter of zone ${start + index} has ${filter.length} bytes`);
-      }
-      return filter;
-    });
+    const filters = byteValues(column);
+    for (const [index, { length }] of filters.entries())
+      if (length === 0 || length % BLOCK_BYTES !== 0)
+        this.file.fail(`the filter of zone ${start + index} has ${length} bytes`);
+    return filters;
   }
 }

@@ -16,13 +16,11 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
-import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { type LogicalType, timeBits } from "../../arrow/types/type.js";
 import { UnsupportedError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
-import { storedLayoutOf } from "../../schema/storedLayout.js";
 import {
   type FileColumnType,
   OpenIndexFile,
@@ -110,12 +108,9 @@ async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
 }
 
 /** Writes both files. @param sorted rows by value */
-async function write(
-  sorted: RowStream,
-  target: IndexTarget,
-): Promise<WrittenFiles> {
+async function write(sorted: RowStream, target: IndexTarget): Promise<WrittenFiles> {
   const { type } = target.field;
-  const lookup = new LookupRows(target.field);
+  const lookup = new LookupRows();
   const data = await writeIndexFile(target, PAGE_DATA, pageData(type), lookup.noted(sorted));
   const written = await writeIndexFile(target, PAGE_LOOKUP, pageLookup(type), lookup.batches(), (file) => {
     file.addMetadata("batch_size", String(PAGE_ROWS));
@@ -130,8 +125,6 @@ class LookupRows {
   readonly #lasts: Column[] = [];
   #rowCount = 0;
   #nullCount = 0;
-
-  constructor(private readonly field: TableField) {}
 
   async *noted(sorted: RowStream): AsyncGenerator<InputBatch> {
     let last: Column | null = null;
@@ -158,14 +151,8 @@ class LookupRows {
     const nullCounts = numbers.map((page) =>
       Math.max(0, Math.min(PAGE_ROWS, this.#nullCount - page * PAGE_ROWS)),
     );
-    const joined = (columns: readonly Column[]): Column =>
-      columns.length === 0
-        ? nullColumn(storedLayoutOf(this.field, this.field.name), 0)
-        : concatColumns(columns);
-    yield {
-      columns: [joined(this.#firsts), joined(this.#lasts), uint32Column(nullCounts), uint32Column(numbers)],
-      rowCount: pageCount,
-    };
+    const bounds = [concatColumns(this.#firsts), concatColumns(this.#lasts)];
+    yield { columns: [...bounds, uint32Column(nullCounts), uint32Column(numbers)], rowCount: pageCount };
   }
 }
 

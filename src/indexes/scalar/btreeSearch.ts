@@ -7,8 +7,23 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
 import { integerWords, type OpenIndexFile } from "../indexFile.js";
-import type { IndexAnswer, IndexFiles, IndexQuery, IndexSearchOptions, OpenIndex, RowStream, SearchEstimate } from "../kind.js";
-import { isOrderQuery, type QueryBound, type QueryValues, queryValues, rangeWithin } from "../queryValues.js";
+import type {
+  IndexAnswer,
+  IndexFiles,
+  IndexQuery,
+  IndexSearchOptions,
+  OpenIndex,
+  RowStream,
+  SearchEstimate,
+} from "../kind.js";
+import {
+  isAbove,
+  isBelow,
+  isOrderQuery,
+  type QueryValues,
+  queryValues,
+  rangeWithin,
+} from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { compareValues, firstAfter, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 
@@ -27,15 +42,12 @@ export interface PageColumns {
 }
 
 /** Pages that hold rows of an answer. */
-interface WantedPages {
+interface QueryPages {
+  readonly wanted: QueryValues;
   /** Entries of pages whose rows all belong to it. */
   readonly whole: readonly number[];
   /** Entries of pages to search. */
   readonly part: readonly number[];
-}
-
-interface QueryPages extends WantedPages {
-  readonly wanted: QueryValues;
 }
 
 export class BTreeSearch implements OpenIndex {
@@ -142,32 +154,16 @@ export class BTreeSearch implements OpenIndex {
     return { rows: Math.ceil(wholeRows + partRows), bytes: Math.ceil(bytes) };
   }
 
-  async search(
-    query: IndexQuery,
-    { withNulls = false, signal }: IndexSearchOptions = {},
-  ): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { withNulls, signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     if (query.kind === "isNull") {
       return { rows: await this.#nullRows(signal), nulls: RowIds.none, isExact: true };
     }
     const { wanted, whole, part } = this.#askedPages(query);
     const rowIds = new RowIdsBuilder();
-    for (let start = 0; start < whole.length; start += PAGES_AT_ONCE) {
-      const ids = await this.#idsOf(whole.slice(start, start + PAGES_AT_ONCE), signal);
-      for (const words of ids) {
-        rowIds.add(words, 0, words.length / 2);
-        await yieldToEventLoop();
-      }
-    }
-    for (let start = 0; start < part.length; start += PAGES_AT_ONCE) {
-      const entries = part.slice(start, start + PAGES_AT_ONCE);
-      const [values, ids] = await Promise.all([
-        this.#valuesOf(entries, signal),
-        this.#idsOf(entries, signal),
-      ]);
-      for (const [index, entry] of entries.entries()) {
-        this.#collect(wanted, values[index], this.#nullCounts[entry], ids[index], rowIds);
-        await yieldToEventLoop();
-      }
+    for await (const { ids } of this.#pagesOf(["ids"], whole, signal)) rowIds.add(ids, 0, ids.length / 2);
+    for await (const { entry, ids, values } of this.#pagesOf(["ids", "values"], part, signal)) {
+      this.#checkPage(entry, values);
+      this.#collect(wanted, values, this.#nullCounts[entry], ids, rowIds);
     }
     const nulls = withNulls ? await this.#nullRows(signal) : null;
     return { rows: rowIds.finish(), nulls, isExact: true };
@@ -182,30 +178,18 @@ export class BTreeSearch implements OpenIndex {
   }
 
   #askedPages(query: IndexQuery): QueryPages {
-    let pages = this.#asked.get(query);
-    if (pages === undefined) {
-      const wanted = queryValues(this.type, query);
-      pages = { wanted, ...this.#wanted(wanted) };
-      this.#asked.set(query, pages);
-    }
-    return pages;
-  }
-
-  #wanted(wanted: QueryValues): WantedPages {
-    const whole: number[] = [];
-    const part: number[] = [];
+    const asked = this.#asked.get(query);
+    if (asked !== undefined) return asked;
+    const wanted = queryValues(this.type, query);
+    const [whole, part]: number[][] = [[], []];
     const { start, end } = this.#candidates(wanted);
     for (let entry = start; entry < end; entry++) {
       if (!isValid(this.#max.validity, entry)) continue;
-      switch (this.#meets(wanted, entry)) {
-        case "whole":
-          whole.push(entry);
-          break;
-        case "part":
-          part.push(entry);
-      }
+      const meets = this.#meets(wanted, entry);
+      if (meets !== "none") (meets === "whole" ? whole : part).push(entry);
     }
-    return { whole, part };
+    this.#asked.set(query, { wanted, whole, part });
+    return { wanted, whole, part };
   }
 
   /** Returns the range of entries whose pages can hold the values. */
@@ -213,20 +197,22 @@ export class BTreeSearch implements OpenIndex {
     const count = this.#pages.length;
     const first = this.#firstWithValues;
     if (first === null) return { start: 0, end: count };
-    const { least, most } = extremesOf(wanted);
-    const start = least === null ? first : firstFrom(this.#max, first, count, least.values, least.row);
+    const isRange = wanted.kind === "range";
+    const least = isRange ? wanted.lower?.value : wanted.values;
+    const most = isRange ? wanted.upper?.value : wanted.values;
+    const start = least === undefined ? first : firstFrom(this.#max, first, count, least, 0);
     // The first value of entry `start` may be a null.
-    const end = most === null ? count : firstAfter(this.#min, start + 1, count, most.values, most.row);
+    const end = most === undefined ? count : firstAfter(this.#min, start + 1, count, most, most.length - 1);
     return { start, end: Math.min(count, end) };
   }
 
   #meets(wanted: QueryValues, entry: number): "none" | "part" | "whole" {
     const hasNulls = this.#nullCounts[entry] > 0;
     if (wanted.kind === "points") {
-      const { values, distinct } = wanted;
+      const { values } = wanted;
       // The first value of a page that begins with nulls is unknown.
-      const first = hasNulls ? 0 : firstFrom(values, 0, distinct, this.#min, entry);
-      if (first === distinct || compareValues(values, first, this.#max, entry) > 0) return "none";
+      const first = hasNulls ? 0 : firstFrom(values, 0, values.length, this.#min, entry);
+      if (first === values.length || compareValues(values, first, this.#max, entry) > 0) return "none";
       return !hasNulls && compareValues(this.#min, entry, this.#max, entry) === 0 ? "whole" : "part";
     }
     const { lower, upper } = wanted;
@@ -254,11 +240,12 @@ export class BTreeSearch implements OpenIndex {
       rowIds.add(ids, first, last);
       return;
     }
+    const { values: points } = wanted;
     let row = nullCount;
-    let point = row === end ? wanted.distinct : firstFrom(wanted.values, 0, wanted.distinct, values, row);
-    for (; point < wanted.distinct && row < end; point++) {
-      const first = firstFrom(values, row, end, wanted.values, point);
-      row = firstAfter(values, first, end, wanted.values, point);
+    let point = row === end ? points.length : firstFrom(points, 0, points.length, values, row);
+    for (; point < points.length && row < end; point++) {
+      const first = firstFrom(values, row, end, points, point);
+      row = firstAfter(values, first, end, points, point);
       rowIds.add(ids, first, row);
     }
   }
@@ -266,29 +253,24 @@ export class BTreeSearch implements OpenIndex {
   async #nullRows(signal?: AbortSignal): Promise<RowIds> {
     const entries = Array.from(this.#pages.keys()).filter((entry) => this.#nullCounts[entry] > 0);
     const rowIds = new RowIdsBuilder();
-    for (let start = 0; start < entries.length; start += PAGES_AT_ONCE) {
-      const some = entries.slice(start, start + PAGES_AT_ONCE);
-      const ids = await this.#idsOf(some, signal);
-      for (const [index, entry] of some.entries()) {
-        rowIds.add(ids[index], 0, this.#nullCounts[entry]);
-        await yieldToEventLoop();
-      }
-    }
+    for await (const { entry, ids } of this.#pagesOf(["ids"], entries, signal))
+      rowIds.add(ids, 0, this.#nullCounts[entry]);
     return rowIds.finish();
   }
 
-  async #idsOf(entries: readonly number[], signal?: AbortSignal): Promise<Uint32Array[]> {
-    const columns = await this.#columnsOf("ids", entries, signal);
-    return columns.map((column) => integerWords(column, this.data.path));
+  /** Reads the ids of pages, and their values if asked for, some pages at a time. */
+  async *#pagesOf(names: readonly string[], entries: readonly number[], signal?: AbortSignal) {
+    for (let start = 0; start < entries.length; start += PAGES_AT_ONCE) {
+      const some = entries.slice(start, start + PAGES_AT_ONCE);
+      const [ids, values] = await Promise.all(names.map((name) => this.#columnsOf(name, some, signal)));
+      for (const [index, entry] of some.entries()) {
+        yield { entry, ids: integerWords(ids[index], this.data.path), values: values?.[index] };
+        await yieldToEventLoop();
+      }
+    }
   }
 
-  /** Reads the values of pages and checks them against the lookup. */
-  async #valuesOf(entries: readonly number[], signal?: AbortSignal): Promise<Column[]> {
-    const columns = await this.#columnsOf("values", entries, signal);
-    for (const [index, column] of columns.entries()) this.#checkPage(entries[index], column);
-    return columns;
-  }
-
+  /** Checks the values of a page against the lookup. */
   #checkPage(entry: number, column: Column): void {
     const nullCount = this.#nullCounts[entry];
     const { length, validity } = column;
@@ -326,29 +308,3 @@ export class BTreeSearch implements OpenIndex {
     return columns as Column[];
   }
 }
-
-interface Point {
-  readonly values: OrderedValues;
-  readonly row: number;
-}
-
-/** Returns the least and greatest value of the query; null for an open end. */
-function extremesOf(wanted: QueryValues): { readonly least: Point | null; readonly most: Point | null } {
-  if (wanted.kind === "points") {
-    const { values, distinct } = wanted;
-    if (distinct === 0) return { least: null, most: null };
-    return { least: { values, row: 0 }, most: { values, row: distinct - 1 } };
-  }
-  const pointOf = (bound: QueryBound | null) => bound && { values: bound.value, row: 0 };
-  return { least: pointOf(wanted.lower), most: pointOf(wanted.upper) };
-}
-
-const isBelow = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean => {
-  const order = compareValues(values, row, value, 0);
-  return isInclusive ? order < 0 : order <= 0;
-};
-
-const isAbove = (values: OrderedValues, row: number, { value, isInclusive }: QueryBound): boolean => {
-  const order = compareValues(values, row, value, 0);
-  return isInclusive ? order > 0 : order >= 0;
-};

@@ -35,12 +35,6 @@ const NULLS = 0;
 /** Marks a dictionary entry without a number. */
 const UNKNOWN = -1;
 
-/** Group and id of each row of a part. */
-interface GroupedPart {
-  readonly groups: Uint32Array;
-  readonly words: Uint32Array;
-}
-
 /** Groups rows. @param type of the values */
 export async function* groupByValue(
   rows: RowStream,
@@ -65,18 +59,13 @@ export async function* groupByValue(
   }
 }
 
-async function* rest(
-  first: IndexRows,
-  batches: AsyncIterator<IndexRows>,
-): RowStream {
-  yield withPlainValues(first);
-  for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
-    yield withPlainValues(next.value);
-  }
+async function* rest(first: IndexRows, batches: AsyncIterator<IndexRows>): RowStream {
+  // A sort takes no dictionaries.
+  const plain = (rows: IndexRows): IndexRows => ({ ...rows, values: plainColumn(rows.values) });
+  yield plain(first);
+  for (let next = await batches.next(); next.done !== true; next = await batches.next())
+    yield plain(next.value);
 }
-
-/** Decodes dictionaries, which a sort does not take. */
-const withPlainValues = (rows: IndexRows): IndexRows => ({ ...rows, values: plainColumn(rows.values) });
 
 /** Rows in memory with the group numbers of their values. */
 class GroupedRows {
@@ -88,7 +77,8 @@ class GroupedRows {
   /** Number of rows per group: null, then each value at its number plus 1. */
   #counts = new Uint32Array(LEAST_COUNTS);
   #groupCount = 1;
-  readonly #parts: GroupedPart[] = [];
+  /** Group and id of each row, in parts. */
+  readonly #parts: { readonly groups: Uint32Array; readonly words: Uint32Array }[] = [];
   /** Last dictionary and the numbers of its values. */
   #entries: { readonly dictionary: Column; readonly numbers: Int32Array } | null = null;
   #rowCount = 0;
@@ -103,10 +93,8 @@ class GroupedRows {
     const words = integerWords(ids, "rows of an index");
     for (let start = 0; start < rowCount; start += STEP_ROWS) {
       const end = Math.min(start + STEP_ROWS, rowCount);
-      this.#parts.push({
-        groups: this.#groupsOf(values, start, end),
-        words: words.subarray(2 * start, 2 * end),
-      });
+      const groups = this.#groupsOf(values, start, end);
+      this.#parts.push({ groups, words: words.subarray(2 * start, 2 * end) });
       await yieldToEventLoop();
     }
     this.#rowCount += rowCount;
@@ -114,7 +102,9 @@ class GroupedRows {
 
   /** Returns the group of each row. */
   #groupsOf(values: Column, start: number, end: number): Uint32Array {
-    const counts = this.#roomFor(end - start);
+    const needed = this.#groupCount + end - start;
+    if (needed > this.#counts.length) this.#counts = enlarged(this.#counts, needed);
+    const counts = this.#counts;
     const validity = values.kind === "null" ? null : values.validity;
     const isAllNull = values.kind === "null";
     const groups = isAllNull ? new Uint32Array(end - start) : this.#numbersOf(values, start, end);
@@ -161,13 +151,6 @@ class GroupedRows {
     return entries;
   }
 
-  /** Returns the counts after growing them by `groups`. */
-  #roomFor(groups: number): Uint32Array {
-    const needed = this.#groupCount + groups;
-    if (needed > this.#counts.length) this.#counts = enlarged(this.#counts, needed);
-    return this.#counts;
-  }
-
   /** Yields the groups in value order, null first. */
   async *finish(): AsyncGenerator<ValueGroups> {
     const counts = this.#counts.subarray(0, this.#groupCount);
@@ -177,7 +160,11 @@ class GroupedRows {
       ends[group] = rowCount;
       rowCount += count;
     }
-    const ids = await this.#idsByGroup(ends, rowCount);
+    const ids = new Uint32Array(2 * rowCount);
+    for (const { groups, words } of this.#parts) {
+      scatterIds(groups, words, ends, ids);
+      await yieldToEventLoop();
+    }
     const rowsOf = (group: number): RowIds =>
       RowIds.of(ids.subarray(2 * (ends[group] - counts[group]), 2 * ends[group]));
     if (this.#nullValue !== null) yield { keys: this.#nullValue, rows: [rowsOf(NULLS)] };
@@ -198,19 +185,6 @@ class GroupedRows {
       yield { keys: takeColumn(values, order.subarray(start, start + rows.length)), rows };
       start += rows.length;
     }
-  }
-
-  /**
-   * Scatters the ids of all rows by group.
-   * @param positions first id of each group; on return, one past its last id
-   */
-  async #idsByGroup(positions: Uint32Array, rowCount: number): Promise<Uint32Array> {
-    const ids = new Uint32Array(2 * rowCount);
-    for (const { groups, words } of this.#parts) {
-      scatterIds(groups, words, positions, ids);
-      await yieldToEventLoop();
-    }
-    return ids;
   }
 }
 
@@ -236,7 +210,7 @@ function countKnown(numbers: Uint32Array, counts: Uint32Array): void {
   }
 }
 
-/** Writes each row's id at its group's next position. */
+/** Writes each row's id at its group's next position; on return, that is one past the group's last id. */
 function scatterIds(groups: Uint32Array, words: Uint32Array, positions: Uint32Array, ids: Uint32Array): void {
   for (let row = 0; row < groups.length; row++) {
     const position = positions[groups[row]]++;

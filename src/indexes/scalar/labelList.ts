@@ -13,14 +13,22 @@ import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
 import { integerWords, uint64Column } from "../indexFile.js";
-import type { IndexAnswer, IndexKind, IndexQuery, IndexRows, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenFiles } from "../kind.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexRows,
+  IndexSearchOptions,
+  OpenIndex,
+  RowStream,
+  SearchEstimate,
+} from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { hasBitmaps } from "./bitmap.js";
 import { BITMAP_FORM, BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
 import { groupByValue } from "./groupByValue.js";
-import { mergeGroups, type ValueGroups } from "./valueGroups.js";
 
 const NULLS_KEY = "lance:label_list_nulls";
 
@@ -37,21 +45,24 @@ export const LABEL_LIST: IndexKind = {
       ? null
       : "is no list of booleans, integers, text or binary",
 
-  build: (rows, target) => write(target, rows, [], RowIds.none),
+  build: (rows, target) => LABEL_LIST.merge([], null, rows, target),
 
   async merge(old, moves, rows, target) {
+    const type = itemType(target.field);
     const before = old.map((index) => index as LabelListSearch);
-    let nulls = RowIds.none;
-    for (const { nullLists } of before) {
-      if (nullLists === null) continue;
-      nulls = nulls.union(moves === null ? nullLists : nullLists.moved(moves));
-    }
-    return write(
-      target,
-      rows,
-      before.map(({ file }) => file.groups(moves, target.signal)),
-      nulls,
-    );
+    const nulls = new RowIdsBuilder();
+    const form: SetFileForm = {
+      ...BITMAP_FORM,
+      async finish(file, setCount) {
+        await BITMAP_FORM.finish?.(file, setCount);
+        const oldNulls = before.map(({ nullLists: lists }) => (moves === null ? lists : lists?.moved(moves)));
+        const allNulls = RowIds.unionOf([nulls.finish(), ...oldNulls.map((lists) => lists ?? RowIds.none)]);
+        file.addMetadata(NULLS_KEY, String(await file.addGlobalBuffer(allNulls.encode())));
+      },
+    };
+    const groups = before.map(({ file }) => file.groups(moves, target.signal));
+    const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
+    return [await writeSets(target, form, type, [...groups, added])];
   },
 
   async open(files, field) {
@@ -67,33 +78,8 @@ export const LABEL_LIST: IndexKind = {
 
 const itemType = ({ children }: TableField): LogicalType => children[0].type;
 
-/** Writes the file. @param before groups of old segments @param nullsBefore null lists of old segments */
-async function write(
-  target: IndexTarget,
-  rows: RowStream,
-  before: readonly AsyncIterable<ValueGroups>[],
-  nullsBefore: RowIds,
-): Promise<WrittenFiles> {
-  const type = itemType(target.field);
-  const nulls = new RowIdsBuilder();
-  const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
-  const groups = before.length === 0 ? added : mergeGroups([...before, added], type);
-  const form: SetFileForm = {
-    ...BITMAP_FORM,
-    async finish(file, setCount) {
-      await BITMAP_FORM.finish?.(file, setCount);
-      const number = await file.addGlobalBuffer(nullsBefore.union(nulls.finish()).encode());
-      file.addMetadata(NULLS_KEY, String(number));
-    },
-  };
-  return [await writeSets(target, form, type, groups)];
-}
-
 /** Yields a row per item, and adds the ids of null lists to `nulls`. */
-async function* itemRows(
-  rows: RowStream,
-  nulls: RowIdsBuilder,
-): RowStream {
+async function* itemRows(rows: RowStream, nulls: RowIdsBuilder): RowStream {
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
     if (values.kind === "null") {
@@ -118,30 +104,20 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
   for (let row = 0; row < length; row++) {
     if (isValid(validity, row)) count += starts[(row + 1) * step] - starts[row * step];
   }
-  const ids = new Uint32Array(2 * count);
-  let index = 0;
-  if (validity === null) {
-    // Without null lists, the items of the batch are contiguous.
-    for (let row = 0; row < length; row++) {
-      const end = index + starts[(row + 1) * step] - starts[row * step];
-      for (; index < end; index++) {
-        ids[2 * index] = words[2 * row];
-        ids[2 * index + 1] = words[2 * row + 1];
-      }
-    }
-    return { values: sliceColumn<Column>(items, starts[0], count), ids: uint64Column(ids), rowCount: count };
-  }
-  const positions = new Uint32Array(count);
-  for (let row = 0; row < length; row++) {
+  const itemIds = new Uint32Array(2 * count);
+  // Without null lists, the items of the batch are contiguous.
+  const positions = validity === null ? null : new Uint32Array(count);
+  for (let row = 0, index = 0; row < length; row++) {
     if (!isValid(validity, row)) continue;
-    for (let item = starts[row * step]; item < starts[(row + 1) * step]; item++) {
-      positions[index] = item;
-      ids[2 * index] = words[2 * row];
-      ids[2 * index + 1] = words[2 * row + 1];
-      index++;
+    for (let item = starts[row * step]; item < starts[(row + 1) * step]; item++, index++) {
+      if (positions !== null) positions[index] = item;
+      itemIds[2 * index] = words[2 * row];
+      itemIds[2 * index + 1] = words[2 * row + 1];
     }
   }
-  return { values: takeColumn<Column>(items, positions), ids: uint64Column(ids), rowCount: count };
+  const values =
+    positions === null ? sliceColumn<Column>(items, starts[0], count) : takeColumn<Column>(items, positions);
+  return { values, ids: uint64Column(itemIds), rowCount: count };
 }
 
 class LabelListSearch implements OpenIndex {

@@ -7,20 +7,27 @@
  * A text that contains another has all its trigrams, but not the reverse, so the caller rechecks the rows.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
-import type { IndexAnswer, IndexKind, IndexQuery, IndexRows, IndexSearchOptions, OpenIndex, RowStream, SearchEstimate } from "../kind.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexRows,
+  IndexSearchOptions,
+  OpenIndex,
+  RowStream,
+  SearchEstimate,
+} from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
 import { TrigramFinder, trigramsWithin } from "./trigrams.js";
-import { groupRows, mergeGroups } from "./valueGroups.js";
+import { groupRows } from "./valueGroups.js";
 
 /** Token of null rows. */
 const NULL_TOKEN = 0;
@@ -43,15 +50,12 @@ export const NGRAM: IndexKind = {
   storesAddresses: false,
   refusal: ({ type }) => (type.kind === "string" ? null : "is of a type other than text"),
 
-  async build(rows, target) {
-    const sorted = target.sort(trigramRows(counted(rows, target)), UINT32);
-    return [await writeSets(target, FORM, UINT32, groupRows(sorted, UINT32))];
-  },
+  build: (rows, target) => NGRAM.merge([], null, rows, target),
 
   async merge(old, moves, rows, target) {
     const before = old.map((index) => (index as NgramSearch).file.groups(moves, target.signal));
     const added = groupRows(target.sort(trigramRows(counted(rows, target)), UINT32), UINT32);
-    return [await writeSets(target, FORM, UINT32, mergeGroups([...before, added], UINT32))];
+    return [await writeSets(target, FORM, UINT32, [...before, added])];
   },
 
   open: async (files) => new NgramSearch(await BitmapFile.open(files, FORM, UINT32)),
@@ -63,12 +67,12 @@ async function* trigramRows(rows: RowStream): RowStream {
   let pairs = new Pairs();
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
-    const textAt = textsOf(values);
+    if (values.kind !== "null" && values.kind !== "variable")
+      throw new InternalError(`text in a column of kind ${values.kind}`);
     for (let row = 0; row < rowCount; row++) {
       const add = (token: number): void => pairs.add(token, words[2 * row], words[2 * row + 1]);
-      const text = textAt(row);
-      if (text === null) add(NULL_TOKEN);
-      else finder.find(text.bytes, text.start, text.end, add);
+      if (values.kind === "null" || !isValid(values.validity, row)) add(NULL_TOKEN);
+      else finder.find(values.bytes, Number(values.offsets[row]), Number(values.offsets[row + 1]), add);
       if (pairs.count >= BATCH_PAIRS) {
         yield pairs.rows();
         pairs = new Pairs();
@@ -77,21 +81,6 @@ async function* trigramRows(rows: RowStream): RowStream {
     }
   }
   if (pairs.count > 0) yield pairs.rows();
-}
-
-interface TextPlace {
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Returns a function that locates the text of a row; null for a null row. */
-function textsOf(column: Column): (row: number) => TextPlace | null {
-  if (column.kind === "null") return () => null;
-  if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
-  const { validity, offsets, bytes } = column;
-  const offsetAt = areNarrow(offsets) ? (row: number) => offsets[row] : (row: number) => Number(offsets[row]);
-  return (row) => (isValid(validity, row) ? { bytes, start: offsetAt(row), end: offsetAt(row + 1) } : null);
 }
 
 /** Growing batch of pairs of trigram and row. */

@@ -3,67 +3,20 @@
  * diacritics. The number of a trigram has base 37: digits 0 to 9 count 1 to 10, letters a to z 11 to 36.
  */
 
+import { parsePairs } from "../textPairs.js";
+
 /** Exclusive bound of the numbers. */
 const TRIGRAM_COUNT = 37 ** 3;
 const LENGTH = 3;
 
 /** Letters that Unicode does not decompose. */
-const LETTERS: ReadonlyMap<string, string> = new Map([
-  ["ß", "ss"],
-  ["æ", "ae"],
-  ["œ", "oe"],
-  ["ø", "o"],
-  ["ð", "d"],
-  ["þ", "th"],
-  ["đ", "d"],
-  ["ħ", "h"],
-  ["ı", "i"],
-  ["ĸ", "q"],
-  ["ł", "l"],
-  ["ŋ", "n"],
-  ["ŧ", "t"],
-  ["ƀ", "b"],
-  ["ƃ", "b"],
-  ["ɓ", "b"],
-  ["ƈ", "c"],
-  ["ƌ", "d"],
-  ["ɖ", "d"],
-  ["ɗ", "d"],
-  ["ǝ", "a"],
-  ["ə", "a"],
-  ["ɛ", "e"],
-  ["ƒ", "f"],
-  ["ɠ", "g"],
-  ["ǥ", "g"],
-  ["ƕ", "hv"],
-  ["ɩ", "i"],
-  ["ɨ", "i"],
-  ["ƙ", "k"],
-  ["ƚ", "l"],
-  ["ɯ", "m"],
-  ["ɲ", "n"],
-  ["ƞ", "n"],
-  ["ɔ", "o"],
-  ["ɵ", "o"],
-  ["ƥ", "p"],
-  ["ʀ", "r"],
-  ["ƫ", "t"],
-  ["ƭ", "t"],
-  ["ʈ", "t"],
-  ["ʉ", "u"],
-  ["ʋ", "v"],
-  ["ƴ", "y"],
-  ["ƶ", "z"],
-  ["ȥ", "z"],
-  ["ȡ", "d"],
-  ["ȴ", "l"],
-  ["ȵ", "n"],
-  ["ȶ", "t"],
-  ["ȷ", "j"],
-  ["ɐ", "a"],
-  ["ɑ", "a"],
-  ["ɡ", "g"],
-]);
+const LETTERS: ReadonlyMap<string, string> = new Map(
+  parsePairs(
+    "ß:ss æ:ae œ:oe ø:o ð:d þ:th đ:d ħ:h ı:i ĸ:q ł:l ŋ:n ŧ:t ƀ:b ƃ:b ɓ:b ƈ:c ƌ:d ɖ:d ɗ:d ǝ:a ə:a ɛ:e ƒ:f " +
+      "ɠ:g ǥ:g ƕ:hv ɩ:i ɨ:i ƙ:k ƚ:l ɯ:m ɲ:n ƞ:n ɔ:o ɵ:o ƥ:p ʀ:r ƫ:t ƭ:t ʈ:t ʉ:u ʋ:v ƴ:y ƶ:z ȥ:z ȡ:d ȴ:l ȵ:n " +
+      "ȶ:t ȷ:j ɐ:a ɑ:a ɡ:g",
+  ),
+);
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();

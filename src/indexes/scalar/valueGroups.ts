@@ -7,14 +7,13 @@ import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { integerWords, uint64Column } from "../indexFile.js";
 import type { RowStream } from "../kind.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
-import { mergeSorted } from "../sortedRows.js";
-import { compareValues, orderedValues } from "../valueOrder.js";
+import { compareNullable, mergeSorted } from "../sortedRows.js";
+import { orderedValues } from "../valueOrder.js";
 
 export interface ValueGroups {
   /** Distinct values in order. */
@@ -28,17 +27,8 @@ const MAX_GROUPS = 4096;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 
 /** Groups sorted rows. */
-export function groupRows(
-  sorted: RowStream,
-  type: LogicalType,
-): AsyncGenerator<ValueGroups> {
-  return groups(sorted, type, () => {
-    const builder = new RowIdsBuilder();
-    return {
-      add: (words, start, end) => builder.add(words, start, end),
-      finish: () => builder.finish(),
-    };
-  });
+export function groupRows(sorted: RowStream, type: LogicalType): AsyncGenerator<ValueGroups> {
+  return groups(sorted, type, () => new RowIdsBuilder());
 }
 
 /**
@@ -49,6 +39,10 @@ export async function* mergeGroups(
   streams: readonly AsyncIterable<ValueGroups>[],
   type: LogicalType,
 ): AsyncGenerator<ValueGroups> {
+  if (streams.length === 1) {
+    yield* streams[0];
+    return;
+  }
   const sets = new Map<number, RowIds>();
   let next = 0;
   const numbered = async function* (stream: AsyncIterable<ValueGroups>): RowStream {
@@ -104,7 +98,7 @@ async function* groups(
     if (rowCount === 0) continue;
     await yieldToEventLoop();
     const words = integerWords(ids, "rows of an index");
-    const starts = runStarts(type, keys.length === 0 ? null : keys[keys.length - 1], values);
+    const starts = runStarts(type, keys.at(-1) ?? null, values);
     const firstEnd = starts[0] ?? rowCount;
     if (current !== null) current.add(words, 0, firstEnd);
     let taken = 0;
@@ -129,27 +123,14 @@ async function* groups(
   yield takeGroups(0);
 }
 
-/** Returns the rows that begin a new value. @param previous last value before these rows; null if none */
+/** Returns the rows that begin a new value. @param previous ends with the value before; null if none */
 function runStarts(type: LogicalType, previous: Column | null, values: Column): Uint32Array {
-  const rowCount = values.length;
   const ordered = orderedValues(type, values);
-  const starts = new Uint32Array(rowCount);
+  const starts = new Uint32Array(values.length);
   let count = 0;
   const before = previous && orderedValues(type, previous);
-  if (before === null) starts[count++] = 0;
-  else {
-    const isNull = !isValid(ordered.validity, 0);
-    const wasNull = !isValid(before.validity, before.length - 1);
-    const differs =
-      isNull !== wasNull || (!isNull && compareValues(before, before.length - 1, ordered, 0) !== 0);
-    if (differs) starts[count++] = 0;
-  }
-  for (let row = 1; row < rowCount; row++) {
-    const isNull = !isValid(ordered.validity, row);
-    const wasNull = !isValid(ordered.validity, row - 1);
-    if (isNull !== wasNull || (!isNull && compareValues(ordered, row - 1, ordered, row) !== 0)) {
-      starts[count++] = row;
-    }
-  }
+  if (before === null || compareNullable(before, before.length - 1, ordered, 0) !== 0) starts[count++] = 0;
+  for (let row = 1; row < values.length; row++)
+    if (compareNullable(ordered, row - 1, ordered, row) !== 0) starts[count++] = row;
   return starts.slice(0, count);
 }

@@ -4,12 +4,12 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { enlarged } from "../../bytes/growing.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { InternalError } from "../../errors.js";
+import { bitAt, byteOffsets } from "../valueOrder.js";
 
 const LEAST_SLOTS = 1024;
 const LEAST_BYTES = 16_384;
@@ -135,27 +135,23 @@ function hashOf({ bytes, view }: ValueBytes, start: number, end: number): number
   return hash;
 }
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
-  new DataView(buffer, byteOffset, byteLength);
+const bytesWith = (bytes: Uint8Array, rest: Omit<ValueBytes, "bytes" | "view">): ValueBytes => ({
+  bytes,
+  view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  ...rest,
+});
 
 function valueBytes(column: Column, start: number, end: number): ValueBytes {
   switch (column.kind) {
-    case "fixed": {
-      const { values, byteWidth } = column;
-      return { bytes: values, view: viewOf(values), offsets: null, byteWidth, firstRow: 0 };
-    }
-    case "variable": {
-      const { bytes, offsets } = column;
-      const numbers = areNarrow(offsets) ? offsets : Float64Array.from(offsets, Number);
-      return { bytes, view: viewOf(bytes), offsets: numbers, byteWidth: 0, firstRow: 0 };
-    }
+    case "fixed":
+      return bytesWith(column.values, { offsets: null, byteWidth: column.byteWidth, firstRow: 0 });
+    case "variable":
+      return bytesWith(column.bytes, { offsets: byteOffsets(column.offsets), byteWidth: 0, firstRow: 0 });
     case "bits": {
       const { bits, bitOffset } = column;
-      const bytes = Uint8Array.from({ length: end - start }, (_, index) => {
-        const bit = bitOffset + start + index;
-        return (bits[bit >>> 3] >>> (bit & 7)) & 1;
-      });
-      return { bytes, view: viewOf(bytes), offsets: null, byteWidth: 1, firstRow: start };
+      const first = bitOffset + start;
+      const bytes = Uint8Array.from({ length: end - start }, (_, index) => bitAt(bits, first + index));
+      return bytesWith(bytes, { offsets: null, byteWidth: 1, firstRow: start });
     }
     default:
       throw new InternalError(`values of a column of kind ${column.kind} have no numbers`);

@@ -26,29 +26,43 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { InternalError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
 import { storedLayoutOf } from "../../schema/storedLayout.js";
 import {
   type FileColumnType,
+  fixedColumn,
   integerWords,
   OpenIndexFile,
   UINT32,
   uint32Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexAnswer, IndexKind, IndexParameters, IndexQuery, IndexSearchOptions, IndexTarget, OpenIndex, RowStream, SearchEstimate, WrittenIndexFile } from "../kind.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexParameters,
+  IndexQuery,
+  IndexSearchOptions,
+  IndexTarget,
+  OpenIndex,
+  RowStream,
+  SearchEstimate,
+  WrittenIndexFile,
+} from "../kind.js";
 import type { RowMoves } from "../moves.js";
-import { isOrderQuery, type QueryValues, queryValues } from "../queryValues.js";
+import { isAbove, isBelow, isOrderQuery, type QueryValues, queryValues } from "../queryValues.js";
 import { counted } from "../sortedRows.js";
 import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 import { BTREE } from "./btree.js";
-import { extremeFloat, isNaNAt, signOfNaN, widenedZeros } from "./floats.js";
 import {
   MAX_ZONE_ROWS,
   readZones,
+  rowCountOf,
   rowsOfZones,
   type Summary,
   summarise,
+  withParameters,
   ZONE_COLUMNS,
   ZONE_ROWS,
   type Zone,
@@ -84,13 +98,10 @@ export const ZONEMAP: IndexKind = {
   storesAddresses: true,
   refusal: (field) => BTREE.refusal(field),
   build: async (rows, target) => [await write(rows, [], target)],
-  merge: async (old, moves, rows, target) => [
-    await write(
-      rows,
-      old.map((index) => (index as ZonemapSearch).kept(moves)),
-      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
-    ),
-  ],
+  async merge(old, moves, rows, target) {
+    const before = old.map((index) => (index as ZonemapSearch).kept(moves));
+    return [await write(rows, before, withParameters(old, target))];
+  },
 
   async open(files, { type }) {
     const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
@@ -112,9 +123,8 @@ async function write(
 ): Promise<WrittenIndexFile> {
   const zoneRows = zoneRowsOf(target.parameters);
   const extremes = new Extremes(target.field);
-  const parts = summarise(counted(rows, target), zoneRows, extremes);
-  while ((await parts.next()).done !== true);
-  const kept = [...before, extremes.values()].filter(({ zones }) => zones.length > 0);
+  for await (const _ of summarise(counted(rows, target), zoneRows, extremes));
+  const kept = [...before, ...extremes.values()].filter(({ zones }) => zones.length > 0);
   const batches = async function* (): AsyncGenerator<InputBatch> {
     for (const { zones, min, max, nullCounts, nanCounts } of kept) {
       const columns = [min, max, uint32Column(nullCounts), uint32Column(nanCounts), ...zoneColumns(zones)];
@@ -136,6 +146,7 @@ class Extremes implements Summary {
   /** Least and greatest value that is not NaN. */
   #min: Column | null = null;
   #max: Column | null = null;
+  /** Numbers of values in the current zone. */
   #nullCount = 0;
   #negativeNaNs = 0;
   #positiveNaNs = 0;
@@ -170,17 +181,14 @@ class Extremes implements Summary {
 
   finish(zone: Zone): void {
     const [min, max] = this.#bounds();
-    const none = nullColumn(this.#layout, 1);
+    const none = nullColumn(storedLayoutOf(this.field, this.field.name), 1);
     this.#zones.push(zone);
     this.#mins.push(min ?? none);
     this.#maxs.push(max ?? none);
     this.#nullCounts.push(this.#nullCount);
     this.#nanCounts.push(this.#negativeNaNs + this.#positiveNaNs);
-    this.#min = null;
-    this.#max = null;
-    this.#nullCount = 0;
-    this.#negativeNaNs = 0;
-    this.#positiveNaNs = 0;
+    this.#min = this.#max = null;
+    this.#nullCount = this.#negativeNaNs = this.#positiveNaNs = 0;
   }
 
   #bounds(): [Column | null, Column | null] {
@@ -198,20 +206,12 @@ class Extremes implements Summary {
     return [min, max];
   }
 
-  get #layout() {
-    return storedLayoutOf(this.field, this.field.name);
-  }
-
-  values(): ZoneValues {
-    const joined = (columns: readonly Column[]) =>
-      columns.length === 0 ? nullColumn(this.#layout, 0) : concatColumns(columns);
-    return {
-      zones: this.#zones,
-      min: joined(this.#mins),
-      max: joined(this.#maxs),
-      nullCounts: Uint32Array.from(this.#nullCounts),
-      nanCounts: Uint32Array.from(this.#nanCounts),
-    };
+  /** Returns the values of all zones, if there are any. */
+  values(): ZoneValues[] {
+    if (this.#zones.length === 0) return [];
+    const [min, max] = [concatColumns(this.#mins), concatColumns(this.#maxs)];
+    const [nullCounts, nanCounts] = [Uint32Array.from(this.#nullCounts), Uint32Array.from(this.#nanCounts)];
+    return [{ zones: this.#zones, min, max, nullCounts, nanCounts }];
   }
 }
 
@@ -243,8 +243,7 @@ class ZonemapSearch implements OpenIndex {
 
   estimate(query: IndexQuery): SearchEstimate {
     const zones = this.#zonesOf(query);
-    const rows = zones.reduce((sum, { length }) => sum + length, 0);
-    return { rows, bytes: Math.ceil(zones.length * this.#zoneBytes) };
+    return { rows: rowCountOf(zones), bytes: Math.ceil(zones.length * this.#zoneBytes) };
   }
 
   async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
@@ -273,9 +272,9 @@ class ZonemapSearch implements OpenIndex {
     const { zones, nullCounts } = this.values;
     if (query.kind === "isNull") return zones.filter((_, zone) => nullCounts[zone] > 0);
     const wanted = queryValues(this.type, query);
-    const asksForNaN =
-      wanted.kind === "range" ||
-      Array.from({ length: wanted.distinct }).some((_, point) => isNaNAt(this.type, wanted.values, point));
+    const isNaNAt = (_: unknown, point: number): boolean =>
+      wanted.kind === "points" && signOfNaN(this.type, wanted.values, point) !== 0;
+    const asksForNaN = wanted.kind === "range" || Array.from({ length: wanted.values.length }).some(isNaNAt);
     return zones.filter((_, zone) => this.#meets(wanted, asksForNaN, zone));
   }
 
@@ -287,16 +286,58 @@ class ZonemapSearch implements OpenIndex {
       return nullCounts[zone] + nanCounts[zone] < zones[zone].length;
     }
     if (wanted.kind === "points") {
-      const first = firstFrom(wanted.values, 0, wanted.distinct, this.#min, zone);
-      return first < wanted.distinct && compareValues(wanted.values, first, this.#max, zone) <= 0;
+      const { values } = wanted;
+      const first = firstFrom(values, 0, values.length, this.#min, zone);
+      return first < values.length && compareValues(values, first, this.#max, zone) <= 0;
     }
     const { lower, upper } = wanted;
-    if (lower !== null) {
-      const order = compareValues(this.#max, zone, lower.value, 0);
-      if (lower.isInclusive ? order < 0 : order <= 0) return false;
-    }
-    if (upper === null) return true;
-    const order = compareValues(this.#min, zone, upper.value, 0);
-    return upper.isInclusive ? order <= 0 : order < 0;
+    if (lower !== null && isBelow(this.#max, zone, lower)) return false;
+    return upper === null || !isAbove(this.#min, zone, upper);
   }
+}
+
+/** Returns the sign of a NaN, 0 for any other value. Negative NaN comes before all values, positive after. */
+function signOfNaN(type: LogicalType, values: OrderedValues, row: number): -1 | 0 | 1 {
+  if (type.kind !== "float") return 0;
+  if (values.kind === "floats") {
+    const infinity = type.bits === 16 ? 0x7c00 : 0x7f80_0000;
+    if ((values.numbers[row] & values.magnitude) <= infinity) return 0;
+    return values.numbers[row] < 0 ? -1 : 1;
+  }
+  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  const high = values.words[2 * row + 1];
+  const magnitude = high & 0x7fff_ffff;
+  if (magnitude < 0x7ff0_0000 || (magnitude === 0x7ff0_0000 && values.words[2 * row] === 0)) return 0;
+  return high >= 0x8000_0000 ? -1 : 1;
+}
+
+/** Upper two bytes of each float; its other bytes are zero. */
+const ENDS = {
+  infinity: { 16: 0x7c00, 32: 0x7f80, 64: 0x7ff0 },
+  negativeInfinity: { 16: 0xfc00, 32: 0xff80, 64: 0xfff0 },
+  NaN: { 16: 0x7e00, 32: 0x7fc0, 64: 0x7ff8 },
+} as const;
+
+/** Makes a column of one float. */
+function extremeFloat(value: keyof typeof ENDS, bits: 16 | 32 | 64): Column {
+  const view = new DataView(new ArrayBuffer(bits / 8));
+  view.setUint16(bits / 8 - 2, ENDS[value][bits], true);
+  return fixedColumn(view, bits / 8);
+}
+
+/** Replaces both zeros by -0 among least values, and by 0 among greatest values. */
+function widenedZeros(type: LogicalType, values: OrderedValues, are: "least" | "greatest"): OrderedValues {
+  if (type.kind !== "float") return values;
+  if (values.kind === "floats") {
+    const zero = are === "least" ? ~values.magnitude : 0;
+    const numbers = values.numbers.map((number) => ((number & values.magnitude) === 0 ? zero : number));
+    return { ...values, numbers: numbers as Int16Array | Int32Array };
+  }
+  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  const words = values.words.slice();
+  for (let index = 0; index < words.length; index += 2) {
+    if (words[index] !== 0 || (words[index + 1] & 0x7fff_ffff) !== 0) continue;
+    words[index + 1] = are === "least" ? 0x8000_0000 : 0;
+  }
+  return { ...values, words };
 }

@@ -18,7 +18,7 @@ import {
   UINT64_TYPE,
   uint64Column,
 } from "../indexFile.js";
-import type { IndexRows, RowStream } from "../kind.js";
+import type { IndexParameters, IndexRows, IndexTarget, MergeableIndex, RowStream } from "../kind.js";
 import { RowIds, unionInPairs } from "../rowIds.js";
 
 /** Default number of rows of a zone. */
@@ -35,15 +35,6 @@ export interface Zone {
   readonly length: number;
 }
 
-/** Consecutive rows of one zone; the next batch may continue it. */
-interface ZonePart {
-  readonly fragmentId: number;
-  readonly zone: number;
-  readonly start: number;
-  readonly end: number;
-  readonly values: Column;
-}
-
 /** Summarises the values of one zone after another. */
 export interface Summary {
   add(values: Column): void;
@@ -55,13 +46,8 @@ export interface Summary {
  * Summarises rows zone by zone, and yields to the caller after each part of a zone.
  * @param rows with fragment and offsets
  */
-export async function* summarise(
-  rows: RowStream,
-  zoneRows: number,
-  summary: Summary,
-): AsyncGenerator<void> {
-  let current: { readonly fragmentId: number; readonly zone: number; start: number; end: number } | null =
-    null;
+export async function* summarise(rows: RowStream, zoneRows: number, summary: Summary): AsyncGenerator<void> {
+  let current: { fragmentId: number; zone: number; start: number; end: number } | null = null;
   const finish = (): void => {
     if (current === null) return;
     const { fragmentId, start, end } = current;
@@ -82,7 +68,8 @@ export async function* summarise(
   finish();
 }
 
-function* zoneParts({ values, fragmentRows, rowCount }: IndexRows, zoneRows: number): Generator<ZonePart> {
+/** Yields runs of rows of one zone; the next batch may continue the last. */
+function* zoneParts({ values, fragmentRows, rowCount }: IndexRows, zoneRows: number) {
   if (fragmentRows === undefined) throw new InternalError("a zone index needs the rows' fragment offsets");
   const { fragmentId, offsets } = fragmentRows;
   for (let first = 0; first < rowCount; ) {
@@ -95,44 +82,37 @@ function* zoneParts({ values, fragmentRows, rowCount }: IndexRows, zoneRows: num
   }
 }
 
+/** Returns the number of rows of zones. */
+export const rowCountOf = (zones: readonly Zone[]): number =>
+  zones.reduce((sum, { length }) => sum + length, 0);
+
+/** Returns the target of a merge: its parameters default to those of the first old segment. */
+export const withParameters = ([old]: readonly MergeableIndex[], target: IndexTarget): IndexTarget => ({
+  ...target,
+  parameters: { ...old?.parameters, ...target.parameters },
+});
+
 /** Returns the zone size that the parameter `rowsPerZone` sets. @throws InvalidInputError */
-export function zoneRowsOf({ rowsPerZone }: Readonly<Record<string, unknown>>): number {
-  const zoneRows = rowsPerZone ?? ZONE_ROWS;
-  if (
-    typeof zoneRows === "number" &&
-    Number.isInteger(zoneRows) &&
-    zoneRows >= 1 &&
-    zoneRows <= MAX_ZONE_ROWS
-  )
-    return zoneRows;
-  throw new InvalidInputError(
-    `rowsPerZone is ${String(zoneRows)}, not an integer from 1 to ${MAX_ZONE_ROWS}`,
-  );
+export function zoneRowsOf({ rowsPerZone }: IndexParameters): number {
+  const rows = (rowsPerZone ?? ZONE_ROWS) as number;
+  if (Number.isInteger(rows) && rows >= 1 && rows <= MAX_ZONE_ROWS) return rows;
+  throw new InvalidInputError(`rowsPerZone is ${String(rows)}, not an integer from 1 to ${MAX_ZONE_ROWS}`);
 }
 
-export const ZONE_COLUMNS: readonly FileColumnType[] = [
-  { name: "fragment_id", type: UINT64_TYPE },
-  { name: "zone_start", type: UINT64_TYPE },
-  { name: "zone_length", type: UINT64_TYPE },
-];
+export const ZONE_COLUMNS: readonly FileColumnType[] = ["fragment_id", "zone_start", "zone_length"].map(
+  (name) => ({ name, type: UINT64_TYPE }),
+);
 
 /** Returns the file columns of zones. */
-export function zoneColumns(zones: readonly Zone[]): Column[] {
-  return [
-    uint64Column(wordsOf(zones.map(({ fragmentId }) => fragmentId))),
-    uint64Column(wordsOf(zones.map(({ start }) => start))),
-    uint64Column(wordsOf(zones.map(({ length }) => length))),
-  ];
-}
-
-function wordsOf(numbers: readonly number[]): Uint32Array {
-  const words = new Uint32Array(2 * numbers.length);
-  for (const [index, number] of numbers.entries()) {
-    words[2 * index] = number % 2 ** 32;
-    words[2 * index + 1] = number / 2 ** 32;
-  }
-  return words;
-}
+export const zoneColumns = (zones: readonly Zone[]): Column[] =>
+  (["fragmentId", "start", "length"] as const).map((member) => {
+    const words = new Uint32Array(2 * zones.length);
+    for (const [index, { [member]: number }] of zones.entries()) {
+      words[2 * index] = number % 2 ** 32;
+      words[2 * index + 1] = number / 2 ** 32;
+    }
+    return uint64Column(words);
+  });
 
 /** Reads the zones of a file. @throws CorruptFileError for impossible offsets */
 export async function readZones(file: OpenIndexFile): Promise<Zone[]> {
@@ -160,7 +140,5 @@ export function rowsOfZones(zones: readonly Zone[]): RowIds {
     if (fragmentRanges === undefined) ranges.set(fragmentId, [range]);
     else fragmentRanges.push(range);
   }
-  return RowIds.ofSets(
-    Array.from(ranges, ([high, sets]) => [high, unionInPairs(sets) as RoaringSet] as const),
-  );
+  return RowIds.ofSets([...ranges].map(([high, sets]) => [high, unionInPairs(sets) as RoaringSet]));
 }

@@ -8,7 +8,7 @@
 
 import type { Steps } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
-import { foldToAscii } from "./folding.js";
+import { parsePairs } from "../textPairs.js";
 import type { TextParameters } from "./parameters.js";
 import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
@@ -163,7 +163,7 @@ function cutWords(text: string, use: UseToken): void {
   if (start >= 0) use(text.slice(start), position, start, text.length);
 }
 
-export const isWordByte = (code: number): boolean =>
+const isWordByte = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39);
 
 /** Cuts all windows of characters, by start, then length. */
@@ -201,6 +201,30 @@ function utf8Length(word: string): number {
     if (code >= 0xd800 && code < 0xdc00) bytes -= 2;
   }
   return bytes;
+}
+
+/** Letters that Unicode does not decompose. */
+const LETTERS: ReadonlyMap<string, string> = new Map(
+  parsePairs(
+    "ß:ss ẞ:SS æ:ae Æ:AE œ:oe Œ:OE ø:o Ø:O ð:d Ð:D þ:th Þ:TH đ:d Đ:D ħ:h Ħ:H ı:i ĸ:k ł:l Ł:L ŋ:n Ŋ:N ŧ:t " +
+      "Ŧ:T",
+  ),
+);
+
+/** Folds characters to the ASCII letters, digits and signs that they consist of; others stay. */
+function foldToAscii(token: string): string {
+  if (!NON_ASCII.test(token)) return token;
+  let folded = "";
+  for (const character of token) folded += character <= "\x7f" ? character : foldCharacter(character);
+  return folded;
+}
+
+function foldCharacter(character: string): string {
+  let folded = "";
+  for (const part of character.normalize("NFKD")) {
+    folded += part <= "\x7f" ? part : (LETTERS.get(part) ?? "");
+  }
+  return folded === "" ? character : folded;
 }
 
 function stopWords(parameters: TextParameters): ReadonlySet<string> | null {

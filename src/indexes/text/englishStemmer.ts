@@ -4,89 +4,32 @@
  * consonants.
  */
 
+import { parsePairs } from "../textPairs.js";
+
 const VOWELS = "aeiouy";
 const isVowel = (word: string, index: number): boolean => VOWELS.includes(word[index]);
 
-const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
-  ["skis", "ski"],
-  ["skies", "sky"],
-  ["idly", "idl"],
-  ["gently", "gentl"],
-  ["ugly", "ugli"],
-  ["early", "earli"],
-  ["only", "onli"],
-  ["singly", "singl"],
-  ["sky", "sky"],
-  ["news", "news"],
-  ["howe", "howe"],
-  ["atlas", "atlas"],
-  ["cosmos", "cosmos"],
-  ["bias", "bias"],
-  ["andes", "andes"],
-]);
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
+  parsePairs(
+    "skis:ski skies:sky idly:idl gently:gentl ugly:ugli early:earli only:onli singly:singl sky:sky " +
+      "news:news howe:howe atlas:atlas cosmos:cosmos bias:bias andes:andes",
+  ),
+);
 
 const DOUBLES: ReadonlySet<string> = new Set(["bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"]);
 /** Prefixes that end where R1 begins. */
 const PREFIXES = ["gener", "commun", "arsen", "past", "univers", "later", "emerg", "organ", "inter"];
 
 /** Suffixes and their replacements, longest first: step 2 in R1, step 3 in R1, step 4 in R2. */
-const STEP_2: readonly (readonly [string, string])[] = [
-  ["ational", "ate"],
-  ["fulness", "ful"],
-  ["iveness", "ive"],
-  ["ization", "ize"],
-  ["ousness", "ous"],
-  ["biliti", "ble"],
-  ["lessli", "less"],
-  ["tional", "tion"],
-  ["alism", "al"],
-  ["aliti", "al"],
-  ["ation", "ate"],
-  ["entli", "ent"],
-  ["fulli", "ful"],
-  ["iviti", "ive"],
-  ["ogist", "og"],
-  ["ousli", "ous"],
-  ["abli", "able"],
-  ["alli", "al"],
-  ["anci", "ance"],
-  ["ator", "ate"],
-  ["enci", "ence"],
-  ["izer", "ize"],
-  ["bli", "ble"],
-  ["ogi", "og"],
-  ["li", ""],
-];
-const STEP_3: readonly (readonly [string, string])[] = [
-  ["ational", "ate"],
-  ["tional", "tion"],
-  ["alize", "al"],
-  ["ative", ""],
-  ["icate", "ic"],
-  ["iciti", "ic"],
-  ["ical", "ic"],
-  ["ness", ""],
-  ["ful", ""],
-];
-const STEP_4 = [
-  ...[
-    "ement",
-    "able",
-    "ance",
-    "ence",
-    "ible",
-    "ment",
-    "ant",
-    "ate",
-    "ent",
-    "ion",
-    "ism",
-    "iti",
-    "ive",
-    "ize",
-  ],
-  ...["ous", "al", "er", "ic"],
-];
+const STEP_2 = parsePairs(
+  "ational:ate fulness:ful iveness:ive ization:ize ousness:ous biliti:ble lessli:less tional:tion " +
+    "alism:al aliti:al ation:ate entli:ent fulli:ful iviti:ive ogist:og ousli:ous abli:able alli:al " +
+    "anci:ance ator:ate enci:ence izer:ize bli:ble ogi:og li:",
+);
+const STEP_3 = parsePairs("ational:ate tional:tion alize:al ative: icate:ic iciti:ic ical:ic ness: ful:");
+const STEP_4 = parsePairs(
+  "ement: able: ance: ence: ible: ment: ant: ate: ent: ion: ism: iti: ive: ize: ous: al: er: ic:",
+);
 
 /** Returns the stem. @param lowerCased word in lower case */
 export function stemEnglish(lowerCased: string): string {
@@ -149,10 +92,9 @@ function step1a(word: string): string {
   return hasVowel(word, word.length - 2) ? cut(word, "s") : word;
 }
 
-const UNCHANGED: ReadonlySet<string> = new Set([
-  ...["inning", "outing", "canning", "herring", "earring", "evening"],
-  ...["proceed", "exceed", "succeed"],
-]);
+const UNCHANGED: ReadonlySet<string> = new Set(
+  "inning outing canning herring earring evening proceed exceed succeed".split(" "),
+);
 
 function step1b(word: string, r1: number): string {
   if (UNCHANGED.has(word)) return word;
@@ -180,33 +122,33 @@ function step1c(word: string): string {
   return `${word.slice(0, last)}i`;
 }
 
-function step2(word: string, r1: number): string {
-  const rule = STEP_2.find(([suffix]) => word.endsWith(suffix));
+/** Replaces the longest suffix of a step if the rest of the word allows it. */
+function replaceSuffix(
+  word: string,
+  rules: readonly (readonly [string, string])[],
+  isAllowed: (rest: string, suffix: string) => boolean,
+): string {
+  const rule = rules.find(([suffix]) => word.endsWith(suffix));
   if (rule === undefined) return word;
-  const [suffix, replacement] = rule;
-  const rest = cut(word, suffix);
-  if (rest.length < r1) return word;
-  if (suffix === "ogi" && !rest.endsWith("l")) return word;
-  if (suffix === "li" && !/[cdeghkmnrt]$/.test(rest)) return word;
-  return rest + replacement;
+  const rest = cut(word, rule[0]);
+  return isAllowed(rest, rule[0]) ? rest + rule[1] : word;
 }
 
-function step3(word: string, r1: number, r2: number): string {
-  const rule = STEP_3.find(([suffix]) => word.endsWith(suffix));
-  if (rule === undefined) return word;
-  const [suffix, replacement] = rule;
-  const rest = cut(word, suffix);
-  if (rest.length < r1 || (suffix === "ative" && rest.length < r2)) return word;
-  return rest + replacement;
-}
+const step2 = (word: string, r1: number): string =>
+  replaceSuffix(word, STEP_2, (rest, suffix) => {
+    if (suffix === "ogi" && !rest.endsWith("l")) return false;
+    return rest.length >= r1 && (suffix !== "li" || /[cdeghkmnrt]$/.test(rest));
+  });
 
-function step4(word: string, r2: number): string {
-  const suffix = STEP_4.find((each) => word.endsWith(each));
-  if (suffix === undefined) return word;
-  const rest = cut(word, suffix);
-  if (rest.length < r2 || (suffix === "ion" && !/[st]$/.test(rest))) return word;
-  return rest;
-}
+const step3 = (word: string, r1: number, r2: number): string =>
+  replaceSuffix(word, STEP_3, (rest, suffix) => rest.length >= (suffix === "ative" ? r2 : r1));
+
+const step4 = (word: string, r2: number): string =>
+  replaceSuffix(
+    word,
+    STEP_4,
+    (rest, suffix) => rest.length >= r2 && (suffix !== "ion" || /[st]$/.test(rest)),
+  );
 
 function step5(word: string, r1: number, r2: number): string {
   const rest = word.slice(0, -1);

@@ -2,7 +2,7 @@
 
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
-import { BINARY_TYPE, binaryColumn, integerWords, writeIndexFile } from "../indexFile.js";
+import { BINARY_TYPE, binaryColumn, integerWords, once, writeIndexFile } from "../indexFile.js";
 import type { IndexParameters, IndexTarget, MergeableIndex, RowStream, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
@@ -10,20 +10,17 @@ import { Analyzer } from "./analyzer.js";
 import { writeMovedPartition } from "./movedPartition.js";
 import { formatTextParameters, type TextParameters, textParameters } from "./parameters.js";
 import { PartitionBuilder } from "./partitionBuilder.js";
-import { formTexts, once, setTexts } from "./partitionWriter.js";
+import { formTexts, setTexts } from "./partitionWriter.js";
 import { documentTokens, RowTexts } from "./rowTexts.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, type TextIndex } from "./textIndex.js";
-import { wordNumbers } from "./wordNumbers.js";
+import { WordNumbers } from "./wordNumbers.js";
 
 /** @throws UnsupportedError */
 export async function checkTextParameters(parameters: IndexParameters): Promise<void> {
   await Analyzer.load(textParameters(parameters));
 }
 
-export async function buildTextIndex(
-  rows: RowStream,
-  target: IndexTarget,
-): Promise<WrittenIndexFile[]> {
+export async function buildTextIndex(rows: RowStream, target: IndexTarget): Promise<WrittenIndexFile[]> {
   const parameters = textParameters(target.parameters);
   const builder = new PartitionBuilder(target, parameters, 0);
   await addRows(builder, await Analyzer.load(parameters), counted(rows, target));
@@ -61,27 +58,20 @@ async function writeMetadata(
   parameters: TextParameters,
   partitionIds: readonly string[],
 ): Promise<WrittenIndexFile> {
-  return writeIndexFile(
-    target,
-    METADATA_FILE,
-    [{ name: DELETED_FRAGMENTS, type: BINARY_TYPE }],
-    once([binaryColumn([encodeRoaring(new Uint32Array(0))])]),
-    (file) =>
-      setTexts(file, [
-        ["params", formatTextParameters(parameters)],
-        ["partitions", `[${partitionIds.join(",")}]`],
-        ["token_set_format", "arrow"],
-        ...formTexts(parameters),
-      ]),
+  const columns = [{ name: DELETED_FRAGMENTS, type: BINARY_TYPE }];
+  const rows = once([binaryColumn([encodeRoaring(new Uint32Array(0))])]);
+  return writeIndexFile(target, METADATA_FILE, columns, rows, (file) =>
+    setTexts(file, {
+      params: formatTextParameters(parameters),
+      partitions: `[${partitionIds.join(",")}]`,
+      token_set_format: "arrow",
+      ...formTexts(parameters),
+    }),
   );
 }
 
-async function addRows(
-  builder: PartitionBuilder,
-  analyzer: Analyzer,
-  rows: RowStream,
-): Promise<void> {
-  const numbers = analyzer.cutsWords ? wordNumbers(analyzer, (token) => builder.numberOf(token)) : null;
+async function addRows(builder: PartitionBuilder, analyzer: Analyzer, rows: RowStream): Promise<void> {
+  const numbers = analyzer.cutsWords ? WordNumbers.of(analyzer, (token) => builder.numberOf(token)) : null;
   const addNumber = (number: number, position: number): void => builder.addNumber(number, position);
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
@@ -92,7 +82,7 @@ async function addRows(
       const text = numbers === null ? null : texts.bytesOf(row);
       const isDone = text !== null && numbers?.each(text.bytes, text.start, text.end, addNumber);
       if (isDone !== true) {
-        const add = (token: string, position: number): void => builder.add(token, position);
+        const add = (token: string, position: number): void => addNumber(builder.numberOf(token), position);
         await runAsync(documentTokens(analyzer, texts.of(row), add));
       }
       builder.endDocument(words[2 * row], words[2 * row + 1]);

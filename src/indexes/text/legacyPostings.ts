@@ -9,7 +9,6 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
 import { Pace, runAsync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { firstIndex } from "../../bytes/search.js";
@@ -24,19 +23,14 @@ import {
 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
 import type { DocumentTable } from "./documentIds.js";
-import { PlainPositions } from "./positions.js";
-import type { PostingForm } from "./postingBlocks.js";
+import { type BlockedPositions, plainPositions } from "./positions.js";
 import { PostingEncoder } from "./postingEncoder.js";
 import type { PostingFile } from "./postingFile.js";
 import { PostingList } from "./postingList.js";
 import type { Corpus } from "./score.js";
 
 /** Form of the converted lists. */
-const FORM: PostingForm & { readonly withPosition: boolean } = {
-  blockSize: 128,
-  tail: "varint_delta_v1",
-  withPosition: false,
-};
+const FORM = { blockSize: 128, tail: "varint_delta_v1", withPosition: false } as const;
 /** Bytes of metadata, or list entries, between yields. */
 const STEP = 16_384;
 
@@ -45,13 +39,6 @@ interface LegacyDocuments extends DocumentTable {
   /** Documents in ascending order of their ids; null if they ascend already. */
   readonly order: Uint32Array | null;
   readonly corpus: Corpus;
-}
-
-/** Documents of a token as stored, and their order. */
-interface ListEntries {
-  readonly numbers: Uint32Array;
-  readonly rows: Uint32Array;
-  readonly counts: Float32Array;
 }
 
 export class LegacyPostings implements PostingFile {
@@ -88,17 +75,13 @@ export class LegacyPostings implements PostingFile {
     return new LegacyPostings(files, file, tokenCount, documents);
   }
 
-  get path(): string {
-    return this.file.path;
-  }
-
   get cacheKey(): string {
     return this.file.cacheKey;
   }
 
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
     if (ids.length === 0) return [];
-    const starts = await this.#starts();
+    const starts = await this.#cached("starts", () => this.#readStarts());
     const spans = Array.from(ids, (id) => ({ start: starts[id], end: starts[id + 1] }));
     const rows = await this.file.spans("_rowid", spans, signal);
     const frequencies = await this.file.spans("_frequency", spans, signal);
@@ -117,7 +100,7 @@ export class LegacyPostings implements PostingFile {
     const pace = new Pace(STEP);
     const lists: PostingList[] = [];
     for (const [index, column] of rows.entries()) {
-      const ids = integerWords(column, this.path);
+      const ids = integerWords(column, this.file.path);
       const counts = floatsOf(frequencies[index]);
       const numbers = new Uint32Array(counts.length);
       let isAscending = true;
@@ -137,7 +120,7 @@ export class LegacyPostings implements PostingFile {
   }
 
   *#listOf(
-    { numbers, rows, counts }: ListEntries,
+    { numbers, rows, counts }: { numbers: Uint32Array; rows: Uint32Array; counts: Float32Array },
     positions: Column | null,
     documents: LegacyDocuments,
     pace: Pace,
@@ -153,17 +136,15 @@ export class LegacyPostings implements PostingFile {
     }
     const encoder = new PostingEncoder(FORM, documents.corpus, documents.lengths);
     encoder.add(sorted, frequencies, count, null, 0);
-    const { bytes, byteStarts } = encoder.finish();
-    const blocks = Array.from({ length: byteStarts.length - 1 }, (_, block) =>
-      bytes.subarray(byteStarts[block], byteStarts[block + 1]),
-    );
+    const { bytes, byteStarts: starts } = encoder.finish();
+    const blocks = Array.from(starts.subarray(1), (end, block) => bytes.subarray(starts[block], end));
     return new PostingList({
       blocks,
       count,
       documentCount: documents.count,
       form: FORM,
       positions: positions === null ? null : yield* this.#positionsOf(positions, rows, frequencies, pace),
-      path: this.path,
+      path: this.file.path,
     });
   }
 
@@ -172,31 +153,31 @@ export class LegacyPostings implements PostingFile {
     rows: Uint32Array,
     frequencies: Uint32Array,
     pace: Pace,
-  ): Steps<PlainPositions> {
+  ): Steps<BlockedPositions> {
     if (column.kind !== "list") return this.file.fail(`positions in a column of kind ${column.kind}`);
     const { offsets, items } = column;
-    const all = items.length === 0 ? new Uint32Array(0) : integerWords(items, this.path);
+    const all = items.length === 0 ? new Uint32Array(0) : integerWords(items, this.file.path);
     const starts = new Uint32Array(rows.length);
     for (const [index, row] of rows.entries()) {
-      const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
-      const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
-      if (end - start !== frequencies[index])
+      const start = Number(offsets[row]);
+      if (Number(offsets[row + 1]) - start !== frequencies[index])
         this.file.fail("the number of positions in a document is not the frequency of the token");
       starts[index] = start;
       if (pace.isStep()) yield;
     }
-    return new PlainPositions(all, starts, this.path);
+    return plainPositions(all, starts, this.file.path);
   }
 
-  /** Returns the first row of each token, then the row count, from the cache. */
-  async #starts(): Promise<Uint32Array> {
-    const part = await this.files.parts.get(`${this.cacheKey}starts`, async () => {
-      const starts = await runAsync(this.#readStarts());
-      return { value: uint32Column(starts), weight: 128 + starts.byteLength };
+  /** Returns numbers from the cache. */
+  async #cached(name: string, load: () => Steps<Uint32Array>): Promise<Uint32Array> {
+    const part = await this.files.parts.get(`${this.cacheKey}${name}`, async () => {
+      const words = await runAsync(load());
+      return { value: uint32Column(words), weight: 128 + words.byteLength };
     });
-    return integerWords(part as FixedColumn, this.path);
+    return integerWords(part as FixedColumn, this.file.path);
   }
 
+  /** Returns the first row of each token, then the row count. */
   *#readStarts(): Steps<Uint32Array> {
     const text = this.file.metadataBytes("offsets") ?? new Uint8Array(0);
     const starts = new Uint32Array(this.tokenCount + 1);
@@ -225,11 +206,7 @@ export class LegacyPostings implements PostingFile {
 
   async #numbered(): Promise<LegacyDocuments> {
     const documents = await this.documents();
-    const part = await this.files.parts.get(`${this.cacheKey}order`, async () => {
-      const order = (await runAsync(orderOf(documents))) ?? new Uint32Array(0);
-      return { value: uint32Column(order), weight: 128 + order.byteLength };
-    });
-    const order = integerWords(part as FixedColumn, this.path);
+    const order = await this.#cached("order", () => orderOf(documents));
     let tokens = 0;
     for (const length of documents.lengths) tokens += length;
     const corpus = { documents: documents.count, tokens };
@@ -248,15 +225,15 @@ function floatsOf(column: Column): Float32Array {
 const compareIds = (ids: Uint32Array, document: number, low: number, high: number): number =>
   ids[2 * document + 1] - high || ids[2 * document] - low;
 
-/** Sorts the documents by id; null if they ascend already. */
-function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
+/** Sorts the documents by id; empty if they ascend already. */
+function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array> {
   const pace = new Pace(STEP);
   let isAscending = true;
   for (let document = 1; document < count && isAscending; document++) {
     isAscending = compareIds(ids, document - 1, ids[2 * document], ids[2 * document + 1]) < 0;
     if (pace.isStep()) yield;
   }
-  if (isAscending) return null;
+  if (isAscending) return new Uint32Array(0);
   const order = Uint32Array.from({ length: count }, (_, document) => document);
   return order.sort((a, b) => compareIds(ids, a, ids[2 * b], ids[2 * b + 1]) || a - b);
 }

@@ -29,15 +29,7 @@ const STEP_TOKENS = 4096;
 const PIECE_ENTRIES = 2 ** 18;
 const PIECE_TOKENS = 8192;
 
-export interface BuilderBounds {
-  readonly maxEntries: number;
-}
-
 export class PartitionBuilder {
-  readonly #target: IndexTarget;
-  readonly #form: WrittenForm;
-  readonly #maxEntries: number;
-  #nextId: number;
   readonly files: WrittenIndexFile[] = [];
   readonly partitionIds: string[] = [];
   readonly #tokens = new Map<string, number>();
@@ -51,12 +43,12 @@ export class PartitionBuilder {
   /** First entry of the current document. */
   #documentStart = 0;
 
-  constructor(target: IndexTarget, form: WrittenForm, firstId: number, bounds?: BuilderBounds) {
-    this.#target = target;
-    this.#form = form;
-    this.#nextId = firstId;
-    this.#maxEntries = bounds?.maxEntries ?? MAX_ENTRIES;
-  }
+  constructor(
+    private readonly target: IndexTarget,
+    private readonly form: WrittenForm,
+    private nextId: number,
+    private readonly maxEntries = MAX_ENTRIES,
+  ) {}
 
   /** Returns the number of a token, valid until {@link flush} returns true. */
   numberOf(token: string): number {
@@ -69,26 +61,18 @@ export class PartitionBuilder {
     return number;
   }
 
-  /** Adds a token to the current document. */
-  add(token: string, position: number): void {
-    this.addNumber(this.numberOf(token), position);
-  }
-
-  /** Adds a token by its number. */
+  /** Adds a token to the current document, by its number. */
   addNumber(number: number, position: number): void {
     const index = this.#entries % CHUNK_ENTRIES;
     const chunk = (this.#entries - index) / CHUNK_ENTRIES;
-    if (index === 0) this.#makeRoom(chunk);
-    this.#entryTokens[chunk][index] = number;
-    if (this.#form.withPosition) this.#entryPositions[chunk][index] = position;
-    this.#entries++;
-  }
-
-  #makeRoom(chunk: number): void {
     // Chunks of the last partition are reused.
-    if (chunk < this.#entryTokens.length) return;
-    this.#entryTokens.push(new Uint32Array(CHUNK_ENTRIES));
-    if (this.#form.withPosition) this.#entryPositions.push(new Uint32Array(CHUNK_ENTRIES));
+    if (chunk === this.#entryTokens.length) {
+      this.#entryTokens.push(new Uint32Array(CHUNK_ENTRIES));
+      if (this.form.withPosition) this.#entryPositions.push(new Uint32Array(CHUNK_ENTRIES));
+    }
+    this.#entryTokens[chunk][index] = number;
+    if (this.form.withPosition) this.#entryPositions[chunk][index] = position;
+    this.#entries++;
   }
 
   /** Ends the current document; documents without tokens are dropped. */
@@ -106,30 +90,28 @@ export class PartitionBuilder {
   }
 
   get isFull(): boolean {
-    return this.#entries >= this.#maxEntries || this.#tokenBytes >= MAX_TOKEN_BYTES;
+    return this.#entries >= this.maxEntries || this.#tokenBytes >= MAX_TOKEN_BYTES;
   }
 
   /** Writes the documents collected, if any. @returns true if token numbers restart */
   async flush(): Promise<boolean> {
     if (this.#documents === 0) return false;
-    const id = String(this.#nextId++);
-    const { workers } = this.#target;
+    const id = String(this.nextId++);
+    const { workers } = this.target;
     const lengths = new Uint32Array(memoryFor(workers, 4 * this.#documents));
     lengths.set(this.#lengths.subarray(0, this.#documents));
     const counts = await this.#counts();
     const { tokens, starts } = await this.#firstEntries(counts);
     const entries = await this.#sorted(lengths, counts, starts);
-    const files = await writePartition(this.#target, id, this.#form, {
+    const files = await writePartition(this.target, id, this.form, {
       ids: this.#ids.slice(0, 2 * this.#documents),
       lengths,
       tokens,
-      lists: (corpus) => encodedLists(entries, { form: this.#form, corpus, lengths }, workers),
+      lists: (corpus) => encodedLists(entries, { form: this.form, corpus, lengths }, workers),
     });
     this.files.push(...files);
     this.partitionIds.push(id);
-    this.#entries = 0;
-    this.#documentStart = 0;
-    this.#documents = 0;
+    this.#entries = this.#documentStart = this.#documents = 0;
     if (this.#tokenBytes < MAX_TOKEN_BYTES) return false;
     this.#tokens.clear();
     this.#tokenBytes = 0;
@@ -170,10 +152,10 @@ export class PartitionBuilder {
 
   /** Sorts the entries by token, stable. @param next next entry by token number */
   async #sorted(lengths: Uint32Array, next: Uint32Array, starts: Uint32Array): Promise<SortedEntries> {
-    const { workers } = this.#target;
+    const { workers } = this.target;
     const memory = () => new Uint32Array(memoryFor(workers, 4 * this.#entries));
     const documents = memory();
-    const positions = this.#form.withPosition ? memory() : null;
+    const positions = this.form.withPosition ? memory() : null;
     let document = 0;
     let left = lengths[0];
     for (const { tokens, positions: entryPositions, count } of this.#chunks()) {

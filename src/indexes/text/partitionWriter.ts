@@ -1,18 +1,21 @@
 /** Writes the files of a partition (textPartition.ts): tokens as a sorted list, postings without impacts. */
 
-import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
+import type { Column, VariableColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import {
   binaryColumn,
+  type FileColumnType,
   FLOAT32_TYPE,
+  fixedColumn,
   integerWords,
   LARGE_BINARY_TYPE,
   LIST_TYPE,
+  listColumn,
+  once,
   TEXT_TYPE,
   UINT32,
-  UINT64_TYPE,
   uint32Column,
   uint64Column,
   writeIndexFile,
@@ -20,25 +23,20 @@ import {
 import type { IndexTarget, RowStream, WrittenIndexFile } from "../kind.js";
 import type { EncodedLists, WrittenForm } from "./postingEncoder.js";
 import type { Corpus } from "./score.js";
-import { partitionFiles } from "./textPartition.js";
+import { DOCUMENT_COLUMNS, partitionFiles, TOKEN_COLUMNS } from "./textPartition.js";
 
 /** Tokens per batch. */
 const BATCH_ROWS = 8192;
 
 /** Returns the metadata about the layout of postings. */
-export const formTexts = ({ blockSize, withPosition }: WrittenForm): [string, string][] => [
-  ["posting_tail_codec", "varint_delta_v1"],
-  ["format_version", blockSize === 256 ? "3" : "2"],
-  ["posting_block_size", String(blockSize)],
-  ...(withPosition
-    ? ([
-        ["positions_layout", "shared_stream_v2"],
-        ["positions_codec", "packed_delta_v1"],
-      ] as [string, string][])
-    : []),
-];
+export const formTexts = ({ blockSize, withPosition }: WrittenForm): Readonly<Record<string, string>> => ({
+  posting_tail_codec: "varint_delta_v1",
+  format_version: blockSize === 256 ? "3" : "2",
+  posting_block_size: String(blockSize),
+  ...(withPosition && { positions_layout: "shared_stream_v2", positions_codec: "packed_delta_v1" }),
+});
 
-export interface PartitionContent {
+interface PartitionContent {
   /** Row ids, as pairs of words. */
   readonly ids: Uint32Array;
   readonly lengths: Uint32Array;
@@ -58,44 +56,31 @@ export async function writePartition(
   let total = 0;
   for (const length of content.lengths) total += length;
   const corpus = { documents: content.lengths.length, tokens: total };
-  const docs = await writeIndexFile(
-    target,
-    names.docs,
-    [
-      { name: "_rowid", type: UINT64_TYPE },
-      { name: "_num_tokens", type: UINT32 },
-    ],
-    once([uint64Column(content.ids), uint32Column(content.lengths)]),
-    (file) => file.addMetadata("total_tokens", String(total)),
+  const rows = once([uint64Column(content.ids), uint32Column(content.lengths)]);
+  const docs = await writeIndexFile(target, names.docs, DOCUMENT_COLUMNS, rows, (file) =>
+    file.addMetadata("total_tokens", String(total)),
   );
   const tokens = await writeTokens(target, names.tokens, content.tokens);
-  const invert = await writeIndexFile(
-    target,
-    names.invert,
-    [
-      { name: "_posting", type: LIST_TYPE, item: LARGE_BINARY_TYPE },
-      { name: "_max_score", type: FLOAT32_TYPE },
-      { name: "_length", type: UINT32 },
-      ...(form.withPosition
-        ? [
-            { name: "_compressed_position", type: LARGE_BINARY_TYPE },
-            { name: "_position_block_offset", type: LIST_TYPE, item: UINT32 },
-          ]
-        : []),
-    ],
-    invertBatches(content.lists(corpus)),
-    (file) => setTexts(file, formTexts(form)),
+  const columns: FileColumnType[] = [
+    { name: "_posting", type: LIST_TYPE, item: LARGE_BINARY_TYPE },
+    { name: "_max_score", type: FLOAT32_TYPE },
+    { name: "_length", type: UINT32 },
+  ];
+  if (form.withPosition) {
+    columns.push(
+      { name: "_compressed_position", type: LARGE_BINARY_TYPE },
+      { name: "_position_block_offset", type: LIST_TYPE, item: UINT32 },
+    );
+  }
+  const lists = invertBatches(content.lists(corpus));
+  const invert = await writeIndexFile(target, names.invert, columns, lists, (file) =>
+    setTexts(file, formTexts(form)),
   );
   return [docs, tokens, invert];
 }
 
-export function setTexts(file: DataFileWriter, texts: readonly (readonly [string, string])[]): void {
-  for (const [name, text] of texts) file.addMetadata(name, text);
-}
-
-/** Yields one batch, unless it is empty. */
-export async function* once(columns: readonly Column[]): AsyncGenerator<InputBatch> {
-  if (columns[0].length > 0) yield { columns, rowCount: columns[0].length };
+export function setTexts(file: DataFileWriter, texts: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(texts)) file.addMetadata(name, text);
 }
 
 async function writeTokens(
@@ -119,16 +104,10 @@ async function writeTokens(
       yield { columns: [values, uint32Column(lows)], rowCount };
     }
   }
-  const columns = [
-    { name: "_token", type: TEXT_TYPE },
-    { name: "_token_id", type: UINT32 },
-  ];
-  return writeIndexFile(target, name, columns, batches());
+  return writeIndexFile(target, name, TOKEN_COLUMNS, batches());
 }
 
-async function* invertBatches(
-  lists: AsyncIterable<EncodedLists>,
-): AsyncGenerator<InputBatch> {
+async function* invertBatches(lists: AsyncIterable<EncodedLists>): AsyncGenerator<InputBatch> {
   for await (const piece of lists) {
     if (piece.count > 0) yield invertBatch(piece);
     await yieldToEventLoop();
@@ -136,25 +115,11 @@ async function* invertBatches(
 }
 
 /** Makes a batch of the postings file. */
-function invertBatch({
-  count,
-  scores,
-  documentCounts,
-  blockStarts,
-  byteStarts,
-  bytes,
-  positions,
-}: EncodedLists): InputBatch {
-  const scoreColumn: FixedColumn = {
-    kind: "fixed",
-    length: count,
-    validity: null,
-    byteWidth: 4,
-    values: new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength),
-  };
+function invertBatch(lists: EncodedLists): InputBatch {
+  const { count, scores, documentCounts, blockStarts, byteStarts, bytes, positions } = lists;
   const columns: Column[] = [
     listColumn(blockStarts, largeBinaryColumn(byteStarts, bytes)),
-    scoreColumn,
+    fixedColumn(scores, 4),
     uint32Column(documentCounts),
   ];
   if (positions !== null) {
@@ -165,14 +130,6 @@ function invertBatch({
   }
   return { columns, rowCount: count };
 }
-
-const listColumn = (offsets: Int32Array, items: Column): ListColumn => ({
-  kind: "list",
-  length: offsets.length - 1,
-  validity: null,
-  offsets,
-  items,
-});
 
 function largeBinaryColumn(starts: Uint32Array, bytes: Uint8Array): VariableColumn {
   const offsets = new BigInt64Array(starts.length);

@@ -1,7 +1,7 @@
 /** Matches phrases by token positions. */
 
 import { lowerBound } from "../../bytes/search.js";
-import type { PostingArrays } from "./postingBlocks.js";
+import type { Postings } from "./postingBlocks.js";
 import { type BlockPositions, documentAt, type PostingList } from "./postingList.js";
 
 /** A query word and its position in the query. */
@@ -125,7 +125,7 @@ function isExactPhrase(
 
 /** Reads the positions of a token in single documents. */
 class PositionReader {
-  readonly #scratch: PostingArrays;
+  readonly #scratch: Postings;
   #block = -1;
   #blockPositions: BlockPositions | null = null;
   /** Positions of the document are in `[start, end)`. */

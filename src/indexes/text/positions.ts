@@ -18,81 +18,54 @@ export interface BlockedPositions {
   ofBlock(block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array;
 }
 
-/** A byte stream with the start of each block. */
-export class PackedPositions implements BlockedPositions {
-  constructor(
-    private readonly bytes: Uint8Array,
-    private readonly offsets: Uint32Array,
-    private readonly path: string,
-  ) {}
-
-  get blockCount(): number {
-    return this.offsets.length;
-  }
-
-  get byteLength(): number {
-    return this.bytes.length;
-  }
-
-  ofBlock(block: number, _firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    const start = this.offsets[block];
-    const end = this.offsets[block + 1] ?? this.bytes.length;
-    if (start > end || end > this.bytes.length) {
-      throw new CorruptFileError(this.path, 0, "postings: the positions of a block exceed the file");
+/** Positions in a byte stream. @param offsets start of each block */
+export const packedPositions = (bytes: Uint8Array, offsets: Uint32Array, path: string): BlockedPositions => ({
+  blockCount: offsets.length,
+  byteLength: bytes.length,
+  ofBlock(block, _firstDocument, frequencies) {
+    const start = offsets[block];
+    const end = offsets[block + 1] ?? bytes.length;
+    if (start > end || end > bytes.length) {
+      throw new CorruptFileError(path, 0, "postings: the positions of a block exceed the file");
     }
-    return decodePositions(this.bytes.subarray(start, end), frequencies, this.path);
-  }
-}
-
-/** A list of pieces per document, as LanceDB before 0.31 wrote. */
-export class ListedPositions implements BlockedPositions {
-  readonly blockCount = null;
-
-  constructor(
-    private readonly documents: readonly (readonly Uint8Array[])[],
-    private readonly path: string,
-  ) {}
-
-  get byteLength(): number {
-    return this.documents.reduce(
-      (sum, pieces) => pieces.reduce((bytes, piece) => bytes + piece.length + PIECE_BYTES, sum),
-      0,
-    );
-  }
-
-  ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    return joined(frequencies, this.path, (index) => {
-      const pieces = this.documents[firstDocument + index] ?? [];
-      return decodeDocumentPositions(pieces, frequencies[index], this.path);
-    });
-  }
-}
+    return decodePositions(bytes.subarray(start, end), frequencies, path);
+  },
+});
 
 /** Overhead of a piece in bytes. */
 const PIECE_BYTES = 112;
 
-/** All positions, document by document, as LanceDB before 0.21 wrote. */
-export class PlainPositions implements BlockedPositions {
-  readonly blockCount = null;
+/** Positions as LanceDB before 0.31 wrote them. @param documents a list of pieces per document */
+export const listedPositions = (
+  documents: readonly (readonly Uint8Array[])[],
+  path: string,
+): BlockedPositions => ({
+  blockCount: null,
+  byteLength: documents.flat().reduce((sum, piece) => sum + piece.length + PIECE_BYTES, 0),
+  ofBlock: (_block, firstDocument, frequencies) =>
+    joined(frequencies, path, (index) =>
+      decodeDocumentPositions(documents[firstDocument + index] ?? [], frequencies[index], path),
+    ),
+});
 
-  constructor(
-    private readonly positions: Uint32Array,
-    /** First position of each document. */
-    private readonly starts: Uint32Array,
-    private readonly path: string,
-  ) {}
-
-  get byteLength(): number {
-    return this.positions.byteLength + this.starts.byteLength;
-  }
-
-  ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
-    return joined(frequencies, this.path, (index) => {
-      const start = this.starts[firstDocument + index];
-      return this.positions.subarray(start, start + frequencies[index]);
-    });
-  }
-}
+/**
+ * Positions as LanceDB before 0.21 wrote them.
+ * @param positions document by document
+ * @param starts first position of each document
+ */
+export const plainPositions = (
+  positions: Uint32Array,
+  starts: Uint32Array,
+  path: string,
+): BlockedPositions => ({
+  blockCount: null,
+  byteLength: positions.byteLength + starts.byteLength,
+  ofBlock: (_block, firstDocument, frequencies) =>
+    joined(frequencies, path, (index) => {
+      const start = starts[firstDocument + index];
+      return positions.subarray(start, start + frequencies[index]);
+    }),
+});
 
 function joined(
   frequencies: Uint32Array,
@@ -103,11 +76,8 @@ function joined(
   for (let index = 0; index < frequencies.length; index++) {
     const part = positionsOf(index);
     if (part.length !== frequencies[index]) {
-      throw new CorruptFileError(
-        path,
-        0,
-        "postings: the number of positions in a document is not the frequency of the token",
-      );
+      const reason = "the number of positions in a document is not the frequency of the token";
+      throw new CorruptFileError(path, 0, `postings: ${reason}`);
     }
     parts.push(part);
   }

@@ -116,28 +116,10 @@ class ByteReader {
 const WORDS = new Uint32Array(32 * 8 + 8);
 const WORD_BYTES = new Uint8Array(WORDS.buffer);
 
-/** Target of {@link unpackBlock}. */
-export interface PostingArrays {
-  readonly documents: Uint32Array;
-  readonly frequencies: Uint32Array;
-}
-
 /** Documents of a block, in `[start, end)` of the arrays. */
-export interface BlockView extends PostingArrays {
+export interface BlockView extends Postings {
   readonly start: number;
   readonly end: number;
-}
-
-/** @throws CorruptFileError for an impossible number of blocks */
-export function checkBlockCount(
-  blockCount: number,
-  count: number,
-  documentCount: number,
-  { blockSize }: PostingForm,
-  path: string,
-): void {
-  if (count <= documentCount && blockCount === Math.ceil(count / blockSize)) return;
-  throw new CorruptFileError(path, 0, `postings: a list has ${count} documents in ${blockCount} blocks`);
 }
 
 /** Returns the first document and the maximum score of a block without unpacking it. */
@@ -164,7 +146,7 @@ export function unpackBlock(
   documentCount: number,
   { blockSize, tail }: PostingForm,
   path: string,
-  { documents, frequencies }: PostingArrays,
+  { documents, frequencies }: Postings,
 ): void {
   const reader = new ByteReader(block, path);
   if (blockSize === 128) reader.float();
@@ -220,8 +202,8 @@ function readTail(
 }
 
 /** Packed positions per group. */
-const GROUP = 128;
-const GROUP_LANES = 4;
+export const GROUP = 128;
+export const GROUP_LANES = 4;
 
 /**
  * Decodes the positions of a token in one block's documents: the first of each document, then deltas.

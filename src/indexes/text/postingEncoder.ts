@@ -5,6 +5,7 @@
 
 import type { Task } from "../../async/workerPool.js";
 import { enlarged, NumberList } from "../../bytes/growing.js";
+import { GROUP, GROUP_LANES } from "./postingBlocks.js";
 import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
 
 /** Layout of written postings; tails are varints. */
@@ -28,7 +29,7 @@ export interface EncodedLists {
   readonly positions: EncodedPositions | null;
 }
 
-export interface EncodedPositions {
+interface EncodedPositions {
   /** First byte of each token, then the number of bytes. */
   readonly starts: Uint32Array;
   /** First byte of each block, relative to its token. */
@@ -36,9 +37,6 @@ export interface EncodedPositions {
   readonly bytes: Uint8Array;
 }
 
-/** Packed positions per group. */
-const GROUP = 128;
-const GROUP_LANES = 4;
 const FIRST_BYTES = 64 * 1024;
 /** Maximum bytes of a varint. */
 const VARINT_BYTES = 5;

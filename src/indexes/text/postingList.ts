@@ -8,17 +8,9 @@ import { concatWords } from "../../bytes/concatWords.js";
 import { enlarged } from "../../bytes/growing.js";
 import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
-import type { KeptPostings } from "../kind.js";
+import type { SearchedPart } from "../kind.js";
 import type { BlockedPositions } from "./positions.js";
-import {
-  type BlockView,
-  blockHead,
-  checkBlockCount,
-  type PostingArrays,
-  type PostingForm,
-  type Postings,
-  unpackBlock,
-} from "./postingBlocks.js";
+import { type BlockView, blockHead, type PostingForm, type Postings, unpackBlock } from "./postingBlocks.js";
 import { type DocumentLengths, IMPACT_VALUES, type LengthTerms, putImpacts } from "./score.js";
 
 export interface PostingSource {
@@ -68,9 +60,9 @@ const NO_DOCUMENT = 0xffffffff;
 const BLOCK_OVERHEAD = 112;
 
 /** Scratch arrays for {@link PostingList.view} of lists that keep their blocks. */
-const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
+const NO_ARRAYS: Postings = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
-export class PostingList implements KeptPostings {
+export class PostingList implements SearchedPart {
   readonly kind = "postings";
   readonly count: number;
   readonly blockCount: number;
@@ -80,7 +72,7 @@ export class PostingList implements KeptPostings {
   readonly scores: Float32Array;
   readonly #packedBytes: number;
   /** Unpacked documents; null if none, or not kept. */
-  #kept: PostingArrays | null = null;
+  #kept: Postings | null = null;
   /** Kept flags by block. */
   readonly #isKept: Uint8Array;
   /** Impacts of the unpacked documents, and their length terms. */
@@ -103,7 +95,8 @@ export class PostingList implements KeptPostings {
   /** @throws CorruptFileError */
   constructor(private readonly source: PostingSource) {
     const { blocks, count, documentCount, form, positions, path } = source;
-    checkBlockCount(blocks.length, count, documentCount, form, path);
+    if (count > documentCount || blocks.length !== Math.ceil(count / form.blockSize))
+      this.#fail(`a list has ${count} documents in ${blocks.length} blocks`);
     this.count = count;
     this.blockCount = blocks.length;
     this.firsts = new Uint32Array(blocks.length);
@@ -130,7 +123,7 @@ export class PostingList implements KeptPostings {
   }
 
   /** Allocates scratch arrays for {@link view}; empty if the list keeps its blocks. */
-  scratchArrays(): PostingArrays {
+  scratchArrays(): Postings {
     if (this.count <= MAX_KEPT) return NO_ARRAYS;
     return { documents: new Uint32Array(this.blockSize), frequencies: new Uint32Array(this.blockSize) };
   }
@@ -139,7 +132,7 @@ export class PostingList implements KeptPostings {
    * Returns the documents of a block. @param scratch arrays of {@link scratchArrays}, which hold one block at
    * a time
    */
-  view(block: number, scratch: PostingArrays): BlockView {
+  view(block: number, scratch: Postings): BlockView {
     if (this.count > MAX_KEPT) {
       const end = this.read(block, scratch);
       return { documents: scratch.documents, frequencies: scratch.frequencies, start: 0, end };
@@ -261,7 +254,7 @@ export class PostingList implements KeptPostings {
   }
 
   /** Unpacks a block into the start of arrays. @returns its number of documents */
-  read(block: number, into: PostingArrays): number {
+  read(block: number, into: Postings): number {
     const { blocks, documentCount, form, path } = this.source;
     const size = this.sizeOf(block);
     unpackBlock(blocks[block], size, documentCount, form, path, into);
@@ -289,7 +282,7 @@ export class PostingList implements KeptPostings {
   }
 
   /** Returns the positions of a block. @param scratch see {@link view} */
-  positionsOf(block: number, scratch: PostingArrays): BlockPositions {
+  positionsOf(block: number, scratch: Postings): BlockPositions {
     const first = block * (this.blockSize + 1);
     if (this.#starts !== null && (this.#isKept[block] & POSITIONS) !== 0) {
       return { positions: this.#positions, starts: this.#starts, first };

@@ -1,7 +1,6 @@
 /** Texts of rows and their tokens. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
@@ -53,7 +52,6 @@ export class RowTexts {
     const column = this.column;
     if (column.kind !== "variable" || !isValid(column.validity, row)) return null;
     const { offsets, bytes } = column;
-    if (areNarrow(offsets)) return { bytes, start: offsets[row], end: offsets[row + 1] };
     return { bytes, start: Number(offsets[row]), end: Number(offsets[row + 1]) };
   }
 
@@ -67,8 +65,6 @@ export class RowTexts {
   }
 
   #text({ offsets, bytes }: Extract<Column, { kind: "variable" }>, row: number): string {
-    const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
-    const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
-    return this.#decoder.decode(bytes.subarray(start, end));
+    return this.#decoder.decode(bytes.subarray(Number(offsets[row]), Number(offsets[row + 1])));
   }
 }

@@ -8,12 +8,14 @@
  */
 
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
-import { compareBytes } from "../../bytes/compare.js";
+import { compareBytes, compareRanges } from "../../bytes/compare.js";
 import { enlarged } from "../../bytes/growing.js";
 import { firstIndex } from "../../bytes/search.js";
 import {
+  byteValues,
+  type FileColumnType,
   integerWords,
   LARGE_BINARY_TYPE,
   OpenIndexFile,
@@ -26,9 +28,9 @@ import type { IndexFiles } from "../kind.js";
 import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns } from "./documentIds.js";
 import { LegacyPostings } from "./legacyPostings.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
-import { byteValues, type PositionLayout, type PostingFile, StoredPostings } from "./postingFile.js";
+import { openPostings, type PositionLayout, type PostingFile } from "./postingFile.js";
 import type { PostingList } from "./postingList.js";
-import { TokenFst, walkTokenFst } from "./tokenFst.js";
+import { TokenFst } from "./tokenFst.js";
 import { lettersOfTokens, type TokenLetters } from "./tokenLetters.js";
 
 export interface PartitionForm extends PostingForm {
@@ -36,21 +38,8 @@ export interface PartitionForm extends PostingForm {
   readonly positions: PositionLayout;
 }
 
-/** Finds single tokens of a partition. */
-export interface TokenFinder {
-  /** Returns the id of a token; -1 if absent. */
-  find(token: Uint8Array): number;
-}
-
 /** Tokens of a partition, sorted by bytes. */
-export interface TokenTable extends TokenFinder {
-  readonly count: number;
-  /** Returns the bytes of a token, valid as long as the table. */
-  token(position: number): Uint8Array;
-  id(position: number): number;
-  /** Returns the index of the first token that is at least `bytes`. */
-  lowerBound(bytes: Uint8Array): number;
-}
+export type TokenTable = Pick<SortedTokens, "count" | "token" | "id" | "find" | "lowerBound">;
 
 /** Documents of a token and its positions. */
 export interface TokenPostings extends Postings {
@@ -64,12 +53,19 @@ export const partitionFiles = (id: string) => ({
   invert: `part_${id}_invert.lance`,
 });
 
+export const DOCUMENT_COLUMNS: readonly FileColumnType[] = [
+  { name: "_rowid", type: UINT64_TYPE },
+  { name: "_num_tokens", type: UINT32 },
+];
+export const TOKEN_COLUMNS: readonly FileColumnType[] = [
+  { name: "_token", type: TEXT_TYPE },
+  { name: "_token_id", type: UINT32 },
+];
+
 /** Files of the only partition of an index of LanceDB before 0.21. */
 export const LEGACY_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
 
 export class TextPartition {
-  readonly #docs: OpenIndexFile;
-  readonly #tokens: OpenIndexFile;
   #totalTokens: number | null = null;
   /** Undefined until searched for. */
   #idRuns: IdRuns | null | undefined;
@@ -78,40 +74,33 @@ export class TextPartition {
 
   private constructor(
     private readonly files: IndexFiles,
-    { docs, tokens }: PartitionHead,
+    private readonly docs: OpenIndexFile,
+    private readonly tokenFile: OpenIndexFile,
     private readonly tokenFormat: PartitionForm["tokens"],
     private readonly postings: PostingFile,
     /** True if the index stores token positions. */
     readonly hasPositions: boolean,
-  ) {
-    this.#docs = docs;
-    this.#tokens = tokens;
-  }
+  ) {}
 
   /** @throws UnsupportedError for another layout; CorruptFileError */
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
-    const { tokens, positions } = form;
-    const head = await openHead(files, names, tokens);
-    const { rowCount } = head.docs;
-    const postings = await StoredPostings.open(files, names.invert, form, positions, rowCount);
-    return new TextPartition(files, head, tokens, postings, positions !== null);
+    const { tokens: format, positions } = form;
+    const { docs, tokens } = await openHead(files, names, format);
+    const postings = await openPostings(files, names.invert, form, positions, docs.rowCount);
+    return new TextPartition(files, docs, tokens, format, postings, positions !== null);
   }
 
-  /**
-   * Opens the partition of {@link LEGACY_FILES}.
-   * @throws UnsupportedError for another layout; CorruptFileError
-   */
+  /** Opens {@link LEGACY_FILES}. @throws UnsupportedError for another layout; CorruptFileError */
   static async openLegacy(files: IndexFiles): Promise<TextPartition> {
-    const head = await openHead(files, LEGACY_FILES, "arrow");
-    const { docs, tokens } = head;
+    const { docs, tokens } = await openHead(files, LEGACY_FILES, "arrow");
     const documents = (): Promise<DocumentTable> => readDocuments(files, docs);
     const postings = await LegacyPostings.open(files, LEGACY_FILES.invert, tokens.rowCount, documents);
-    return new TextPartition(files, head, "arrow", postings, postings.hasPositions);
+    return new TextPartition(files, docs, tokens, "arrow", postings, postings.hasPositions);
   }
 
   get documentCount(): number {
-    return this.#docs.rowCount;
+    return this.docs.rowCount;
   }
 
   /** Returns the number of tokens of all documents. */
@@ -126,7 +115,7 @@ export class TextPartition {
   }
 
   documents(signal?: AbortSignal): Promise<DocumentTable> {
-    return readDocuments(this.files, this.#docs, signal);
+    return readDocuments(this.files, this.docs, signal);
   }
 
   /** Returns a look-up of the row ids of {@link documents}. */
@@ -139,14 +128,13 @@ export class TextPartition {
    * Returns a finder of tokens. It reads only the needed tokens, so that it may miss tokens of a corrupt
    * file, unlike {@link tokens}.
    */
-  async finder(signal?: AbortSignal): Promise<TokenFinder> {
+  async finder(signal?: AbortSignal): Promise<Pick<TokenTable, "find">> {
     if (this.tokenFormat !== "fst") return this.#table(signal);
-    const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
+    const fst = new TokenFst(await this.#fstBytes(signal), this.tokenFile.path);
     this.#checkTokenCount(fst.keyCount);
     const find = (token: Uint8Array): number => {
       const id = fst.find(token);
-      if (id >= this.postings.tokenCount)
-        this.#tokens.fail(`a token has the id ${id}, which does not exist`);
+      this.#checkId(id);
       return id;
     };
     return { find };
@@ -154,45 +142,41 @@ export class TextPartition {
 
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
     const table = await this.#table(signal);
-    if (!this.#isSorted) await runAsync(table.checkOrder(this.#tokens));
+    if (!this.#isSorted) await runAsync(table.checkOrder(this.tokenFile));
     this.#isSorted = true;
     return table;
   }
 
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
-    const [texts, ids] = await cachedColumns(this.files, this.#tokens, async () => {
+    const [texts, ids] = await cachedColumns(this.files, `${this.tokenFile.cacheKey}columns`, async () => {
       if (this.tokenFormat === "fst") return this.#walkFst(signal);
-      return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
+      return [
+        await this.tokenFile.column("_token", signal),
+        await this.tokenFile.column("_token_id", signal),
+      ];
     });
-    const words = integerWords(ids, this.#tokens.path);
+    const words = integerWords(ids, this.tokenFile.path);
     this.#checkTokenCount(words.length);
-    if (texts.kind !== "variable") return this.#tokens.fail(`tokens in a column of kind ${texts.kind}`);
+    if (texts.kind !== "variable") return this.tokenFile.fail(`tokens in a column of kind ${texts.kind}`);
     return new SortedTokens(texts, words);
   }
 
   /** Returns the letters of {@link tokens} from the cache. */
   async letters(table: TokenTable): Promise<TokenLetters> {
-    const part = await this.files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
+    const columns = await cachedColumns(this.files, `${this.tokenFile.cacheKey}letters`, async () => {
       const { bits, tokenIndices, starts } = await runAsync(lettersOfTokens(table));
-      const children = [bits, tokenIndices, starts].map(uint32Column);
-      const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
-      return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
+      return [bits, tokenIndices, starts].map(uint32Column);
     });
-    const { path } = this.#tokens;
-    const [bits, tokenIndices, starts] = (part as StructColumn).children.map((column) =>
-      integerWords(column, path),
-    );
+    const [bits, tokenIndices, starts] = columns.map((column) => integerWords(column, this.tokenFile.path));
     return { bits, tokenIndices, starts };
   }
 
   /** Returns the transducer from the cache. */
   async #fstBytes(signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const part = await this.files.parts.get(`${this.#tokens.cacheKey}map`, async () => {
-      const value = await this.#tokens.column("_token_fst_bytes", signal);
-      return { value, weight: 128 + weightOf(value) };
-    });
-    const [bytes] = byteValues(part as Column);
-    return bytes ?? this.#tokens.fail("the file has no token transducer");
+    const { cacheKey, rowCount } = this.tokenFile;
+    const span = { start: 0, end: rowCount };
+    const column = await this.tokenFile.cachedSpan(`${cacheKey}map`, "_token_fst_bytes", span, signal);
+    return byteValues(column)[0] ?? this.tokenFile.fail("the file has no token transducer");
   }
 
   async #walkFst(signal: AbortSignal | undefined): Promise<Column[]> {
@@ -207,7 +191,7 @@ export class TextPartition {
       ends.push(start + key.length);
       ids.push(value);
     };
-    await runAsync(walkTokenFst(bytes, this.#tokens.path, add));
+    await runAsync(new TokenFst(bytes, this.tokenFile.path).walk(add));
     const texts: VariableColumn = {
       kind: "variable",
       length: ids.length,
@@ -220,7 +204,7 @@ export class TextPartition {
 
   /** Returns packed posting lists through the cache. @param ids ascending and distinct */
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
-    this.#checkIds(ids);
+    for (const id of ids) this.#checkId(id);
     const { parts } = this.files;
     const pace = new Pace(STEP_LISTS);
     const lists = new Map<number, PostingList>();
@@ -271,42 +255,25 @@ export class TextPartition {
 
   #checkTokenCount(count: number): void {
     if (count === this.postings.tokenCount) return;
-    this.#tokens.fail(`the file has ${count} tokens, but the postings have ${this.postings.tokenCount}`);
+    this.tokenFile.fail(`the file has ${count} tokens, but the postings have ${this.postings.tokenCount}`);
   }
 
-  #checkIds(ids: Uint32Array): void {
-    for (const id of ids)
-      if (id >= this.postings.tokenCount)
-        this.#tokens.fail(`a token has the id ${id}, which does not exist`);
+  #checkId(id: number): void {
+    if (id >= this.postings.tokenCount) this.tokenFile.fail(`a token has the id ${id}, which does not exist`);
   }
 }
 
-/** Files of a partition without its postings. */
-interface PartitionHead {
-  readonly docs: OpenIndexFile;
-  readonly tokens: OpenIndexFile;
-}
-
+/** Opens the files of a partition without its postings. */
 async function openHead(
   files: IndexFiles,
   names: { readonly docs: string; readonly tokens: string },
   tokenFormat: PartitionForm["tokens"],
-): Promise<PartitionHead> {
-  const docs = await OpenIndexFile.open(files, names.docs, [
-    { name: "_rowid", type: UINT64_TYPE },
-    { name: "_num_tokens", type: UINT32 },
-  ]);
-  const tokens = await OpenIndexFile.open(
-    files,
-    names.tokens,
-    tokenFormat === "fst"
-      ? [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }]
-      : [
-          { name: "_token", type: TEXT_TYPE },
-          { name: "_token_id", type: UINT32 },
-        ],
-  );
-  return { docs, tokens };
+): Promise<{ readonly docs: OpenIndexFile; readonly tokens: OpenIndexFile }> {
+  const fstColumns = [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }];
+  return {
+    docs: await OpenIndexFile.open(files, names.docs, DOCUMENT_COLUMNS),
+    tokens: await OpenIndexFile.open(files, names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS),
+  };
 }
 
 async function readDocuments(
@@ -314,27 +281,24 @@ async function readDocuments(
   docs: OpenIndexFile,
   signal?: AbortSignal,
 ): Promise<DocumentTable> {
-  const table = await cachedColumns(files, docs, async () => [
+  const [ids, lengths] = await cachedColumns(files, `${docs.cacheKey}columns`, async () => [
     await docs.column("_rowid", signal),
     await docs.column("_num_tokens", signal),
   ]);
-  return {
-    ids: integerWords(table[0], docs.path),
-    lengths: integerWords(table[1], docs.path),
-    count: docs.rowCount,
-  };
+  const { path, rowCount } = docs;
+  return { ids: integerWords(ids, path), lengths: integerWords(lengths, path), count: rowCount };
 }
 
-/** Returns columns of a file that are cached together. */
+/** Returns columns that are cached together. */
 async function cachedColumns(
   files: IndexFiles,
-  file: OpenIndexFile,
+  key: string,
   load: () => Promise<Column[]>,
 ): Promise<readonly Column[]> {
-  const part = await files.parts.get(`${file.cacheKey}columns`, async () => {
+  const part = await files.parts.get(key, async () => {
     const children = await load();
-    const value: StructColumn = { kind: "struct", length: file.rowCount, validity: null, children };
-    return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
+    const value: StructColumn = { kind: "struct", length: children[0].length, validity: null, children };
+    return { value, weight: 128 + columnBytes(value) };
   });
   return (part as StructColumn).children;
 }
@@ -343,15 +307,8 @@ async function cachedColumns(
 const STEP_TOKENS = 1024;
 /** Lists between yields. */
 const STEP_LISTS = 128;
-const weightOf = (column: Column): number => {
-  if (column.kind === "fixed") return column.values.byteLength;
-  return column.kind === "variable" ? column.bytes.byteLength + column.offsets.byteLength : 0;
-};
 
-const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
-  areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
-
-class SortedTokens implements TokenTable {
+class SortedTokens {
   constructor(
     private readonly texts: VariableColumn,
     private readonly ids: Uint32Array,
@@ -361,46 +318,40 @@ class SortedTokens implements TokenTable {
     return this.ids.length;
   }
 
+  /** Returns the bytes of a token, valid as long as the table. */
   token(position: number): Uint8Array {
-    const { bytes, offsets } = this.texts;
-    return bytes.subarray(offsetAt(offsets, position), offsetAt(offsets, position + 1));
+    return this.texts.bytes.subarray(this.#start(position), this.#start(position + 1));
   }
 
   id(position: number): number {
     return this.ids[position];
   }
 
+  /** Returns the id of a token; -1 if absent. */
   find(token: Uint8Array): number {
     const position = this.lowerBound(token);
-    return position < this.count && compareBytes(this.token(position), token) === 0
-      ? this.ids[position]
-      : -1;
+    const isFound = position < this.count && compareBytes(this.token(position), token) === 0;
+    return isFound ? this.ids[position] : -1;
   }
 
   /** Checks that tokens ascend, without an object per token. @throws CorruptFileError */
   *checkOrder(file: OpenIndexFile): Steps<void> {
     const { bytes } = this.texts;
     const pace = new Pace(STEP_TOKENS);
-    let start = this.#start(0);
-    let middle = this.#start(1);
     for (let position = 1; position < this.count; position++) {
+      const middle = this.#start(position);
       const end = this.#start(position + 1);
-      const most = Math.min(middle - start, end - middle);
-      let offset = 0;
-      while (offset < most && bytes[start + offset] === bytes[middle + offset]) offset++;
-      const isBefore =
-        offset < most ? bytes[start + offset] < bytes[middle + offset] : middle - start < end - middle;
-      if (!isBefore) file.fail("the tokens do not ascend");
-      start = middle;
-      middle = end;
+      const order = compareRanges(bytes, this.#start(position - 1), middle, bytes, middle, end);
+      if (order >= 0) file.fail("the tokens do not ascend");
       if (pace.isStep()) yield;
     }
   }
 
   #start(position: number): number {
-    return offsetAt(this.texts.offsets, position);
+    return Number(this.texts.offsets[position]);
   }
 
+  /** Returns the index of the first token that is at least `bytes`. */
   lowerBound(bytes: Uint8Array): number {
     return firstIndex(0, this.count, (position) => compareBytes(this.token(position), bytes) >= 0);
   }

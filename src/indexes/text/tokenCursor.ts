@@ -1,7 +1,7 @@
 /** Iterates over the documents of a token for the scoring of a partition (scoreDocuments.ts). */
 
 import { lowerBound } from "../../bytes/search.js";
-import type { BlockView, PostingArrays } from "./postingBlocks.js";
+import type { BlockView, Postings } from "./postingBlocks.js";
 import { documentAt, hasDocument, type PostingList } from "./postingList.js";
 import { type Corpus, type DocumentLengths, K1, lengthTerms, lowImpact, wordWeight } from "./score.js";
 
@@ -49,7 +49,7 @@ export class TokenCursor {
   readonly #list: PostingList;
   readonly #terms: DocumentLengths;
   readonly #lengths: Uint32Array;
-  readonly #scratch: PostingArrays;
+  readonly #scratch: Postings;
   readonly #factor: number;
   readonly #base: number;
   readonly #perToken: number;

@@ -47,114 +47,84 @@ const EMPTY_FINAL: Node = {
   target: () => 0,
 };
 
-/**
- * Passes each key and its number to `use`, in byte order. The bytes are valid during the call.
- * @throws CorruptFileError
- */
-export function* walkTokenFst(
-  bytes: Uint8Array,
-  path: string,
-  use: (key: Uint8Array, value: number) => void,
-): Generator<void, void> {
-  const { keyCount, root, reader, checkedNumber, fail } = openTokenFst(bytes, path);
-  let keysRead = 0;
-  let key = new Uint8Array(FIRST_KEY_BYTES);
-  // Nodes on the current path. Targets precede their node, so every path ends.
-  const nodes: { readonly node: Node; next: number; readonly sum: number }[] = [];
-  const enter = (address: number, sum: number): void => {
-    const node = reader.read(address);
-    if (node.isFinal) {
-      if (++keysRead > keyCount) fail("it has more keys than its footer says");
-      use(key.subarray(0, nodes.length), checkedNumber(sum + node.finalOutput));
-    }
-    if (nodes.length >= MAX_KEY_BYTES) fail("a key is too long");
-    if (nodes.length === key.length) key = enlarged(key);
-    nodes.push({ node, next: 0, sum });
-  };
-  enter(root, 0);
-  for (let step = 1; nodes.length > 0; step++) {
-    if (step % 65_536 === 0) yield;
-    const top = nodes[nodes.length - 1];
-    const { node, next, sum } = top;
-    if (next === node.count) {
-      nodes.pop();
-      continue;
-    }
-    top.next++;
-    key[nodes.length - 1] = node.input(next);
-    enter(node.target(next), sum + node.output(next));
-  }
-  if (keysRead !== keyCount) fail(`it has ${keysRead} keys, but its footer says ${keyCount}`);
-}
-
-interface OpenTokenFst {
+/** @throws CorruptFileError from all methods */
+export class TokenFst {
+  readonly #end: number;
   readonly keyCount: number;
   /** Address of the root node. */
-  readonly root: number;
-  readonly reader: NodeReader;
-  /** Checks the number of a key, which must be below the key count. */
-  readonly checkedNumber: (number: number) => number;
-  readonly fail: (reason: string) => never;
-}
+  readonly #root: number;
 
-function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
-  const fail = (reason: string): never => {
-    throw new CorruptFileError(path, 0, `token transducer: ${reason}`);
-  };
-  if (bytes.length < HEADER_BYTES + FOOTER_BYTES) fail("it is too short");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (numberAt(view, 0) !== VERSION) fail("its version is unknown");
-  const end = bytes.length - FOOTER_BYTES;
-  const keyCount = numberAt(view, end);
-  const checkedNumber = (number: number): number =>
-    number < keyCount ? number : fail(`a key has the number ${number}, but there are ${keyCount} keys`);
-  const reader = new NodeReader(bytes, end, fail);
-  return { keyCount, root: numberAt(view, end + 8), reader, checkedNumber, fail };
-}
-
-/** Looks up single keys without reading the others. */
-export class TokenFst {
-  readonly #open: OpenTokenFst;
-
-  /** @throws CorruptFileError */
-  constructor(bytes: Uint8Array, path: string) {
-    this.#open = openTokenFst(bytes, path);
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly path: string,
+  ) {
+    if (bytes.length < HEADER_BYTES + FOOTER_BYTES) this.#fail("it is too short");
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (numberAt(view, 0) !== VERSION) this.#fail("its version is unknown");
+    this.#end = bytes.length - FOOTER_BYTES;
+    this.keyCount = numberAt(view, this.#end);
+    this.#root = numberAt(view, this.#end + 8);
   }
 
-  get keyCount(): number {
-    return this.#open.keyCount;
+  #fail(reason: string): never {
+    throw new CorruptFileError(this.path, 0, `token transducer: ${reason}`);
   }
 
-  /** Returns the number of a key; -1 if absent. @throws CorruptFileError */
+  /** Passes each key and its number to `use`, in byte order. The bytes are valid during the call. */
+  *walk(use: (key: Uint8Array, value: number) => void): Generator<void> {
+    const { keyCount } = this;
+    let keysRead = 0;
+    let key = new Uint8Array(FIRST_KEY_BYTES);
+    // Nodes on the current path. Targets precede their node, so every path ends.
+    const nodes: { readonly node: Node; next: number; readonly sum: number }[] = [];
+    const enter = (address: number, sum: number): void => {
+      const node = this.#read(address);
+      if (node.isFinal) {
+        if (++keysRead > keyCount) this.#fail("it has more keys than its footer says");
+        use(key.subarray(0, nodes.length), this.#checkedNumber(sum + node.finalOutput));
+      }
+      if (nodes.length >= MAX_KEY_BYTES) this.#fail("a key is too long");
+      if (nodes.length === key.length) key = enlarged(key);
+      nodes.push({ node, next: 0, sum });
+    };
+    enter(this.#root, 0);
+    for (let step = 1; nodes.length > 0; step++) {
+      if (step % 65_536 === 0) yield;
+      const top = nodes[nodes.length - 1];
+      const { node, next, sum } = top;
+      if (next === node.count) {
+        nodes.pop();
+        continue;
+      }
+      top.next++;
+      key[nodes.length - 1] = node.input(next);
+      enter(node.target(next), sum + node.output(next));
+    }
+    if (keysRead !== keyCount) this.#fail(`it has ${keysRead} keys, but its footer says ${keyCount}`);
+  }
+
+  /** Returns the number of a key; -1 if absent. Reads only the nodes on its path. */
   find(key: Uint8Array): number {
-    const { reader, root, checkedNumber } = this.#open;
-    let node = reader.read(root);
+    let node = this.#read(this.#root);
     let sum = 0;
     for (const input of key) {
       let index = 0;
       while (index < node.count && node.input(index) !== input) index++;
       if (index === node.count) return -1;
       sum += node.output(index);
-      // Targets precede their node, so every path ends.
-      node = reader.read(node.target(index));
+      node = this.#read(node.target(index));
     }
-    return node.isFinal ? checkedNumber(sum + node.finalOutput) : -1;
+    return node.isFinal ? this.#checkedNumber(sum + node.finalOutput) : -1;
   }
-}
 
-const numberAt = (view: DataView, offset: number): number =>
-  view.getUint32(offset, true) + view.getUint32(offset + 4, true) * 2 ** 32;
+  #checkedNumber(number: number): number {
+    if (number < this.keyCount) return number;
+    return this.#fail(`a key has the number ${number}, but there are ${this.keyCount} keys`);
+  }
 
-class NodeReader {
-  constructor(
-    private readonly bytes: Uint8Array,
-    private readonly end: number,
-    private readonly fail: (reason: string) => never,
-  ) {}
-
-  read(address: number): Node {
+  #read(address: number): Node {
     if (address === 0) return EMPTY_FINAL;
-    if (address < HEADER_BYTES || address >= this.end) this.fail("a node lies outside of the file");
+    if (address < HEADER_BYTES || address >= this.#end) this.#fail("a node lies outside of the file");
     const state = this.bytes[address];
     return state >= 0x80 ? this.#single(address, state) : this.#many(address, state);
   }
@@ -203,7 +173,7 @@ class NodeReader {
     const isFinal = (state & 0x40) !== 0;
     const last = outputs - count * outputBytes;
     const lowest = last - (isFinal ? outputBytes : 0);
-    if (lowest + 1 < HEADER_BYTES) this.fail("a node begins too early");
+    if (lowest + 1 < HEADER_BYTES) this.#fail("a node begins too early");
     return {
       isFinal,
       finalOutput: isFinal ? this.#number(last, outputBytes) : 0,
@@ -220,11 +190,11 @@ class NodeReader {
   }
 
   #checkTarget(target: number, address: number): void {
-    if (target < 0 || target >= address) this.fail("a transition has no target");
+    if (target < 0 || target >= address) this.#fail("a transition has no target");
   }
 
   #byte(offset: number): number {
-    if (offset < HEADER_BYTES) this.fail("a node begins too early");
+    if (offset < HEADER_BYTES) this.#fail("a node begins too early");
     return this.bytes[offset];
   }
 
@@ -232,9 +202,12 @@ class NodeReader {
   #number(offset: number, byteLength: number): number {
     if (byteLength === 0) return 0;
     if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES)
-      this.fail("a number lies outside of the file");
+      this.#fail("a number lies outside of the file");
     let value = 0;
     for (let index = 0; index < byteLength; index++) value = value * 256 + this.bytes[offset - index];
     return value;
   }
 }
+
+const numberAt = (view: DataView, offset: number): number =>
+  view.getUint32(offset, true) + view.getUint32(offset + 4, true) * 2 ** 32;

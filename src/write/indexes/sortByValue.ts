@@ -32,11 +32,7 @@ export interface ValueSortOptions {
 }
 
 /** Yields the rows by value: nulls first, equal values in input order. @param type of the values */
-export async function* sortByValue(
-  rows: RowStream,
-  type: LogicalType,
-  options: ValueSortOptions,
-): RowStream {
+export async function* sortByValue(rows: RowStream, type: LogicalType, options: ValueSortOptions): RowStream {
   const { sortBytes = SORT_BYTES, signal } = options;
   const order: KeyOrder = {
     type: valueTypeOfField({ name: "", type, children: [] }),
@@ -68,10 +64,7 @@ export async function* sortByValue(
   }
 }
 
-async function* again(
-  kept: IndexRows[],
-  batches: AsyncIterator<IndexRows>,
-): RowStream {
+async function* again(kept: IndexRows[], batches: AsyncIterator<IndexRows>): RowStream {
   for (let first = kept.shift(); first !== undefined; first = kept.shift()) yield first;
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) yield next.value;
 }

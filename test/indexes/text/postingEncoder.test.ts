@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PackedPositions } from "../../../src/indexes/text/positions.js";
+import { packedPositions } from "../../../src/indexes/text/positions.js";
 import { ENCODE_POSTINGS } from "../../../src/indexes/text/postingEncoder.js";
 import { PostingList } from "../../../src/indexes/text/postingList.js";
 import { lengthNorm, wordScore, wordWeight } from "../../../src/indexes/text/score.js";
@@ -72,7 +72,7 @@ describe.each([128, 256])("posting lists with blocks of %i", (blockSize) => {
             form: { blockSize, tail: "varint_delta_v1" },
             positions:
               positions &&
-              new PackedPositions(
+              packedPositions(
                 positions.bytes.subarray(positions.starts[token], positions.starts[token + 1]),
                 positions.blockOffsets.subarray(from, to),
                 "postings",

@@ -240,11 +240,9 @@ describe("partitions", () => {
   it("multiply with the number of texts", async () => {
     const directory = await makeTempDir();
     const target = targetOf(directory, FIELD, {});
-    const builder = new PartitionBuilder(target, { blockSize: 128, withPosition: false }, 0, {
-      maxEntries: 50,
-    });
+    const builder = new PartitionBuilder(target, { blockSize: 128, withPosition: false }, 0, 50);
     for (let document = 0; document < 100; document++) {
-      builder.add(`w${document % 9}`, 0);
+      builder.addNumber(builder.numberOf(`w${document % 9}`), 0);
       builder.endDocument(document, 0);
       if (builder.isFull) await builder.flush();
     }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../../src/errors.js";
-import { TokenFst, walkTokenFst } from "../../../src/indexes/text/tokenFst.js";
+import { TokenFst } from "../../../src/indexes/text/tokenFst.js";
 
 type Keys = ReadonlyMap<string, number>;
 
@@ -59,15 +59,9 @@ it("a look-up finds the keys of a walk, and no others", () => {
   const property = (keys: Keys, others: readonly string[]) => {
     const bytes = encodeFst(keys);
     const walked = new Map<string, number>();
-    runSync(
-      walkTokenFst(
-        bytes,
-        "x",
-        (bytesOfKey, value) => void walked.set(String.fromCharCode(...bytesOfKey), value),
-      ),
-    );
-    expect([...walked]).toEqual([...keys].sort(([a], [b]) => (a < b ? -1 : 1)));
     const fst = new TokenFst(bytes, "x");
+    runSync(fst.walk((bytesOfKey, value) => void walked.set(String.fromCharCode(...bytesOfKey), value)));
+    expect([...walked]).toEqual([...keys].sort(([a], [b]) => (a < b ? -1 : 1)));
     expect(fst.keyCount).toBe(keys.size);
     for (const each of [...keys.keys(), ...others])
       expect(fst.find(bytesOf(each))).toBe(keys.get(each) ?? -1);
@@ -109,7 +103,7 @@ const PATH = "/t.lance";
 
 function walked(bytes: Uint8Array): [string, number][] {
   const entries: [string, number][] = [];
-  const steps = walkTokenFst(bytes, PATH, (key, value) =>
+  const steps = new TokenFst(bytes, PATH).walk((key, value) =>
     entries.push([new TextDecoder().decode(key), value]),
   );
   while (steps.next().done !== true);

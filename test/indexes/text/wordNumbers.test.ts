@@ -4,13 +4,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../../src/indexes/text/parameters.js";
-import { wordKernel } from "../../../src/indexes/text/wordKernel.js";
-import { wordNumbers } from "../../../src/indexes/text/wordNumbers.js";
+import { WordNumbers } from "../../../src/indexes/text/wordNumbers.js";
 
 const encoder = new TextEncoder();
 
 /** Assigns token numbers in order of first use. */
-function numbering(analyzer: Analyzer, kernel: ReturnType<typeof wordKernel>) {
+function numbering(analyzer: Analyzer) {
   const tokens: string[] = [];
   const tokenNumbers = new Map<string, number>();
   const numberOf = (token: string): number => {
@@ -18,7 +17,7 @@ function numbering(analyzer: Analyzer, kernel: ReturnType<typeof wordKernel>) {
     tokenNumbers.set(token, number);
     return number;
   };
-  const numbers = wordNumbers(analyzer, numberOf, kernel);
+  const numbers = WordNumbers.of(analyzer, numberOf) as WordNumbers;
   const tokensOf = (text: string): [string, number][] | null => {
     const bytes = encoder.encode(`?${text}x`);
     const tokenList: [string, number][] = [];
@@ -37,12 +36,10 @@ function tokensOf(analyzer: Analyzer, text: string): [string, number][] {
   return tokenList;
 }
 
-describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {
-  const kernelOf = () => (form === "kernel" ? wordKernel() : null);
-
+describe("word numbers", () => {
   it("returns the tokens of the analyzer", async () => {
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, maxTokenLength: 20 });
-    const ours = numbering(analyzer, kernelOf());
+    const ours = numbering(analyzer);
     const words = ["the", "The", "running", "runs", "a1", "longer than", "x-y", "\0", ""];
     const long = [
       "abcdefghijklmnop",
@@ -61,13 +58,9 @@ describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {
     );
   });
 
-  it("cuts non-ASCII text like the analyzer, or leaves it to the analyzer", async () => {
+  it("cuts non-ASCII text like the analyzer", async () => {
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, maxTokenLength: null });
-    const ours = numbering(analyzer, kernelOf());
-    if (form === "plain form") {
-      expect(ours.tokensOf("caf\u00e9 runs")).toBeNull();
-      return;
-    }
+    const ours = numbering(analyzer);
     const word = fc.oneof(
       fc.constantFrom(
         "it\u2019s",
@@ -92,7 +85,7 @@ describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {
   it("continues after its memory of words is full", async () => {
     const plain = { stem: false, removeStopWords: false, maxTokenLength: null };
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...plain });
-    const ours = numbering(analyzer, kernelOf());
+    const ours = numbering(analyzer);
     for (let first = 0; first < 400_000; first += 20_000) {
       const text = Array.from({ length: 20_000 }, (_, index) => `W${first + index} w7`).join(" ");
       const expected = tokensOf(analyzer, text);
@@ -110,5 +103,5 @@ describe.each(["kernel", "plain form"])("the %s of word numbers", (form) => {
 
 it("the kernel leaves texts beyond its memory to the analyzer", async () => {
   const analyzer = await Analyzer.load(DEFAULT_TEXT_PARAMETERS);
-  expect(numbering(analyzer, wordKernel()).tokensOf("a ".repeat(2 ** 18))).toBeNull();
+  expect(numbering(analyzer).tokensOf("a ".repeat(2 ** 18))).toBeNull();
 });

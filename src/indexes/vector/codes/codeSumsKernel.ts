@@ -49,43 +49,36 @@ const sumsKernel = (): Kernel | null =>
     });
   });
 
-/** The kernel with views of its memory. */
-class CodeSums {
-  readonly #run: Kernel["run"];
-  readonly #table: Float32Array;
-  readonly #sums: Float32Array;
-  readonly #codes: Uint8Array;
+type FillSums = (table: Float32Array, codes: Uint8Array, isTransposed: boolean, sums: Float32Array) => void;
 
-  constructor({ run, memory }: Kernel) {
-    this.#run = run;
-    this.#table = new Float32Array(memory, TABLE, (MAX_CODES * ENTRY_BYTES) / 4);
-    this.#sums = new Float32Array(memory, SUMS, MAX_ROWS);
-    this.#codes = new Uint8Array(memory, CODES, CODE_BYTES);
-  }
-
-  fill(table: Float32Array, codes: Uint8Array, isTransposed: boolean, sums: Float32Array): void {
+/** Opens views of the kernel's memory. */
+function openSums({ run, memory }: Kernel): FillSums {
+  const tableView = new Float32Array(memory, TABLE, (MAX_CODES * ENTRY_BYTES) / 4);
+  const sumsView = new Float32Array(memory, SUMS, MAX_ROWS);
+  const codesView = new Uint8Array(memory, CODES, CODE_BYTES);
+  return (table, codes, isTransposed, sums) => {
     const codeCount = table.length / 256;
     const rowCount = sums.length;
-    this.#table.set(table);
+    tableView.set(table);
     const pieceRows = Math.min(MAX_ROWS, Math.floor(CODE_BYTES / codeCount));
     for (let start = 0; start < rowCount; start += pieceRows) {
       const count = Math.min(pieceRows, rowCount - start);
-      if (!isTransposed) this.#codes.set(codes.subarray(start * codeCount, (start + count) * codeCount));
-      else if (count === rowCount) this.#codes.set(codes.subarray(0, rowCount * codeCount));
+      if (!isTransposed) codesView.set(codes.subarray(start * codeCount, (start + count) * codeCount));
+      else if (count === rowCount) codesView.set(codes.subarray(0, rowCount * codeCount));
       else {
         for (let code = 0; code < codeCount; code++) {
           const first = code * rowCount + start;
-          this.#codes.set(codes.subarray(first, first + count), code * count);
+          codesView.set(codes.subarray(first, first + count), code * count);
         }
       }
       const [step, stride] = isTransposed ? [1, count] : [codeCount, 1];
-      this.#run(Math.ceil(count / ROWS_AT_ONCE), codeCount, step, stride);
-      sums.set(this.#sums.subarray(0, count), start);
+      run(Math.ceil(count / ROWS_AT_ONCE), codeCount, step, stride);
+      sums.set(sumsView.subarray(0, count), start);
     }
-  }
+  };
 }
 
-export const codeSumsKernelUse = KernelUse.of(sumsKernel, (compiled) => new CodeSums(compiled));
+export const codeSumsKernelUse = KernelUse.of(sumsKernel, openSums);
 
 /**
  * Fills in the sums of rows.
@@ -93,14 +86,8 @@ export const codeSumsKernelUse = KernelUse.of(sumsKernel, (compiled) => new Code
  * @param codes those of the rows; if transposed, the first codes of all rows come first
  * @returns false, with nothing done, without a kernel for this many codes
  */
-export function codeSumsInKernel(
-  table: Float32Array,
-  codes: Uint8Array,
-  isTransposed: boolean,
-  sums: Float32Array,
-): boolean {
-  const views = table.length / 256 <= MAX_CODES ? codeSumsKernelUse.get() : null;
-  if (views === null) return false;
-  if (sums.length > 0) views.fill(table, codes, isTransposed, sums);
-  return true;
+export function codeSumsInKernel(...[table, ...rest]: Parameters<FillSums>): boolean {
+  const fill = table.length / 256 <= MAX_CODES ? codeSumsKernelUse.get() : null;
+  fill?.(table, ...rest);
+  return fill !== null;
 }

@@ -54,11 +54,8 @@ const tableKernel = (): Kernel | null =>
     });
   });
 
-/** Codewords in the order of the kernel. */
-export type ArrangedWords = Float32Array;
-
-/** @returns null for more codewords than the kernel has room for */
-export function arrangeWords({ parts, bits, dimension, words }: Codebook): ArrangedWords | null {
+/** Returns the codewords in the order of the kernel; null for more than it has room for. */
+export function arrangeWords({ parts, bits, dimension, words }: Codebook): Float32Array | null {
   const wordCount = 2 ** bits;
   const width = dimension / parts;
   const floats = (parts * wordCount * (width + 1)) | 0;
@@ -81,26 +78,23 @@ export function arrangeWords({ parts, bits, dimension, words }: Codebook): Arran
   return arranged;
 }
 
-/** The kernel with views of its memory. */
-class TableKernel {
-  readonly #run: Kernel["run"];
-  readonly #values: Float32Array;
-  readonly #words: Float32Array;
-  readonly #table: Float32Array;
-  /** The codewords in the memory, which most searches use again. */
-  #arranged: ArrangedWords | null = null;
+type FillSquares = (
+  codebook: Codebook,
+  arranged: Float32Array,
+  vector: Float64Array,
+  table: Float32Array,
+) => void;
 
-  constructor({ run, memory }: Kernel) {
-    this.#run = run;
-    this.#table = new Float32Array(memory, TABLE, TABLE_BYTES / 4);
-    this.#values = new Float32Array(memory, VALUES, VALUE_BYTES / 4);
-    this.#words = new Float32Array(memory, WORDS, WORD_BYTES / 4);
-  }
-
-  fill({ parts, bits, dimension }: Codebook, arranged: ArrangedWords, vector: Float64Array): Float32Array {
+/** Opens views of the kernel's memory. */
+function openTable({ run, memory }: Kernel): FillSquares {
+  const tableView = new Float32Array(memory, TABLE, TABLE_BYTES / 4);
+  const values = new Float32Array(memory, VALUES, VALUE_BYTES / 4);
+  const words = new Float32Array(memory, WORDS, WORD_BYTES / 4);
+  /** Codewords in the memory, which most searches use again. */
+  let loaded: Float32Array | null = null;
+  return ({ parts, bits, dimension }, arranged, vector, table) => {
     const width = dimension / parts;
     const wordCount = 2 ** bits;
-    const values = this.#values;
     for (let part = 0, from = 0, to = 0; part < parts; part++) {
       const squaresIndex = to++;
       let squares = 0;
@@ -111,30 +105,22 @@ class TableKernel {
       }
       values[squaresIndex] = squares;
     }
-    if (this.#arranged !== arranged) {
-      this.#words.set(arranged);
-      this.#arranged = arranged;
-    }
-    this.#run(parts, wordCount / GROUP, width);
-    return this.#table.subarray(0, parts * wordCount);
-  }
+    if (loaded !== arranged) words.set(arranged);
+    loaded = arranged;
+    run(parts, wordCount / GROUP, width);
+    table.set(tableView.subarray(0, parts * wordCount));
+  };
 }
 
-export const codebookKernelUse = KernelUse.of(tableKernel, (compiled) => new TableKernel(compiled));
+export const codebookKernelUse = KernelUse.of(tableKernel, openTable);
 
 /**
  * Fills a table with squared distances.
  * @param vector all its parts
  * @returns false, with nothing done, without a kernel
  */
-export function fillSquaresInKernel(
-  codebook: Codebook,
-  arranged: ArrangedWords,
-  vector: Float64Array,
-  table: Float32Array,
-): boolean {
-  const views = codebookKernelUse.get();
-  if (views === null) return false;
-  table.set(views.fill(codebook, arranged, vector));
-  return true;
+export function fillSquaresInKernel(...values: Parameters<FillSquares>): boolean {
+  const fill = codebookKernelUse.get();
+  fill?.(...values);
+  return fill !== null;
 }

@@ -45,77 +45,59 @@ const squaresKernel = (): Kernel | null =>
     });
   });
 
-/** The kernel with views of its memory. */
-class StepSquares {
-  readonly #run: Kernel["run"];
-  readonly #query: Uint8Array;
-  readonly #sums: Uint32Array;
-  readonly #codes: Uint8Array;
-  readonly #words: Uint32Array;
-  /** The code that is in the memory. */
-  #loaded: Uint8Array | null = null;
+type FillSquares = (
+  query: Uint8Array,
+  codes: Uint8Array,
+  rows: Uint32Array | null,
+  count: number,
+  sums: Float64Array,
+) => void;
 
-  constructor({ run, memory }: Kernel) {
-    this.#run = run;
-    this.#query = new Uint8Array(memory, QUERY, MAX_STEP_VALUES);
-    this.#sums = new Uint32Array(memory, SUMS, MAX_ROWS);
-    this.#codes = new Uint8Array(memory, CODES, CODE_BYTES);
-    this.#words = new Uint32Array(memory, CODES, CODE_BYTES / 4);
-  }
-
-  fill(
-    query: Uint8Array,
-    codes: Uint8Array,
-    rows: Uint32Array | null,
-    count: number,
-    sums: Float64Array,
-  ): void {
+/** Opens views of the kernel's memory. */
+function openSquares({ run, memory }: Kernel): FillSquares {
+  const queryView = new Uint8Array(memory, QUERY, MAX_STEP_VALUES);
+  const sumsView = new Uint32Array(memory, SUMS, MAX_ROWS);
+  const codesView = new Uint8Array(memory, CODES, CODE_BYTES);
+  const words = new Uint32Array(memory, CODES, CODE_BYTES / 4);
+  /** Code in the memory. */
+  let loaded: Uint8Array | null = null;
+  return (query, codes, rows, count, sums) => {
     const dimension = query.length;
     const width = Math.ceil(dimension / GROUP) * GROUP;
-    if (this.#loaded !== query) {
-      this.#query.fill(0, dimension, width);
-      this.#query.set(query);
-      this.#loaded = query;
+    if (loaded !== query) {
+      queryView.fill(0, dimension, width);
+      queryView.set(query);
+      loaded = query;
     }
     const pieceRows = Math.min(MAX_ROWS, Math.floor(CODE_BYTES / width));
     for (let start = 0; start < count; start += pieceRows) {
       const end = Math.min(count, start + pieceRows);
-      if (rows === null && width === dimension) this.#codes.set(codes.subarray(start * width, end * width));
+      if (rows === null && width === dimension) codesView.set(codes.subarray(start * width, end * width));
       else if (rows !== null && width === dimension && codes.byteOffset % 4 === 0)
-        this.#putWords(codes, width, rows, start, end);
-      else this.#put(codes, dimension, width, rows, start, end);
-      this.#run(end - start, width / GROUP);
-      for (let row = start; row < end; row++) sums[row] = this.#sums[row - start];
+        putWords(words, codes, width, rows.subarray(start, end));
+      else {
+        for (let position = start, to = 0; position < end; position++, to += width) {
+          const from = (rows === null ? position : rows[position]) * dimension;
+          codesView.set(codes.subarray(from, from + dimension), to);
+          codesView.fill(0, to + dimension, to + width);
+        }
+      }
+      run(end - start, width / GROUP);
+      for (let row = start; row < end; row++) sums[row] = sumsView[row - start];
     }
-  }
-
-  #put(
-    codes: Uint8Array,
-    dimension: number,
-    width: number,
-    rows: Uint32Array | null,
-    start: number,
-    end: number,
-  ): void {
-    for (let position = start, to = 0; position < end; position++, to += width) {
-      const from = (rows === null ? position : rows[position]) * dimension;
-      this.#codes.set(codes.subarray(from, from + dimension), to);
-      this.#codes.fill(0, to + dimension, to + width);
-    }
-  }
-
-  /** Copies whole words in a loop, which for short rows is faster than a call for each. */
-  #putWords(codes: Uint8Array, width: number, rows: Uint32Array, start: number, end: number): void {
-    const all = new Uint32Array(codes.buffer, codes.byteOffset, codes.length >>> 2);
-    const [words, rowWords] = [this.#words, width / 4];
-    for (let position = start, to = 0; position < end; position++) {
-      for (let from = rows[position] * rowWords, last = from + rowWords; from < last; )
-        words[to++] = all[from++];
-    }
-  }
+  };
 }
 
-export const stepSquaresKernelUse = KernelUse.of(squaresKernel, (compiled) => new StepSquares(compiled));
+/** Copies whole words in a loop, which for short rows is faster than a call for each. */
+function putWords(words: Uint32Array, codes: Uint8Array, width: number, rows: Uint32Array): void {
+  const all = new Uint32Array(codes.buffer, codes.byteOffset, codes.length >>> 2);
+  const rowWords = width / 4;
+  for (let position = 0, to = 0; position < rows.length; position++)
+    for (let from = rows[position] * rowWords, last = from + rowWords; from < last; )
+      words[to++] = all[from++];
+}
+
+export const stepSquaresKernelUse = KernelUse.of(squaresKernel, openSquares);
 
 /**
  * Fills in the squared distances of a code from those of rows.
@@ -123,15 +105,8 @@ export const stepSquaresKernelUse = KernelUse.of(squaresKernel, (compiled) => ne
  * @param rows numbers of the rows to measure; null for the first `count`
  * @returns false, with nothing done, without a kernel for this many values
  */
-export function stepSquaresInKernel(
-  query: Uint8Array,
-  codes: Uint8Array,
-  rows: Uint32Array | null,
-  count: number,
-  sums: Float64Array,
-): boolean {
-  const views = query.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
-  if (views === null) return false;
-  if (count > 0) views.fill(query, codes, rows, count, sums);
-  return true;
+export function stepSquaresInKernel(...[query, ...rest]: Parameters<FillSquares>): boolean {
+  const fill = query.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
+  fill?.(query, ...rest);
+  return fill !== null;
 }

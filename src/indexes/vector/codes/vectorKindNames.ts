@@ -2,14 +2,9 @@
 
 import type { VectorKindName } from "../../kind.js";
 
-export const VECTOR_KIND_NAMES: readonly VectorKindName[] = [
-  "IVF_FLAT",
-  "IVF_PQ",
-  "IVF_SQ",
-  "IVF_HNSW_FLAT",
-  "IVF_HNSW_PQ",
-  "IVF_HNSW_SQ",
-];
+export const VECTOR_KIND_NAMES = (["IVF_", "IVF_HNSW_"] as const).flatMap((kind) =>
+  (["FLAT", "PQ", "SQ"] as const).map((code): VectorKindName => `${kind}${code}`),
+);
 
 /** Encoding of vectors (codes.ts). */
 export type CodeKind = "FLAT" | "PQ" | "SQ";

@@ -123,58 +123,47 @@ const distanceKernel = (item: VectorItem, metric: Metric): Kernel | null =>
   });
 
 /** Takes sums of rows: those of the metric and, by cosine, the squares of their values. */
-export type TakeSums = (query: number, firstRow: number, rowCount: number, sums: Float64Array) => void;
+type TakeSums = (query: number, firstRow: number, rowCount: number, sums: Float64Array) => void;
 
-/** A kernel with the views of its memory. */
-class DistanceKernel {
-  readonly #item: VectorItem;
-  readonly #run: Kernel["run"];
-  readonly #query: Uint8Array;
-  readonly #mask: Uint8Array;
-  readonly #sums: Float64Array;
-  readonly #values: Uint8Array;
+type AddUp = (queries: readonly Uint8Array[], values: Uint8Array, take: TakeSums) => boolean;
 
-  constructor(item: VectorItem, { run, memory }: Kernel) {
-    this.#item = item;
-    this.#run = run;
-    this.#query = new Uint8Array(memory, QUERY, QUERY_BYTES);
-    this.#mask = new Uint8Array(memory, MASK, 16);
-    this.#sums = new Float64Array(memory, SUMS, (PIECE_ROWS * SUM_BYTES) / 8);
-    this.#values = new Uint8Array(memory, VALUES, PIECE_BYTES);
-  }
-
-  /** @returns false, with nothing done, for vectors that are too long */
-  sums(queries: readonly Uint8Array[], values: Uint8Array, take: TakeSums): boolean {
-    const { items, queryItemBytes } = LOADINGS[this.#item];
+/** Opens views of a kernel's memory. The result returns false, with nothing done, for too long vectors. */
+function openSums(item: VectorItem, { run, memory }: Kernel): AddUp {
+  const { items, queryItemBytes } = LOADINGS[item];
+  const queryView = new Uint8Array(memory, QUERY, QUERY_BYTES);
+  const mask = new Uint8Array(memory, MASK, 16);
+  const sums = new Float64Array(memory, SUMS, (PIECE_ROWS * SUM_BYTES) / 8);
+  const valuesView = new Uint8Array(memory, VALUES, PIECE_BYTES);
+  return (queries, values, take) => {
     const dimension = queries[0].length / queryItemBytes;
-    const rowBytes = dimension * ITEM_BYTES[this.#item];
+    const rowBytes = dimension * ITEM_BYTES[item];
     const rowCount = values.length / rowBytes;
     if (rowBytes > PIECE_BYTES || (dimension + items) * queryItemBytes > QUERY_BYTES) return false;
     const steps = Math.floor(dimension / items);
     const rest = dimension % items;
-    this.#mask.fill(0).fill(0xff, 0, (rest * 16) / items);
+    mask.fill(0).fill(0xff, 0, (rest * 16) / items);
     const pieceRows = Math.min(PIECE_ROWS, Math.floor(PIECE_BYTES / rowBytes));
     for (let start = 0; start < rowCount; start += pieceRows) {
       const count = Math.min(pieceRows, rowCount - start);
-      this.#values.set(values.subarray(start * rowBytes, (start + count) * rowBytes));
+      valuesView.set(values.subarray(start * rowBytes, (start + count) * rowBytes));
       for (const [index, query] of queries.entries()) {
-        this.#query.set(query);
+        queryView.set(query);
         // A longer query may have left values after this one.
-        this.#query.fill(0, query.length, query.length + items * queryItemBytes);
-        this.#run(count, rowBytes, Math.floor(steps / STEPS), steps % STEPS, rest === 0 ? 0 : 1);
-        take(index, start, count, this.#sums);
+        queryView.fill(0, query.length, query.length + items * queryItemBytes);
+        run(count, rowBytes, Math.floor(steps / STEPS), steps % STEPS, rest === 0 ? 0 : 1);
+        take(index, start, count, sums);
       }
     }
     return true;
-  }
+  };
 }
 
-type Kernels = Readonly<Record<VectorItem, Partial<Record<Metric, KernelUse<DistanceKernel>>>>>;
+type Kernels = Readonly<Record<VectorItem, Partial<Record<Metric, KernelUse<AddUp>>>>>;
 
 const use = (item: VectorItem, metric: Metric) =>
   KernelUse.of(
     () => distanceKernel(item, metric),
-    (compiled) => new DistanceKernel(item, compiled),
+    (compiled) => openSums(item, compiled),
   );
 
 const ofFloats = (item: VectorItem): Kernels[VectorItem] => ({
@@ -198,10 +187,5 @@ export const distanceKernels: Kernels = {
  * @param take receives the sums of some rows and one query: pairs, which are valid during the call only
  * @returns false, with nothing done, without a kernel for such vectors
  */
-export const sumsInKernel = (
-  item: VectorItem,
-  metric: Metric,
-  queries: readonly Uint8Array[],
-  values: Uint8Array,
-  take: TakeSums,
-): boolean => distanceKernels[item][metric]?.get()?.sums(queries, values, take) ?? false;
+export const sumsInKernel = (item: VectorItem, metric: Metric, ...vectors: Parameters<AddUp>): boolean =>
+  distanceKernels[item][metric]?.get()?.(...vectors) ?? false;

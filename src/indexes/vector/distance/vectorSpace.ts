@@ -89,150 +89,80 @@ export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, wit
 /** @param lane that no other thread uses */
 export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   const { options, lanes, values } = memory;
-  if (ArrayBuffer.isView(values)) return new PlainSpace(options, values);
+  if (ArrayBuffer.isView(values)) return plainSpace(options, values);
   const measure = measureKernel(options, values);
   const choose = chooseKernel(options, values);
   if (measure === null || choose === null)
     throw new InternalError("the kernels of a kernel memory do not compile");
-  return new KernelSpace(options, measure, choose, lanes, lane);
+  return kernelSpace(options, measure, choose, lanes * LANE_BYTES, lane);
 }
 
-/** Views of a lane. */
-interface Lane {
-  readonly start: number;
-  readonly addresses: Uint32Array;
-  readonly sums: Float64Array;
-  /** Number of chosen vectors, then their positions. */
-  readonly chosen: Uint32Array;
-}
-
-function laneIn(memory: ArrayBufferLike, lane: number): Lane {
+function laneIn(memory: ArrayBufferLike, lane: number) {
   const start = lane * LANE_BYTES;
   return {
     start,
     addresses: new Uint32Array(memory, start, MAX_ASKED),
     sums: new Float64Array(memory, start + SUMS, MAX_ASKED),
+    /** Number of chosen vectors, then their positions. */
     chosen: new Uint32Array(memory, start + CHOSEN, MAX_ASKED + 1),
   };
 }
 
-class KernelSpace implements VectorSpace {
-  readonly #options: SpaceOptions;
-  readonly #rowBytes: number;
-  readonly #measure: Kernel["run"];
-  readonly #choose: Kernel["run"];
-  readonly #memory: ArrayBufferLike;
-  readonly #vectors: number;
-  #lane: Lane;
-
-  constructor(options: SpaceOptions, measure: Kernel, choose: Kernel, lanes: number, lane: number) {
-    this.#options = options;
-    this.#rowBytes = rowBytesOf(options);
-    this.#measure = measure.run;
-    this.#choose = choose.run;
-    const { memory } = measure;
-    this.#memory = memory;
-    this.#vectors = lanes * LANE_BYTES;
-    this.#lane = laneIn(memory, lane);
-  }
-
-  useLane(lane: number): void {
-    this.#lane = laneIn(this.#memory, lane);
-  }
-
-  put(firstRow: number, { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: SpaceValues): void {
-    const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-    const memory = new Uint8Array(this.#memory);
-    const width = this.#options.dimension * BYTES_PER_ELEMENT;
-    const start = this.#vectors + firstRow * this.#rowBytes;
-    if (width === this.#rowBytes) {
-      memory.set(bytes, start);
-      return;
-    }
-    for (let from = 0, to = start; from < byteLength; from += width, to += this.#rowBytes) {
-      memory.set(bytes.subarray(from, from + width), to);
-    }
-  }
-
-  measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
-    if (count === 0) return;
-    const { start, sums } = this.#lane;
-    this.#ask(others, count);
-    this.#measure(this.#vectors + row * this.#rowBytes, count, start);
-    if (this.#options.metric === "dot") {
-      for (let index = 0; index < count; index++) distances[index] = 1 - sums[index];
-    } else {
-      for (let slot = 0; slot < count; slot++) distances[slot] = sums[slot];
-    }
-  }
-
-  choose(
-    rows: Uint32Array,
-    distances: Float64Array,
-    count: number,
-    most: number,
-    positions: Uint32Array,
-  ): number {
-    if (count === 0) return 0;
-    const { start, sums, chosen } = this.#lane;
-    this.#ask(rows, count);
-    const isByDot = this.#options.metric === "dot";
-    for (let index = 0; index < count; index++)
-      sums[index] = isByDot ? 1 - distances[index] : apartBound(distances[index]);
-    this.#choose(count, most, start);
-    const [chosenCount] = chosen;
-    positions.set(chosen.subarray(1, 1 + chosenCount));
-    return chosenCount;
-  }
-
+/** @param vectors address of the first vector */
+function kernelSpace(
+  options: SpaceOptions,
+  { run: runMeasure, memory }: Kernel,
+  { run: runChoose }: Kernel,
+  vectors: number,
+  firstLane: number,
+): VectorSpace {
+  const rowBytes = rowBytesOf(options);
+  const isByDot = options.metric === "dot";
+  let lane = laneIn(memory, firstLane);
   /** Writes vector addresses into the lane. */
-  #ask(rows: Uint32Array, count: number): void {
-    const { addresses } = this.#lane;
-    const [rowBytes, vectors] = [this.#rowBytes, this.#vectors];
+  const ask = (rows: Uint32Array, count: number): void => {
+    const { addresses } = lane;
     for (let index = 0; index < count; index++) addresses[index] = vectors + rows[index] * rowBytes;
-  }
+  };
+  return {
+    useLane(number) {
+      lane = laneIn(memory, number);
+    },
+    put(firstRow, { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }) {
+      const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+      const target = new Uint8Array(memory, vectors + firstRow * rowBytes);
+      const width = options.dimension * BYTES_PER_ELEMENT;
+      if (width === rowBytes) target.set(bytes);
+      else {
+        for (let from = 0, to = 0; from < byteLength; from += width, to += rowBytes)
+          target.set(bytes.subarray(from, from + width), to);
+      }
+    },
+    measure(row, others, count, distances) {
+      if (count === 0) return;
+      const { start, sums } = lane;
+      ask(others, count);
+      runMeasure(vectors + row * rowBytes, count, start);
+      if (isByDot) for (let index = 0; index < count; index++) distances[index] = 1 - sums[index];
+      else for (let slot = 0; slot < count; slot++) distances[slot] = sums[slot];
+    },
+    choose(rows, distances, count, most, positions) {
+      if (count === 0) return 0;
+      const { start, sums, chosen } = lane;
+      ask(rows, count);
+      for (let index = 0; index < count; index++)
+        sums[index] = isByDot ? 1 - distances[index] : apartBound(distances[index]);
+      runChoose(count, most, start);
+      const [chosenCount] = chosen;
+      positions.set(chosen.subarray(1, 1 + chosenCount));
+      return chosenCount;
+    },
+  };
 }
 
 /** A space without kernels, or beyond their memory. */
-class PlainSpace implements VectorSpace {
-  constructor(
-    private readonly options: SpaceOptions,
-    private readonly values: SpaceValues,
-  ) {}
-
-  useLane(): void {}
-
-  put(firstRow: number, values: SpaceValues): void {
-    this.values.set(values, firstRow * this.options.dimension);
-  }
-
-  measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
-    for (let position = 0; position < count; position++)
-      distances[position] = this.#distance(row, others[position]);
-  }
-
-  choose(
-    rows: Uint32Array,
-    distances: Float64Array,
-    count: number,
-    most: number,
-    positions: Uint32Array,
-  ): number {
-    let chosen = 0;
-    for (let position = 0; position < count && chosen < most; position++) {
-      const bound = this.options.metric === "dot" ? distances[position] : apartBound(distances[position]);
-      let isApart = true;
-      for (let index = 0; index < chosen && isApart; index++) {
-        isApart = this.#distance(rows[position], rows[positions[index]]) >= bound;
-      }
-      if (isApart) positions[chosen++] = position;
-    }
-    return chosen;
-  }
-
-  #distance(row: number, target: number): number {
-    const { dimension, metric } = this.options;
-    const values = this.values;
+function plainSpace({ dimension, metric }: SpaceOptions, values: SpaceValues): VectorSpace {
+  const distanceOf = (row: number, target: number): number => {
     const [start, from] = [row * dimension, target * dimension];
     let sum = 0;
     if (metric === "dot") {
@@ -244,5 +174,26 @@ class PlainSpace implements VectorSpace {
       sum += difference * difference;
     }
     return sum;
-  }
+  };
+  return {
+    useLane() {},
+    put(firstRow, some) {
+      values.set(some, firstRow * dimension);
+    },
+    measure(row, others, count, distances) {
+      for (let position = 0; position < count; position++)
+        distances[position] = distanceOf(row, others[position]);
+    },
+    choose(rows, distances, count, most, positions) {
+      let chosen = 0;
+      for (let position = 0; position < count && chosen < most; position++) {
+        const bound = metric === "dot" ? distances[position] : apartBound(distances[position]);
+        let isApart = true;
+        for (let index = 0; index < chosen && isApart; index++)
+          isApart = distanceOf(rows[position], rows[positions[index]]) >= bound;
+        if (isApart) positions[chosen++] = position;
+      }
+      return chosen;
+    },
+  };
 }

@@ -46,40 +46,13 @@ export interface GraphLevel {
 }
 
 export class BuiltGraph {
-  readonly #memory: GraphMemory;
-  readonly #heights: Uint8Array;
-  readonly #upperLists: Uint32Array;
   readonly #ground: Links;
   readonly #upper: Links;
   #entryPoint = 0;
 
-  private constructor(
-    vectors: SpaceMemory,
-    private readonly rowCount: number,
-    { m, efConstruction, seed }: GraphSettings,
-    work: VectorWork,
-  ) {
-    const heights = new Uint8Array(work.memory(rowCount));
-    const upperLists = new Uint32Array(work.memory(4 * rowCount));
-    const next = seededNumbers(seed);
-    const factor = 1 / Math.log(Math.max(2, m));
-    let lists = 0;
-    for (let row = 0; row < rowCount; row++) {
-      const height = Math.min(MAX_LEVELS - 1, Math.floor(-Math.log(1 - next()) * factor));
-      heights[row] = height;
-      upperLists[row] = lists;
-      lists += height;
-    }
-    const groundLists = listsIn(vectors, walkRoom({ rowCount, m, efConstruction }));
-    const [ground, upper] = [linkMemory(rowCount, 2 * m, work, groundLists), linkMemory(lists, m, work)];
-    this.#memory = {
-      ...{ key: newKeys(1), vectors, rowCount, m, efConstruction },
-      ...{ heights, upperLists, ground, upper },
-    };
-    this.#heights = heights;
-    this.#upperLists = upperLists;
-    this.#ground = new Links(ground);
-    this.#upper = new Links(upper);
+  private constructor(private readonly memory: GraphMemory) {
+    this.#ground = new Links(memory.ground);
+    this.#upper = new Links(memory.upper);
   }
 
   /** Builds a graph. @param vectors with a lane per thread */
@@ -89,11 +62,12 @@ export class BuiltGraph {
     settings: GraphSettings,
     work: VectorWork,
   ): Promise<BuiltGraph> {
-    const graph = new BuiltGraph(vectors, rowCount, settings, work);
+    const memory = graphMemory(vectors, rowCount, settings, work);
+    const graph = new BuiltGraph(memory);
     try {
       for (let row = 1; row < rowCount; ) row = await graph.#grow(row, work);
     } finally {
-      forgetGraph(graph.#memory.key);
+      forgetGraph(memory.key);
     }
     return graph;
   }
@@ -104,9 +78,11 @@ export class BuiltGraph {
 
   /** Adds a batch of rows and returns its end. */
   async #grow(start: number, work: VectorWork): Promise<number> {
-    const [memory, entryPoint, heights] = [this.#memory, this.#entryPoint, this.#heights];
+    const { memory } = this;
+    const { heights } = memory;
+    const entryPoint = this.#entryPoint;
     const top = heights[entryPoint];
-    const most = Math.min(this.rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
+    const most = Math.min(memory.rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
     // A row above all others is added alone, because it becomes the entry point.
     let end = start + 1;
     if (heights[start] <= top) while (end < most && heights[end] <= top) end++;
@@ -136,13 +112,13 @@ export class BuiltGraph {
   }
 
   #listOf(level: number, row: number): number {
-    return level === 0 ? row : this.#upperLists[row] + level - 1;
+    return level === 0 ? row : this.memory.upperLists[row] + level - 1;
   }
 
   /** Returns the number of rows of each level. */
   levelCounts(): number[] {
     const counts = new Array<number>(MAX_LEVELS).fill(0);
-    for (const height of this.#heights) for (let level = 0; level <= height; level++) counts[level]++;
+    for (const height of this.memory.heights) for (let level = 0; level <= height; level++) counts[level]++;
     return counts;
   }
 
@@ -151,8 +127,8 @@ export class BuiltGraph {
     for (let level = 0; level < MAX_LEVELS; level++) {
       const rows = new Uint32Array(most);
       let count = 0;
-      for (let row = 0; row < this.rowCount; row++) {
-        if (this.#heights[row] < level) continue;
+      for (let row = 0; row < this.memory.rowCount; row++) {
+        if (this.memory.heights[row] < level) continue;
         rows[count++] = row;
         if (count < most) continue;
         yield this.#piece(level, rows.slice());
@@ -182,14 +158,30 @@ export const graphBytes = (
   lanes: number,
 ): number => walkBytes(walkRoom({ ...settings, rowCount }), lanes);
 
-const linkMemory = (
-  count: number,
-  room: number,
+/** Allocates a graph without links, and draws the heights of its rows. */
+function graphMemory(
+  vectors: SpaceMemory,
+  rowCount: number,
+  { m, efConstruction, seed }: GraphSettings,
   work: VectorWork,
-  lists: Uint32Array | null = null,
-): LinkMemory => ({
-  room,
-  lists: lists ?? new Uint32Array(work.memory(4 * count * (1 + room))),
-  distances: new Float32Array(work.memory(4 * count * room)),
-  apart: new Uint16Array(work.memory(2 * count)),
-});
+): GraphMemory {
+  const heights = new Uint8Array(work.memory(rowCount));
+  const upperLists = new Uint32Array(work.memory(4 * rowCount));
+  const next = seededNumbers(seed);
+  const factor = 1 / Math.log(Math.max(2, m));
+  let lists = 0;
+  for (let row = 0; row < rowCount; row++) {
+    upperLists[row] = lists;
+    heights[row] = Math.min(MAX_LEVELS - 1, Math.floor(-Math.log(1 - next()) * factor));
+    lists += heights[row];
+  }
+  const linksOf = (count: number, room: number, inVectors: Uint32Array | null): LinkMemory => ({
+    room,
+    lists: inVectors ?? new Uint32Array(work.memory(4 * count * (1 + room))),
+    distances: new Float32Array(work.memory(4 * count * room)),
+    apart: new Uint16Array(work.memory(2 * count)),
+  });
+  const ground = linksOf(rowCount, 2 * m, listsIn(vectors, walkRoom({ rowCount, m, efConstruction })));
+  const shape = { key: newKeys(1), vectors, rowCount, m, efConstruction };
+  return { ...shape, heights, upperLists, ground, upper: linksOf(lists, m, null) };
+}

@@ -4,7 +4,7 @@
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
-import type { KernelPart } from "../../kind.js";
+import type { SearchedPart } from "../../kind.js";
 import type { MeasureRows } from "../codes/codes.js";
 import { Beam } from "../distance/nearestFirst.js";
 import { MAX_ASKED, rowBytesOf, type SpaceOptions } from "../distance/spaceKernels.js";
@@ -26,7 +26,7 @@ const PIECE_ROWS = 4096;
 /** Bytes of codes visited between yields. */
 const STEP_BYTES = 4 * 1024 * 1024;
 
-export class PackedGraph implements KernelPart {
+export class PackedGraph implements SearchedPart {
   readonly kind = "packed";
   readonly memoryWeight: number;
   readonly #space: VectorSpace;
@@ -34,7 +34,6 @@ export class PackedGraph implements KernelPart {
   readonly #stepRows: number;
   /** True while a suspended walk keeps its state in the memory. */
   #isWalking = false;
-
 
   private constructor(
     private readonly upper: Graph,

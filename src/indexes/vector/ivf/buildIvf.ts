@@ -60,7 +60,7 @@ export async function buildIvf(
   const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;
   const model = await modelOf(kind, indexed, parameters, sample, centroids, training);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
-  return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
+  return writeIvf(parts, target, (into, encoding) => addRows(rows, target, encoding, into));
 }
 
 /** @throws InvalidInputError for a column without vectors */

@@ -9,8 +9,8 @@ import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
-import type { IndexFiles, IndexParameters, IndexPart, KernelPart, VectorKindName } from "../../kind.js";
-import type { CodeDistances, MeasureRows } from "../codes/codes.js";
+import type { IndexFiles, IndexParameters, IndexPart, SearchedPart, VectorKindName } from "../../kind.js";
+import type { MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
@@ -19,7 +19,7 @@ import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
 import { PartitionSketch, prepareSketches, type SketchSearch } from "../sketches/partitionSketch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
-import { offerAll, offerNearest } from "./offeredRows.js";
+import { type ComparingVector, offerAll, offerNearest, type WantedRows } from "./offeredRows.js";
 import { PartitionRadii } from "./partitionRadii.js";
 import { probedPartitions } from "./probes.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
@@ -35,7 +35,7 @@ const QUERIES_AT_ONCE = 64;
 /** Centroid bytes compared between yields, times query vectors. */
 const CENTROID_BYTES = 2 ** 22;
 /** Cached in place of a part that cannot be made, so that no search retries soon. */
-const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
+const NOT_PACKED: SearchedPart = { kind: "packed", memoryWeight: 128 };
 /** Rows per read of a full scan. */
 const PIECE_ROWS = 8192;
 /** Largest float32, the type of returned distances. */
@@ -44,40 +44,24 @@ const MOST_DISTANCE = 2 ** 128 - 2 ** 104;
 /** Distances of a partition's rows. */
 const scratch = new ScratchMemory(2 ** 20);
 
-export interface IvfSearch {
+export interface IvfSearch extends WantedRows {
   /** Query vectors. */
   readonly queries: readonly Float64Array[];
   /** Minimum number of partitions to probe. */
   readonly leastProbes: number;
   /** Maximum number of partitions to probe while rows are missing. */
   readonly mostProbes: number;
-  /** Wanted rows per query vector. */
-  readonly wantedRows: number;
   /** Rows that a graph search keeps; default: half more than wanted. */
   readonly beam?: number;
-  readonly lowerBound: number;
-  /** Exclusive upper bound of distances; NaN for none, which also admits infinity. */
-  readonly upperBound: number;
-  /**
-   * Writes the address of a row id, as a pair of words, into `address`. Returns false if the search excludes
-   * the row.
-   */
-  locate(low: number, high: number, address: Uint32Array): boolean;
   readonly signal?: AbortSignal;
 }
 
 /** State of one query vector. */
-interface SearchedVector {
+interface SearchedVector extends ComparingVector {
   /** Distance of each partition's centroid. */
   readonly distances: Float32Array;
   /** Partitions to probe, nearest first. */
   readonly order: Uint32Array;
-  readonly measure: CodeDistances;
-  /** Sketch query; null if sketches cannot serve it. */
-  readonly sketched: SketchSearch | null;
-  readonly nearest: NearestRows;
-  /** Number of rows offered so far. */
-  offered: number;
 }
 
 export class IvfIndex {
@@ -369,7 +353,7 @@ export class IvfIndex {
     name: string,
     partition: number,
     minSearches: number,
-    make: () => Promise<KernelPart | null>,
+    make: () => Promise<SearchedPart | null>,
     queryCount = 1,
   ): Promise<IndexPart | null> {
     const { parts } = this.#files;

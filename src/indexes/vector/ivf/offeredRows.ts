@@ -22,10 +22,11 @@ const NO_ROW = 0xffff_ffff;
 const scratch = new ScratchMemory(2 ** 21);
 
 /** Limits of the wanted rows. */
-interface WantedRows {
+export interface WantedRows {
+  /** Wanted rows per query vector. */
   readonly wantedRows: number;
   readonly lowerBound: number;
-  /** Exclusive; NaN for no bound. */
+  /** Exclusive upper bound of distances; NaN for none, which also admits infinity. */
   readonly upperBound: number;
   /**
    * Writes the address of a row id, as a pair of words, into `address`. Returns false if the search excludes
@@ -44,8 +45,9 @@ interface ComparedVectors {
 }
 
 /** A query vector. */
-interface ComparingVector {
+export interface ComparingVector {
   readonly measure: CodeDistances;
+  /** Sketch query; null if sketches cannot serve it. */
   readonly sketched: SketchSearch | null;
   readonly nearest: NearestRows;
   /** Number of rows offered so far. */

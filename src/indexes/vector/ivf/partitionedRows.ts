@@ -4,12 +4,11 @@
  * partition keep their order.
  */
 
-import type { FixedColumn } from "../../../arrow/columns/column.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { upperBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
-import { uint32Column } from "../../indexFile.js";
+import { fixedColumn, uint32Column } from "../../indexFile.js";
 import type { IndexRows, RowStream } from "../../kind.js";
 
 /** Bytes of rows kept in memory. */
@@ -190,8 +189,8 @@ export class PartitionedRows {
     const codes = new Uint8Array(rowCount * this.codeBytes);
     const rows = (partitions: Uint32Array): IndexRows => ({
       values: uint32Column(partitions),
-      ids: fixedColumn(ids, ID_BYTES, rowCount),
-      codes: fixedColumn(codes, this.codeBytes, rowCount),
+      ids: fixedColumn(ids, ID_BYTES),
+      codes: fixedColumn(codes, this.codeBytes),
       rowCount,
     });
     return { ids, codes, rows };
@@ -201,14 +200,6 @@ export class PartitionedRows {
     await this.#file?.discard();
   }
 }
-
-const fixedColumn = (values: Uint8Array, byteWidth: number, length: number): FixedColumn => ({
-  kind: "fixed",
-  length,
-  validity: null,
-  byteWidth,
-  values,
-});
 
 /** Makes a chunk of batches in memory. */
 function keptChunk(

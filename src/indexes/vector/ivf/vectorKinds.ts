@@ -1,12 +1,24 @@
 /** Vector index kinds that this release builds, and the merging of their segments. */
 
+import { takeColumn } from "../../../arrow/columns/takeColumn.js";
+import { InternalError } from "../../../errors.js";
 import type { TableField } from "../../../schema/schema.js";
-import type { BuildableKind, IndexParameters, MergeableKind, VectorKindName } from "../../kind.js";
+import { fixedColumn, integerWords, uint64Column } from "../../indexFile.js";
+import type {
+  BuildableKind,
+  IndexParameters,
+  IndexTarget,
+  MergeableKind,
+  RowStream,
+  VectorKindName,
+  WrittenFiles,
+} from "../../kind.js";
+import type { RowMoves } from "../../moves.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
 import { vectorItemOf } from "../distance/metric.js";
 import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
-import { mergeIvf } from "./mergeIvf.js";
+import { addRows, idBytes, writeIvf } from "./writeIvf.js";
 
 /** Returns the kind of this name; null if this release does not build it. */
 export const vectorKindOfName = (name: string): BuildableKind | null =>
@@ -43,8 +55,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
 };
 
 /** Returns the kind from the settings of an open segment. */
-const kindIn = (parameters: IndexParameters): VectorKindName =>
-  parameters["indexType"] as VectorKindName;
+const kindIn = (parameters: IndexParameters): VectorKindName => parameters["indexType"] as VectorKindName;
 
 const vectorKind = (name: VectorKindName): BuildableKind => ({
   ...shared,
@@ -56,3 +67,33 @@ const vectorKind = (name: VectorKindName): BuildableKind => ({
 const KINDS: ReadonlyMap<VectorKindName, BuildableKind> = new Map(
   VECTOR_KIND_NAMES.map((name) => [name, vectorKind(name)]),
 );
+
+/**
+ * Merges one segment with further rows into a new segment. The centroids, the code model and the old codes
+ * stay; graphs are rebuilt.
+ * @param rows rows that the old segment lacks
+ */
+async function mergeIvf(
+  [old, ...others]: readonly IvfIndex[],
+  moves: RowMoves | null,
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  if (others.length > 0) throw new InternalError("segments with different centroids cannot be merged");
+  return writeIvf(old.parts, target, async (into, encoding) => {
+    const { codeBytes } = encoding.encoder;
+    for await (const { partition, ids, codes } of old.codedRows(target.signal)) {
+      const words = integerWords(ids, old.path);
+      const { ids: movedIds, kept } = moves?.move(words) ?? { ids: words, kept: null };
+      const count = kept?.length ?? ids.length;
+      if (count === 0) continue;
+      const all = { ids: uint64Column(movedIds), codes: fixedColumn(codes, codeBytes) };
+      await into.add({
+        partitions: new Uint32Array(count).fill(partition),
+        ids: idBytes(kept === null ? all.ids : takeColumn(all.ids, kept)),
+        codes: kept === null ? codes : takeColumn(all.codes, kept).values,
+      });
+    }
+    await addRows(rows, target, encoding, into);
+  });
+}

@@ -3,7 +3,7 @@
  * kinds with graphs, it holds each partition until its graph is built.
  */
 
-import type { Column, FixedColumn, ListColumn } from "../../../arrow/columns/column.js";
+import type { Column, FixedColumn } from "../../../arrow/columns/column.js";
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../../arrow/exchange/input.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
@@ -11,17 +11,27 @@ import { Handover } from "../../../async/handover.js";
 import { mapAhead } from "../../../async/parallel.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { InternalError } from "../../../errors.js";
+import type { DataFileWriter } from "../../../file/writing/writer.js";
 import { IvfModel, TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import {
   FLOAT32_TYPE,
+  fixedColumn,
   integerWords,
   LIST_TYPE,
+  listColumn,
   UINT32,
   UINT64_TYPE,
   uint32Column,
   writeIndexFile,
 } from "../../indexFile.js";
-import type { IndexRows, IndexTarget, RowStream, VectorKindName, WrittenFiles, WrittenIndexFile } from "../../kind.js";
+import type {
+  IndexRows,
+  IndexTarget,
+  RowStream,
+  VectorKindName,
+  WrittenFiles,
+  WrittenIndexFile,
+} from "../../kind.js";
 import { insertCodebook } from "../codes/codebookInSettings.js";
 import type { CodeModel } from "../codes/codes.js";
 import {
@@ -78,8 +88,8 @@ export interface IvfModelParts {
 /** @param fill adds the rows, with their partitions and codes */
 export async function writeIvf(
   parts: IvfModelParts,
-  fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
   target: IndexTarget,
+  fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
 ): Promise<WrittenFiles> {
   const { indexed, centroids, model } = parts;
   const work = new VectorWork(target.workers, target.signal);
@@ -125,7 +135,7 @@ async function writeFiles(
 }
 
 /** Encoder and its threads. */
-export interface VectorEncoding {
+interface VectorEncoding {
   readonly parts: EncodingParts;
   readonly encoder: Encoder;
   readonly work: VectorWork;
@@ -180,19 +190,23 @@ const tensorOf = (indexed: IndexedVectors, values: Float32Array): Tensor =>
     data: columnBytesOf(indexed, values),
   });
 
+/** Adds the model with the centroids. @param lengths number of rows of the file per partition */
+async function addModel(
+  file: DataFileWriter,
+  { kind, indexed, centroids }: IvfModelParts,
+  lengths: number[],
+): Promise<void> {
+  const model = { offsets: startsOf(lengths), lengths, centroids: tensorOf(indexed, centroids) };
+  const position = await file.addGlobalBuffer(IvfModel.encode(IvfModel.create(model)));
+  file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
+  file.addMetadata("lance:ivf", String(position));
+}
+
 function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenIndexFile> {
-  const { kind, indexed, centroids } = parts;
-  const count = centroids.length / numbersPerVector(indexed);
-  const model = IvfModel.create({
-    offsets: new Array(count).fill(0),
-    lengths: new Array(count).fill(0),
-    centroids: tensorOf(indexed, centroids),
-  });
+  const count = parts.centroids.length / numbersPerVector(parts.indexed);
   const columns = [{ name: "__flat_marker", type: UINT64_TYPE }];
   return writeIndexFile(target, INDEX_FILE, columns, noRows(), async (file) => {
-    const position = await file.addGlobalBuffer(IvfModel.encode(model));
-    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
-    file.addMetadata("lance:ivf", String(position));
+    await addModel(file, parts, new Array<number>(count).fill(0));
     file.addMetadata("lance:flat", JSON.stringify(new Array(count).fill("")));
   });
 }
@@ -217,22 +231,14 @@ function writeRows(
   ];
   async function* batches(): AsyncGenerator<InputBatch> {
     for await (const { ids, codes, rowCount } of sorted) {
-      const { values } = codes as FixedColumn;
-      const items: FixedColumn = {
-        kind: "fixed",
-        length: rowCount * codeLength,
-        validity: null,
-        byteWidth: codeBytes / codeLength,
-        values: alignedBytes(values, 8),
-      };
+      const items = fixedColumn(alignedBytes((codes as FixedColumn).values, 8), codeBytes / codeLength);
       const list = {
         kind: "fixedSizeList",
         length: rowCount,
         validity: null,
         dimension: codeLength,
-        items,
       } as const;
-      yield { columns: [ids, list], rowCount };
+      yield { columns: [ids, { ...list, items }], rowCount };
     }
   }
   return writeIndexFile(target, AUXILIARY_FILE, columns, batches(), async (file) => {
@@ -264,7 +270,7 @@ function startsOf(lengths: Iterable<number>): number[] {
 
 /** Writes the model with the graphs, and passes the rows on. */
 function writeGraphs(
-  { kind, indexed, centroids }: IvfModelParts,
+  parts: IvfModelParts,
   target: IndexTarget,
   sorted: RowStream,
   { encoder, lengths, work }: { encoder: Encoder; lengths: Uint32Array; work: VectorWork },
@@ -277,7 +283,7 @@ function writeGraphs(
   const graphRows: number[] = [];
   async function* batches(): AsyncGenerator<InputBatch> {
     const made = { settings, lanes: work.lanes };
-    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, made)) {
+    for await (const vectors of partitionsOf(sorted, parts.indexed, encoder, lengths, handover, made)) {
       const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
       const counts = vectors.rowCount === 0 ? new Array<number>(MAX_LEVELS).fill(0) : graph.levelCounts();
       const total = counts.reduce((sum, count) => sum + count, 0);
@@ -302,14 +308,7 @@ function writeGraphs(
     { name: DISTANCES_COLUMN, type: LIST_TYPE, item: FLOAT32_TYPE, nullable: true },
   ];
   return writeIndexFile(target, INDEX_FILE, columns, batches(), async (file) => {
-    const model = IvfModel.create({
-      offsets: startsOf(graphRows),
-      lengths: graphRows,
-      centroids: tensorOf(indexed, centroids),
-    });
-    const position = await file.addGlobalBuffer(IvfModel.encode(model));
-    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
-    file.addMetadata("lance:ivf", String(position));
+    await addModel(file, parts, graphRows);
     file.addMetadata("lance:hnsw", JSON.stringify(texts));
   });
 }
@@ -355,14 +354,7 @@ async function* partitionsOf(
 function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
   const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
   if (unit !== 1) for (let index = 0; index < distances.length; index++) distances[index] *= unit;
-  const list = (items: FixedColumn): ListColumn => ({
-    kind: "list",
-    length: rows.length,
-    validity: null,
-    offsets,
-    items,
-  });
-  const floats = uint32Column(new Uint32Array(distances.buffer, distances.byteOffset, distances.length));
-  const columns = [uint32Column(rows), list(uint32Column(neighbours)), list(floats)];
+  const lists = [uint32Column(neighbours), fixedColumn(distances, 4)];
+  const columns = [uint32Column(rows), ...lists.map((items) => listColumn(offsets, items))];
   return { columns, rowCount: rows.length };
 }

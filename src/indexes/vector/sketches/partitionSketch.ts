@@ -5,7 +5,7 @@
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { KernelUse } from "../../../bytes/wasm/kernel.js";
-import type { KernelPart } from "../../kind.js";
+import type { SearchedPart } from "../../kind.js";
 import type { QueryVector } from "../distance/distance.js";
 import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { SketchQuery } from "./sketchBounds.js";
@@ -46,7 +46,7 @@ interface Piece {
   readonly bytes: Uint8Array;
 }
 
-export class PartitionSketch implements KernelPart {
+export class PartitionSketch implements SearchedPart {
   readonly kind = "packed";
   readonly memoryWeight: number;
   readonly pieceRows: number;

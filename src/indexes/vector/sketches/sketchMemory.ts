@@ -196,23 +196,20 @@ export class SketchMemory {
 
 /** Sketches consecutive vectors. */
 export class SketchMaker {
-  readonly #memory: SketchMemory;
-  readonly #sketch: PlacedSketch;
-  readonly #end: (isComplete: boolean) => void;
   readonly #loss: number;
   #row = 0;
 
-  /** @param end called once at the end */
-  constructor(sketch: PlacedSketch, end: (isComplete: boolean) => void) {
-    this.#memory = sketch.memory;
-    this.#sketch = sketch;
-    this.#end = end;
+  /** @param onEnd called once at the end */
+  constructor(
+    private readonly sketch: PlacedSketch,
+    private readonly onEnd: (isComplete: boolean) => void,
+  ) {
     this.#loss = lossOfSums(sketch.dimension);
   }
 
   /** Maximum number of rows per {@link put}. */
   get pieceRows(): number {
-    return Math.floor(INPUT_BYTES / 4 / this.#sketch.width);
+    return Math.floor(INPUT_BYTES / 4 / this.sketch.width);
   }
 
   /**
@@ -221,13 +218,13 @@ export class SketchMaker {
    * @param isMissing true for a row without a vector
    */
   put(values: Float32Array, isMissing: (row: number) => boolean): void {
-    const { dimension, slotRows, width, slots } = this.#sketch;
+    const { dimension, slotRows, width, slots } = this.sketch;
     const rowCount = values.length / dimension;
     for (let row = 0; row < rowCount; ) {
       const position = Math.floor(this.#row / slotRows);
       const within = this.#row % slotRows;
       const count = Math.min(rowCount - row, slotRows - within);
-      const { floats } = this.#memory.views;
+      const { floats } = this.sketch.memory.views;
       const first = INPUT / 4;
       if (dimension === width) floats.set(values.subarray(row * width, (row + count) * width), first);
       else {
@@ -238,7 +235,7 @@ export class SketchMaker {
         }
       }
       const slot = SLOTS + slots[position] * SLOT_BYTES;
-      this.#memory.make(count, slot + within * width, width);
+      this.sketch.memory.make(count, slot + within * width, width);
       const from = row;
       this.#finish((slot + slotRows * width) / 4 + within * 4, count, (each) => isMissing(from + each));
       this.#row += count;
@@ -248,7 +245,7 @@ export class SketchMaker {
 
   /** Converts statistics to the numbers of rows. @param index index of the first number */
   #finish(index: number, count: number, isMissing: (row: number) => boolean): void {
-    const { floats, integers } = this.#memory.views;
+    const { floats, integers } = this.sketch.memory.views;
     for (let row = 0, from = STATISTICS / 4, to = index; row < count; row++, from += 4, to += 4) {
       const largest = floats[from];
       const length = Math.sqrt(floats[from + 1]);
@@ -275,6 +272,6 @@ export class SketchMaker {
 
   /** Ends the sketch; it is complete if all rows were put. */
   end(): void {
-    this.#end(this.#row === this.#sketch.rowCount);
+    this.onEnd(this.#row === this.sketch.rowCount);
   }
 }
