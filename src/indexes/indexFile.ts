@@ -83,16 +83,16 @@ export async function* once(columns: readonly Column[]): AsyncGenerator<InputBat
 }
 
 /** Wraps values of `byteWidth` bytes as a column. */
-export function fixedColumn(memory: ArrayBufferView, byteWidth: number): FixedColumn {
+export function fixedWidthColumn(memory: ArrayBufferView, byteWidth: number): FixedColumn {
   const values = new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength);
   return { kind: "fixed", length: values.length / byteWidth, validity: null, byteWidth, values };
 }
 
 /** Wraps integers of 4 bytes as a column. */
-export const uint32Column = (words: Uint32Array): FixedColumn => fixedColumn(words, 4);
+export const uint32Column = (words: Uint32Array): FixedColumn => fixedWidthColumn(words, 4);
 
 /** Wraps integers of 8 bytes as a column. @param words pairs: low, high */
-export const uint64Column = (words: Uint32Array): FixedColumn => fixedColumn(words, 8);
+export const uint64Column = (words: Uint32Array): FixedColumn => fixedWidthColumn(words, 8);
 
 /** Wraps lists as a column. @param offsets first item of each list, then the number of items */
 export const listColumn = (offsets: Int32Array, items: Column): ListColumn => ({
@@ -254,7 +254,7 @@ export class OpenIndexFile {
     });
   }
 
-  /** Reads a span of a column through the cache. One caller's abort does not stop a load that others share. */
+  /** Reads a span of a column through the cache. One caller's abort does not stop a shared load. */
   async cachedSpan(key: string, name: string, span: RowSpan, signal?: AbortSignal): Promise<Column> {
     const load = async () => {
       const [value] = await this.spans(name, [span]);

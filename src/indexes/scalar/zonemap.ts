@@ -31,7 +31,7 @@ import type { TableField } from "../../schema/schema.js";
 import { storedLayoutOf } from "../../schema/storedLayout.js";
 import {
   type FileColumnType,
-  fixedColumn,
+  fixedWidthColumn,
   integerWords,
   OpenIndexFile,
   UINT32,
@@ -322,7 +322,7 @@ const ENDS = {
 function extremeFloat(value: keyof typeof ENDS, bits: 16 | 32 | 64): Column {
   const view = new DataView(new ArrayBuffer(bits / 8));
   view.setUint16(bits / 8 - 2, ENDS[value][bits], true);
-  return fixedColumn(view, bits / 8);
+  return fixedWidthColumn(view, bits / 8);
 }
 
 /** Replaces both zeros by -0 among least values, and by 0 among greatest values. */

@@ -8,7 +8,7 @@ import {
   binaryColumn,
   type FileColumnType,
   FLOAT32_TYPE,
-  fixedColumn,
+  fixedWidthColumn,
   integerWords,
   LARGE_BINARY_TYPE,
   LIST_TYPE,
@@ -119,7 +119,7 @@ function invertBatch(lists: EncodedLists): InputBatch {
   const { count, scores, documentCounts, blockStarts, byteStarts, bytes, positions } = lists;
   const columns: Column[] = [
     listColumn(blockStarts, largeBinaryColumn(byteStarts, bytes)),
-    fixedColumn(scores, 4),
+    fixedWidthColumn(scores, 4),
     uint32Column(documentCounts),
   ];
   if (positions !== null) {

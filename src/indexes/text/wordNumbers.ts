@@ -1,7 +1,7 @@
 /**
  * Numbers the words of texts by their bytes: known words need no string, stemmer or map. A WebAssembly kernel
- * finds the words in a table of earlier words; without kernels, the analyzer cuts all texts. A word is a run of
- * ASCII letters and digits and of bytes outside ASCII: the tokens of such a run depend on nothing else. The
+ * finds the words in a table of earlier words. Without kernels, the analyzer cuts all texts. A word is a run
+ * of ASCII letters and digits and of bytes outside ASCII: the tokens of such a run depend on nothing else. The
  * memory of the kernel:
  *
  *     state      where a call stopped, see {@link STATE}

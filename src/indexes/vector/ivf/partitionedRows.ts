@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { upperBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
-import { fixedColumn, uint32Column } from "../../indexFile.js";
+import { fixedWidthColumn, uint32Column } from "../../indexFile.js";
 import type { IndexRows, RowStream } from "../../kind.js";
 
 /** Bytes of rows kept in memory. */
@@ -189,8 +189,8 @@ export class PartitionedRows {
     const codes = new Uint8Array(rowCount * this.codeBytes);
     const rows = (partitions: Uint32Array): IndexRows => ({
       values: uint32Column(partitions),
-      ids: fixedColumn(ids, ID_BYTES),
-      codes: fixedColumn(codes, this.codeBytes),
+      ids: fixedWidthColumn(ids, ID_BYTES),
+      codes: fixedWidthColumn(codes, this.codeBytes),
       rowCount,
     });
     return { ids, codes, rows };

@@ -3,7 +3,7 @@
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import { InternalError } from "../../../errors.js";
 import type { TableField } from "../../../schema/schema.js";
-import { fixedColumn, integerWords, uint64Column } from "../../indexFile.js";
+import { fixedWidthColumn, integerWords, uint64Column } from "../../indexFile.js";
 import type {
   BuildableKind,
   IndexParameters,
@@ -87,7 +87,7 @@ async function mergeIvf(
       const { ids: movedIds, kept } = moves?.move(words) ?? { ids: words, kept: null };
       const count = kept?.length ?? ids.length;
       if (count === 0) continue;
-      const all = { ids: uint64Column(movedIds), codes: fixedColumn(codes, codeBytes) };
+      const all = { ids: uint64Column(movedIds), codes: fixedWidthColumn(codes, codeBytes) };
       await into.add({
         partitions: new Uint32Array(count).fill(partition),
         ids: idBytes(kept === null ? all.ids : takeColumn(all.ids, kept)),

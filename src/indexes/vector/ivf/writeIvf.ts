@@ -15,7 +15,7 @@ import type { DataFileWriter } from "../../../file/writing/writer.js";
 import { IvfModel, TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import {
   FLOAT32_TYPE,
-  fixedColumn,
+  fixedWidthColumn,
   integerWords,
   LIST_TYPE,
   listColumn,
@@ -231,7 +231,7 @@ function writeRows(
   ];
   async function* batches(): AsyncGenerator<InputBatch> {
     for await (const { ids, codes, rowCount } of sorted) {
-      const items = fixedColumn(alignedBytes((codes as FixedColumn).values, 8), codeBytes / codeLength);
+      const items = fixedWidthColumn(alignedBytes((codes as FixedColumn).values, 8), codeBytes / codeLength);
       const list = {
         kind: "fixedSizeList",
         length: rowCount,
@@ -354,7 +354,7 @@ async function* partitionsOf(
 function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
   const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
   if (unit !== 1) for (let index = 0; index < distances.length; index++) distances[index] *= unit;
-  const lists = [uint32Column(neighbours), fixedColumn(distances, 4)];
+  const lists = [uint32Column(neighbours), fixedWidthColumn(distances, 4)];
   const columns = [uint32Column(rows), ...lists.map((items) => listColumn(offsets, items))];
   return { columns, rowCount: rows.length };
 }
