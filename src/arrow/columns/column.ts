@@ -71,9 +71,7 @@ export interface ListLayout {
   readonly isMap: boolean;
 }
 
-/**
- * `dimension` structs per value, whose members have columns of their own; for other items see fixedSizeList.
- */
+/** `dimension` structs per value, whose members have columns of their own; see also fixedSizeList. */
 export interface SizedListLayout {
   readonly kind: "sizedList";
   readonly dimension: number;
@@ -83,9 +81,8 @@ export interface SizedListLayout {
 }
 
 /**
- * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it
- * is a struct like any other. A struct without members also has this layout, because it is a column by
- * itself.
+ * Named members whose values lie row by row in one column, never null by themselves. In memory it is a struct
+ * like any other. A struct without members has this layout too.
  */
 export interface PackedStructLayout {
   readonly kind: "packedStruct";
@@ -135,10 +132,7 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
-  /**
-   * Form of values that are made when somebody reads `values`; absent if they are there. A spread does not
-   * copy it.
-   */
+  /** Form of values that are made when somebody reads them; absent if they are there. Spreads drop it. */
   readonly lazy?: LazyFixedValues;
 }
 
@@ -151,15 +145,10 @@ export interface BitsColumn extends ColumnBase {
 
 export interface VariableColumn extends ColumnBase {
   readonly kind: "variable";
-  /**
-   * `length + 1` ascending offsets into `bytes`; the first may be positive. Slots of nulls may be non-empty.
-   */
+  /** `length + 1` ascending offsets into `bytes`, the first ≥ 0. Slots of nulls may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
-  /**
-   * Form of values that are decoded when somebody reads `offsets` or `bytes`; absent if they are there. A
-   * spread does not copy it.
-   */
+  /** Form of values that are decoded at their first read; absent if they are there. Spreads drop it. */
   readonly lazy?: LazyTexts;
 }
 

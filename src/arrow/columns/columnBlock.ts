@@ -8,8 +8,9 @@
  */
 
 import { alignTo8 } from "../../bytes/aligned.js";
+import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
-import type { Column, FixedSizeListColumn, PackedMemberColumn, Validity } from "./column.js";
+import type { Column, Validity } from "./column.js";
 
 const KINDS = [
   "null",
@@ -89,8 +90,7 @@ class BlockWriter {
 
   #offsets(offsets: Int32Array | BigInt64Array, length: number): void {
     this.numbers.push(offsets.BYTES_PER_ELEMENT);
-    const usedOffsets = offsets.subarray(0, length + 1);
-    this.#buffer(new Uint8Array(usedOffsets.buffer, usedOffsets.byteOffset, usedOffsets.byteLength));
+    this.#buffer(bytesOf(offsets.subarray(0, length + 1)));
   }
 
   #buffer(bytes: Uint8Array): void {
@@ -131,23 +131,17 @@ class BlockReader {
         return { kind, length, validity, offsets: this.#offsets(), bytes: this.#buffer() };
       case "list":
         return { kind, length, validity, offsets: this.#offsets(), items: this.column() };
-      case "fixedSizeList": {
-        const dimension = this.#number();
-        return { kind, length, validity, dimension, items: this.column() as FixedSizeListColumn["items"] };
-      }
+      case "fixedSizeList":
       case "sizedList": {
         const dimension = this.#number();
-        return { kind, length, validity, dimension, items: this.column() };
+        return { kind, length, validity, dimension, items: this.column() } as Column;
       }
       case "struct":
-        return { kind, length, validity, children: this.#children() };
-      case "packedStruct":
-        return { kind, length, validity, children: this.#children() as PackedMemberColumn[] };
+      case "packedStruct": {
+        const children = Array.from({ length: this.#number() }, () => this.column());
+        return { kind, length, validity, children } as Column;
+      }
     }
-  }
-
-  #children(): Column[] {
-    return Array.from({ length: this.#number() }, () => this.column());
   }
 
   #validity(): Validity | null {

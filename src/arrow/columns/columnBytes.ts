@@ -22,10 +22,7 @@ export function columnBytes(column: Column): number {
       return validity + column.length * column.offsets.BYTES_PER_ELEMENT + columnBytes(itemsWithin(column));
     case "struct":
     case "packedStruct":
-      return (column.children as readonly Column[]).reduce(
-        (sum, child) => sum + columnBytes(child),
-        validity,
-      );
+      return validity + valueBytes(column.children);
     case "null":
       return 0;
   }

@@ -1,7 +1,4 @@
-/**
- * Copies columns of one layout, back to back, as they come: columns of lent memory, and columns that are
- * small parts of the memory that they would keep alive.
- */
+/** Copies columns of one layout back to back: lent ones, and small parts of the memory that they keep. */
 
 import { copyBits } from "../../bytes/bits.js";
 import type {
@@ -10,7 +7,6 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   ListColumn,
-  NullColumn,
   PackedStructColumn,
   SizedListColumn,
   StructColumn,
@@ -33,12 +29,13 @@ export interface GatherMemory {
 /** Factor of the room for values of variable width: rows differ. */
 const SLACK = 1.125;
 
-/** Gathers the values of one column; its children have gatherers of their own. */
-interface Gatherer<C extends Column = Column> {
-  /** Bytes of memory that it has taken. */
-  readonly heldBytes: number;
-  append(column: C): void;
-  finish(): C;
+/** Gathers what a column has besides its length and validity. */
+interface ValueGatherer {
+  /** Bytes of memory that the copies have taken, used or not. */
+  heldBytes(): number;
+  /** @param position number of rows before these */
+  append(column: Column, position: number): void;
+  finish(length: number): object;
 }
 
 /**
@@ -49,19 +46,23 @@ interface Gatherer<C extends Column = Column> {
  *     const whole = gatherer.finish();
  */
 export class ColumnGatherer {
-  readonly #gatherer: Gatherer;
+  readonly #values: ValueGatherer;
+  readonly #nulls: Nulls;
+  #length = 0;
 
   /**
    * @param sample one of the columns: the rows of the others probably take as many bytes
    * @param rowCount probable number of rows of all columns together
    */
   constructor(sample: Column, rowCount: number, memory: GatherMemory) {
-    this.#gatherer = gathererOf(sample, Math.max(rowCount, sample.length), memory);
+    const room = Math.max(rowCount, sample.length);
+    this.#values = valueGatherer(sample, room, memory);
+    this.#nulls = new Nulls(room, memory);
   }
 
   /** Bytes of memory that the copies have taken, used or not. */
   get heldBytes(): number {
-    return this.#gatherer.heldBytes;
+    return this.#values.heldBytes() + this.#nulls.heldBytes;
   }
 
   /**
@@ -69,12 +70,15 @@ export class ColumnGatherer {
    * @throws UnsupportedError if offsets no longer fit their width
    */
   append(column: Column): void {
-    this.#gatherer.append(column);
+    this.#values.append(column, this.#length);
+    this.#nulls.append(column, this.#length);
+    this.#length += column.length;
   }
 
   /** Returns all the rows, in lent memory. Nobody may append rows afterwards. */
   finish(): Column {
-    return this.#gatherer.finish();
+    const length = this.#length;
+    return { ...this.#values.finish(length), length, validity: this.#nulls.finish(length) } as Column;
   }
 }
 
@@ -94,24 +98,24 @@ export function isGatherable(column: Column): boolean {
   }
 }
 
-function gathererOf(sample: Column, rowCount: number, memory: GatherMemory): Gatherer {
+function valueGatherer(sample: Column, rowCount: number, memory: GatherMemory): ValueGatherer {
   switch (sample.kind) {
     case "fixed":
-      return new FixedGatherer(sample, rowCount, memory) as Gatherer;
+      return fixedGatherer(sample.byteWidth, rowCount, memory);
     case "bits":
-      return new BitsGatherer(rowCount, memory) as Gatherer;
+      return bitsGatherer(rowCount, memory);
     case "variable":
-      return new VariableGatherer(sample, rowCount, memory) as Gatherer;
+      return variableGatherer(sample, rowCount, memory);
     case "list":
-      return new ListGatherer(sample, rowCount, memory) as Gatherer;
+      return listGatherer(sample, rowCount, memory);
     case "fixedSizeList":
     case "sizedList":
-      return new SizedListGatherer(sample, rowCount, memory) as Gatherer;
+      return sizedListGatherer(sample, rowCount, memory);
     case "struct":
     case "packedStruct":
-      return new StructGatherer(sample, rowCount, memory) as Gatherer;
+      return structGatherer(sample, rowCount, memory);
     case "null":
-      return new NullGatherer() as Gatherer;
+      return { heldBytes: () => 0, append: () => undefined, finish: () => ({ kind: "null" }) };
     case "dictionary":
       throw new TypeError("dictionaries are not gathered");
   }
@@ -214,69 +218,36 @@ class Nulls {
   }
 }
 
-class FixedGatherer implements Gatherer<FixedColumn> {
-  readonly #byteWidth: number;
-  readonly #values: GrowingBytes;
-  readonly #nulls: Nulls;
-  #length = 0;
-
-  constructor({ byteWidth }: FixedColumn, rowCount: number, memory: GatherMemory) {
-    this.#byteWidth = byteWidth;
-    this.#values = new GrowingBytes(byteWidth * rowCount, memory);
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#values.bytes.length + this.#nulls.heldBytes;
-  }
-
-  append(column: FixedColumn): void {
-    const { length } = column;
-    this.#nulls.append(column, this.#length);
-    const start = this.#length * this.#byteWidth;
-    this.#values.reserve(start + length * this.#byteWidth, start);
-    this.#values.bytes.set(column.values, start);
-    this.#length += length;
-  }
-
-  finish(): FixedColumn {
-    const length = this.#length;
-    const values = this.#values.bytes.subarray(0, length * this.#byteWidth);
-    return {
+function fixedGatherer(byteWidth: number, rowCount: number, memory: GatherMemory): ValueGatherer {
+  const gathered = new GrowingBytes(byteWidth * rowCount, memory);
+  return {
+    heldBytes: () => gathered.bytes.length,
+    append({ values, length }: FixedColumn, position) {
+      const start = position * byteWidth;
+      gathered.reserve(start + length * byteWidth, start);
+      gathered.bytes.set(values, start);
+    },
+    finish: (length) => ({
       kind: "fixed",
-      length,
-      validity: this.#nulls.finish(length),
-      byteWidth: this.#byteWidth,
-      values,
-    };
-  }
+      byteWidth,
+      values: gathered.bytes.subarray(0, length * byteWidth),
+    }),
+  };
 }
 
-class BitsGatherer implements Gatherer<BitsColumn> {
-  readonly #bits: GrowingBits;
-  readonly #nulls: Nulls;
-  #length = 0;
-
-  constructor(rowCount: number, memory: GatherMemory) {
-    this.#bits = new GrowingBits(rowCount, memory);
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#bits.bytes.length + this.#nulls.heldBytes;
-  }
-
-  append(column: BitsColumn): void {
-    this.#nulls.append(column, this.#length);
-    this.#bits.copy(column.bits, column.bitOffset, this.#length, column.length);
-    this.#length += column.length;
-  }
-
-  finish(): BitsColumn {
-    const length = this.#length;
-    const bits = this.#bits.bytes.subarray(0, bytesOfBits(length));
-    return { kind: "bits", length, validity: this.#nulls.finish(length), bits, bitOffset: 0 };
-  }
+function bitsGatherer(rowCount: number, memory: GatherMemory): ValueGatherer {
+  const gathered = new GrowingBits(rowCount, memory);
+  return {
+    heldBytes: () => gathered.bytes.length,
+    append({ bits, bitOffset, length }: BitsColumn, position) {
+      gathered.copy(bits, bitOffset, position, length);
+    },
+    finish: (length) => ({
+      kind: "bits",
+      bits: gathered.bytes.subarray(0, bytesOfBits(length)),
+      bitOffset: 0,
+    }),
+  };
 }
 
 type Offsets = VariableColumn["offsets"];
@@ -304,14 +275,10 @@ class GrowingOffsets {
     if (this.#isNarrow) checkOffsetRange(end);
     const width = column.offsets.BYTES_PER_ELEMENT;
     this.#growing.reserve((position + column.length + 1) * width, (position + 1) * width);
-    moveOffsets(column, this.#view(position + column.length), position, base);
+    moveOffsets(column, this.view(position + column.length), position, base);
   }
 
-  finish(rowCount: number): Offsets {
-    return this.#view(rowCount);
-  }
-
-  #view(rowCount: number): Offsets {
+  view(rowCount: number): Offsets {
     const { buffer, byteOffset } = this.#growing.bytes;
     return this.#isNarrow
       ? new Int32Array(buffer, byteOffset, rowCount + 1)
@@ -319,175 +286,72 @@ class GrowingOffsets {
   }
 }
 
-class VariableGatherer implements Gatherer<VariableColumn> {
-  readonly #offsets: GrowingOffsets;
-  readonly #bytes: GrowingBytes;
-  readonly #nulls: Nulls;
-  #length = 0;
-  #byteCount = 0;
-
-  constructor(sample: VariableColumn, rowCount: number, memory: GatherMemory) {
-    this.#offsets = new GrowingOffsets(sample.offsets, rowCount, memory);
-    this.#bytes = new GrowingBytes(expected(spanOf(sample, 0, sample.length), sample, rowCount), memory);
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#offsets.heldBytes + this.#bytes.bytes.length + this.#nulls.heldBytes;
-  }
-
-  append(column: VariableColumn): void {
-    const { length } = column;
-    const bytes = column.bytes.subarray(Number(column.offsets[0]), Number(column.offsets[length]));
-    const base = this.#byteCount;
-    const end = base + bytes.length;
-    this.#offsets.append(column, this.#length, base, end);
-    this.#nulls.append(column, this.#length);
-    this.#bytes.reserve(end, base);
-    this.#bytes.bytes.set(bytes, base);
-    this.#length += length;
-    this.#byteCount = end;
-  }
-
-  finish(): VariableColumn {
-    const length = this.#length;
-    return {
+function variableGatherer(sample: VariableColumn, rowCount: number, memory: GatherMemory): ValueGatherer {
+  const offsets = new GrowingOffsets(sample.offsets, rowCount, memory);
+  const gathered = new GrowingBytes(expected(spanOf(sample, 0, sample.length), sample, rowCount), memory);
+  let byteCount = 0;
+  return {
+    heldBytes: () => offsets.heldBytes + gathered.bytes.length,
+    append(column: VariableColumn, position) {
+      const first = Number(column.offsets[0]);
+      const end = byteCount + spanOf(column, 0, column.length);
+      offsets.append(column, position, byteCount, end);
+      gathered.reserve(end, byteCount);
+      gathered.bytes.set(column.bytes.subarray(first, first + end - byteCount), byteCount);
+      byteCount = end;
+    },
+    finish: (length) => ({
       kind: "variable",
-      length,
-      validity: this.#nulls.finish(length),
-      offsets: this.#offsets.finish(length),
-      bytes: this.#bytes.bytes.subarray(0, this.#byteCount),
-    };
-  }
+      offsets: offsets.view(length),
+      bytes: gathered.bytes.subarray(0, byteCount),
+    }),
+  };
 }
 
-class ListGatherer implements Gatherer<ListColumn> {
-  readonly #offsets: GrowingOffsets;
-  readonly #items: Gatherer;
-  readonly #nulls: Nulls;
-  #length = 0;
-  #itemCount = 0;
-
-  constructor(sample: ListColumn, rowCount: number, memory: GatherMemory) {
-    this.#offsets = new GrowingOffsets(sample.offsets, rowCount, memory);
-    const items = itemsWithin(sample);
-    this.#items = gathererOf(items, expected(items.length, sample, rowCount), memory);
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#offsets.heldBytes + this.#items.heldBytes + this.#nulls.heldBytes;
-  }
-
-  append(column: ListColumn): void {
-    const items = itemsWithin(column);
-    const base = this.#itemCount;
-    const end = base + items.length;
-    this.#offsets.append(column, this.#length, base, end);
-    this.#nulls.append(column, this.#length);
-    this.#items.append(items);
-    this.#length += column.length;
-    this.#itemCount = end;
-  }
-
-  finish(): ListColumn {
-    const length = this.#length;
-    return {
-      kind: "list",
-      length,
-      validity: this.#nulls.finish(length),
-      offsets: this.#offsets.finish(length),
-      items: this.#items.finish(),
-    };
-  }
+function listGatherer(sample: ListColumn, rowCount: number, memory: GatherMemory): ValueGatherer {
+  const offsets = new GrowingOffsets(sample.offsets, rowCount, memory);
+  const sampleItems = itemsWithin(sample);
+  const items = new ColumnGatherer(sampleItems, expected(sampleItems.length, sample, rowCount), memory);
+  let itemCount = 0;
+  return {
+    heldBytes: () => offsets.heldBytes + items.heldBytes,
+    append(column: ListColumn, position) {
+      const more = itemsWithin(column);
+      offsets.append(column, position, itemCount, itemCount + more.length);
+      items.append(more);
+      itemCount += more.length;
+    },
+    finish: (length) => ({ kind: "list", offsets: offsets.view(length), items: items.finish() }),
+  };
 }
 
-class SizedListGatherer implements Gatherer<FixedSizeListColumn | SizedListColumn> {
-  readonly #kind: "fixedSizeList" | "sizedList";
-  readonly #dimension: number;
-  readonly #items: Gatherer;
-  readonly #nulls: Nulls;
-  #length = 0;
-
-  constructor(
-    { kind, dimension, items }: FixedSizeListColumn | SizedListColumn,
-    rowCount: number,
-    memory: GatherMemory,
-  ) {
-    this.#kind = kind;
-    this.#dimension = dimension;
-    this.#items = gathererOf(items, rowCount * dimension, memory);
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#items.heldBytes + this.#nulls.heldBytes;
-  }
-
-  append(column: FixedSizeListColumn | SizedListColumn): void {
-    this.#nulls.append(column, this.#length);
-    this.#items.append(column.items);
-    this.#length += column.length;
-  }
-
-  finish(): FixedSizeListColumn | SizedListColumn {
-    const length = this.#length;
-    return {
-      kind: this.#kind,
-      length,
-      validity: this.#nulls.finish(length),
-      dimension: this.#dimension,
-      items: this.#items.finish(),
-    } as FixedSizeListColumn | SizedListColumn;
-  }
+function sizedListGatherer(
+  sample: FixedSizeListColumn | SizedListColumn,
+  rowCount: number,
+  memory: GatherMemory,
+): ValueGatherer {
+  const { kind, dimension } = sample;
+  const items = new ColumnGatherer(sample.items, rowCount * dimension, memory);
+  return {
+    heldBytes: () => items.heldBytes,
+    append: (column: FixedSizeListColumn | SizedListColumn) => items.append(column.items),
+    finish: () => ({ kind, dimension, items: items.finish() }),
+  };
 }
 
-class StructGatherer implements Gatherer<StructColumn | PackedStructColumn> {
-  readonly #kind: "struct" | "packedStruct";
-  readonly #children: readonly Gatherer[];
-  readonly #nulls: Nulls;
-  #length = 0;
-
-  constructor(sample: StructColumn | PackedStructColumn, rowCount: number, memory: GatherMemory) {
-    this.#kind = sample.kind;
-    this.#children = (sample.children as readonly Column[]).map((child) =>
-      gathererOf(child, rowCount, memory),
-    );
-    this.#nulls = new Nulls(rowCount, memory);
-  }
-
-  get heldBytes(): number {
-    return this.#children.reduce((sum, child) => sum + child.heldBytes, this.#nulls.heldBytes);
-  }
-
-  append(column: StructColumn | PackedStructColumn): void {
-    this.#nulls.append(column, this.#length);
-    for (const [index, child] of this.#children.entries()) child.append(column.children[index]);
-    this.#length += column.length;
-  }
-
-  finish(): StructColumn | PackedStructColumn {
-    const length = this.#length;
-    return {
-      kind: this.#kind,
-      length,
-      validity: this.#nulls.finish(length),
-      children: this.#children.map((child) => child.finish()),
-    } as StructColumn | PackedStructColumn;
-  }
-}
-
-class NullGatherer implements Gatherer<NullColumn> {
-  readonly heldBytes = 0;
-  #length = 0;
-
-  append({ length }: NullColumn): void {
-    this.#length += length;
-  }
-
-  finish(): NullColumn {
-    return { kind: "null", length: this.#length, validity: null };
-  }
+function structGatherer(
+  { kind, children }: StructColumn | PackedStructColumn,
+  rowCount: number,
+  memory: GatherMemory,
+): ValueGatherer {
+  const members = children.map((child: Column) => new ColumnGatherer(child, rowCount, memory));
+  return {
+    heldBytes: () => members.reduce((sum, member) => sum + member.heldBytes, 0),
+    append(column: StructColumn | PackedStructColumn) {
+      for (const [index, member] of members.entries()) member.append(column.children[index]);
+    },
+    finish: () => ({ kind, children: members.map((member) => member.finish()) }),
+  };
 }
 
 /** Returns the probable bytes of `rowCount` rows, if the rows of the sample take `taken`. */

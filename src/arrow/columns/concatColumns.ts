@@ -1,45 +1,49 @@
 /** Concatenates columns of one layout. */
 
-import type { Steps } from "../../async/eventLoop.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
 import { copyBits } from "../../bytes/bits.js";
-import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type {
   BitsColumn,
   Column,
   DictionaryColumn,
   FixedColumn,
-  FixedSizeListColumn,
   ListColumn,
   SizedListColumn,
   StructColumn,
   Validity,
   VariableColumn,
 } from "./column.js";
+import { itemsWithin, spanOf } from "./columnBytes.js";
 import { entryKey, indexView, readIndices } from "./dictionaries.js";
+import { numbersColumn } from "./numbersColumn.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
-import { sliceColumn } from "./sliceColumn.js";
 import { takeColumn } from "./takeColumn.js";
 import { setBits } from "./validity.js";
 
 /**
- * Concatenates the values of columns in memory of their own. There is at least one column; all have one
- * layout. Returns a single column as it is. Unites dictionaries that differ.
+ * Concatenates columns of one layout, at least one, in new memory. Returns a single column as it is. Unites
+ * dictionaries that differ.
  * @throws UnsupportedError if offsets or dictionary indices no longer fit their width
  */
-export function concatColumns<C extends Column>(columns: readonly C[]): C;
-export function concatColumns(columns: readonly Column[]): Column {
+export const concatColumns = <C extends Column>(columns: readonly C[]): C =>
+  columns.length === 1 ? columns[0] : runSync(concatInSteps(columns));
+
+/** Concatenates like {@link concatColumns}, with a break after each column: they may have many megabytes. */
+export function concatInSteps<C extends Column>(columns: readonly C[]): Steps<C>;
+export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
   const [first] = columns;
   if (columns.length === 1) return first;
-  let length = 0;
-  for (const column of columns) length += column.length;
+  const length = columns.reduce((sum, column) => sum + column.length, 0);
   const validity = concatValidity(columns, length);
   switch (first.kind) {
     case "null":
       return { kind: "null", length, validity: null };
     case "fixed": {
-      const values = concatBytes((columns as readonly FixedColumn[]).map((column) => column.values));
-      return { kind: "fixed", length, validity, byteWidth: first.byteWidth, values };
+      const { byteWidth } = first;
+      const fixed = columns as readonly FixedColumn[];
+      const values = yield* joinedBytes(fixed, (column) => column.values, length * byteWidth);
+      return { kind: "fixed", length, validity, byteWidth, values };
     }
     case "bits": {
       const bits = new Uint8Array(Math.ceil(length / 8));
@@ -50,46 +54,38 @@ export function concatColumns(columns: readonly Column[]): Column {
       }
       return { kind: "bits", length, validity, bits, bitOffset: 0 };
     }
-    case "variable":
-      return {
-        kind: "variable",
-        length,
-        validity,
-        ...concatVariable(columns as readonly VariableColumn[], length),
-      };
-    case "fixedSizeList": {
-      const { dimension } = first;
-      const items = concatColumns((columns as readonly FixedSizeListColumn[]).map((column) => column.items));
-      return { kind: "fixedSizeList", length, validity, dimension, items };
+    case "variable": {
+      const variable = columns as readonly VariableColumn[];
+      const spans = variable.map((column) => spanOf(column, 0, column.length));
+      const offsets = yield* concatOffsets(variable, spans, length);
+      const bytes = yield* joinedBytes(variable, bytesOf, total(spans));
+      return { kind: "variable", length, validity, offsets, bytes };
     }
     case "dictionary": {
       const united = uniteDictionaries(columns as readonly DictionaryColumn[]);
-      const indices = concatColumns(united.indices);
+      const indices = yield* concatInSteps(united.indices);
       return { kind: "dictionary", length, validity, indices, dictionary: united.dictionary };
     }
     case "list": {
       const lists = columns as readonly ListColumn[];
-      const items = lists.map((list) => {
-        const begin = Number(list.offsets[0]);
-        return sliceColumn(list.items, begin, Number(list.offsets[list.length]) - begin);
-      });
-      const offsets = concatOffsets(
-        lists,
-        items.map((piece) => piece.length),
-        length,
-      );
-      return { kind: "list", length, validity, offsets, items: concatColumns(items) };
+      const pieces = lists.map((list) => itemsWithin(list));
+      const spans = pieces.map((piece) => piece.length);
+      const offsets = yield* concatOffsets(lists, spans, length);
+      return { kind: "list", length, validity, offsets, items: yield* concatInSteps(pieces) };
     }
+    case "fixedSizeList":
     case "sizedList": {
-      const { dimension } = first;
-      const items = concatColumns((columns as readonly SizedListColumn[]).map((column) => column.items));
-      return { kind: "sizedList", length, validity, dimension, items };
+      const { kind, dimension } = first;
+      const items = yield* concatInSteps((columns as readonly SizedListColumn[]).map(({ items }) => items));
+      return { kind, length, validity, dimension, items } as Column;
     }
     case "struct":
     case "packedStruct": {
-      const children = first.children.map((_, index) =>
-        concatColumns((columns as readonly StructColumn[]).map((column) => column.children[index])),
-      );
+      const children: Column[] = [];
+      for (const index of first.children.keys()) {
+        const parts = (columns as readonly StructColumn[]).map((column) => column.children[index]);
+        children.push(yield* concatInSteps(parts));
+      }
       return { kind: first.kind, length, validity, children } as Column;
     }
   }
@@ -109,57 +105,53 @@ function concatValidity(columns: readonly Column[], length: number): Validity | 
   return { bytes, bitOffset: 0, nullCount };
 }
 
-function concatVariable(
-  columns: readonly VariableColumn[],
-  length: number,
-): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
-  const pieces = columns.map(bytesOf);
-  const bytes = concatBytes(pieces);
-  const offsets = concatOffsets(
-    columns,
-    pieces.map((piece) => piece.length),
-    length,
-  );
-  return { offsets, bytes };
+const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** Joins the bytes of columns. Reading those of a lazy column makes them. */
+function* joinedBytes<C extends Column>(
+  columns: readonly C[],
+  read: (column: C) => Uint8Array,
+  byteLength: number,
+): Steps<Uint8Array> {
+  const whole = new Uint8Array(byteLength);
+  let position = 0;
+  for (const column of columns) {
+    const bytes = read(column);
+    whole.set(bytes, position);
+    position += bytes.length;
+    yield;
+  }
+  return whole;
 }
 
 /** Returns the bytes of a column's values. */
 const bytesOf = ({ bytes, offsets, length }: VariableColumn): Uint8Array =>
   bytes.subarray(Number(offsets[0]), Number(offsets[length]));
 
+type Offsets = VariableColumn["offsets"];
+
 /**
  * Returns the offsets of the concatenated columns, from 0 on.
  * @param spans number of bytes or items that each column's offsets cover
  * @param length number of values of all columns
  */
-function concatOffsets(
+function* concatOffsets(
   columns: readonly (VariableColumn | ListColumn)[],
   spans: readonly number[],
   length: number,
-): Int32Array | BigInt64Array {
+): Steps<Offsets> {
+  const isNarrow = areNarrow(columns[0].offsets);
+  if (isNarrow) checkOffsetRange(total(spans));
+  const offsets = isNarrow ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
   let position = 0;
   let base = 0;
-  const offsets = newOffsets(columns, spans, length);
-  for (let index = 0; index < columns.length; index++) {
-    const column = columns[index];
+  for (const [index, column] of columns.entries()) {
     moveOffsets(column, offsets, position, base);
     position += column.length;
     base += spans[index];
+    yield;
   }
   return offsets;
-}
-
-type Offsets = VariableColumn["offsets"];
-
-/** Returns room for the offsets of all columns, of the same width. */
-function newOffsets(
-  columns: readonly (VariableColumn | ListColumn)[],
-  spans: readonly number[],
-  length: number,
-): Offsets {
-  if (!areNarrow(columns[0].offsets)) return new BigInt64Array(length + 1);
-  checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
-  return new Int32Array(length + 1);
 }
 
 /** Copies the offsets of a column to those after `position`, as if its bytes or items began at `base`. */
@@ -169,74 +161,22 @@ export function moveOffsets(
   position: number,
   base: number,
 ): void {
+  const { length, offsets } = column;
   if (areNarrow(target)) {
-    shiftInto(target, position, column.offsets as Int32Array, column.length, base);
+    const narrow = offsets as Int32Array;
+    const delta = (base - narrow[0]) | 0;
+    for (let value = 1, write = position + 1; value <= length; value++, write++)
+      target[write] = narrow[value] + delta;
     return;
   }
   const words = wordsOf(target);
-  const source = wordsOf(column.offsets as BigInt64Array);
+  const source = wordsOf(offsets as BigInt64Array);
   const delta = base - (source[0] + source[1] * 0x1_0000_0000);
-  for (let word = 2; word <= column.length * 2; word += 2) {
+  for (let word = 2; word <= length * 2; word += 2) {
     const offset = source[word] + source[word + 1] * 0x1_0000_0000 + delta;
     words[2 * position + word] = offset;
     words[2 * position + word + 1] = offset / 0x1_0000_0000;
   }
-}
-
-/** Puts the offsets of `count` values after `offsets[position]`, relative to `base`. */
-function shiftInto(
-  offsets: Int32Array,
-  position: number,
-  source: Int32Array,
-  count: number,
-  base: number,
-): void {
-  const delta = (base - source[0]) | 0;
-  for (let value = 1, write = position + 1; value <= count; value++, write++)
-    offsets[write] = source[value] + delta;
-}
-
-// ------------------------------------------------------------------------------------------------- in steps
-
-/**
- * Concatenates like {@link concatColumns}, column by column: values of a fixed or variable width may have
- * many megabytes. Concatenates other columns at once.
- */
-export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
-  const [first] = columns;
-  if (columns.length === 1 || (first.kind !== "fixed" && first.kind !== "variable")) {
-    return concatColumns(columns);
-  }
-  const length = columns.reduce((sum, column) => sum + column.length, 0);
-  const validity = concatValidity(columns, length);
-  yield;
-  if (first.kind === "fixed") {
-    const { byteWidth } = first;
-    const values = new Uint8Array(byteWidth * length);
-    let position = 0;
-    for (const column of columns as readonly FixedColumn[]) {
-      // Reading the values of a lazy column makes them.
-      values.set(column.values, position);
-      position += byteWidth * column.length;
-      yield;
-    }
-    return { kind: "fixed", length, validity, byteWidth, values };
-  }
-  const variable = columns as readonly VariableColumn[];
-  const pieces = variable.map(bytesOf);
-  const spans = pieces.map((piece) => piece.length);
-  const offsets = newOffsets(variable, spans, length);
-  const bytes = new Uint8Array(spans.reduce((sum, span) => sum + span, 0));
-  let position = 0;
-  let base = 0;
-  for (const [index, column] of variable.entries()) {
-    bytes.set(pieces[index], base);
-    moveOffsets(column, offsets, position, base);
-    position += column.length;
-    base += spans[index];
-    yield;
-  }
-  return { kind: "variable", length, validity, offsets, bytes };
 }
 
 interface UnitedDictionary {
@@ -289,7 +229,7 @@ function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictiona
     const stride = byteWidth === 8 ? 2 : 1;
     if (remap.length > 0)
       for (let row = 0; row < column.length; row++) target[row * stride] = remap[source[row]];
-    return { kind: "fixed", length: column.length, validity: null, byteWidth, values } satisfies FixedColumn;
+    return numbersColumn(values, byteWidth);
   });
   return { indices, dictionary };
 }

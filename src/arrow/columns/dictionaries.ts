@@ -1,12 +1,10 @@
-/**
- * Dictionary columns: makes them from plain columns, reads and checks their indices, and decodes them to
- * plain columns.
- */
+/** Makes dictionary columns, reads and checks their indices, and decodes them to plain columns. */
 
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Column, DictionaryColumn, FixedColumn, Layout, Validity, VariableColumn } from "./column.js";
 import { nullColumn } from "./nullColumn.js";
+import { numbersColumn } from "./numbersColumn.js";
 import { areNarrow } from "./offsets.js";
 import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
 import { bothValid, isSet, takeValidity } from "./validity.js";
@@ -47,13 +45,7 @@ export function encodeDictionary(
     kind: "dictionary",
     length,
     validity,
-    indices: {
-      kind: "fixed",
-      length,
-      validity: null,
-      byteWidth: keyBytes,
-      values: new Uint8Array(indices.buffer),
-    },
+    indices: numbersColumn(new Uint8Array(indices.buffer), keyBytes),
     dictionary: takeColumn(values, Uint32Array.from(taken)),
   };
 }
@@ -62,35 +54,24 @@ export function encodeDictionary(
 export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
   const { validity } = dictionary;
   if (validity !== null && !isSet(validity, entry)) return null;
-  let begin: number;
-  let end: number;
-  let bytes: Uint8Array;
   if (dictionary.kind === "fixed") {
-    begin = entry * dictionary.byteWidth;
-    end = begin + dictionary.byteWidth;
-    bytes = dictionary.values;
-  } else {
-    begin = Number(dictionary.offsets[entry]);
-    end = Number(dictionary.offsets[entry + 1]);
-    bytes = dictionary.bytes;
+    const { values, byteWidth } = dictionary;
+    return latin1(values.subarray(entry * byteWidth, (entry + 1) * byteWidth));
   }
-  return latin1.decode(bytes.subarray(begin, end));
+  const { bytes, offsets } = dictionary;
+  return latin1(bytes.subarray(Number(offsets[entry]), Number(offsets[entry + 1])));
 }
 
 /** Maps any bytes to characters one to one, which a decoder with the label "latin1" does not. */
-const latin1 = {
-  decode(bytes: Uint8Array): string {
-    let text = "";
-    for (let start = 0; start < bytes.length; start += 4096) {
-      text += String.fromCharCode.apply(null, bytes.subarray(start, start + 4096) as unknown as number[]);
-    }
-    return text;
-  },
-};
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 4096) {
+    text += String.fromCharCode.apply(null, bytes.subarray(start, start + 4096) as unknown as number[]);
+  }
+  return text;
+}
 
-/**
- * Returns a typed array over the bytes of an index column: whole indices, or words for indices of 8 bytes.
- */
+/** Returns a typed array over an index column: whole indices, or words for indices of 8 bytes. */
 export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
   switch (byteWidth) {
     case 1:
@@ -149,20 +130,14 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
   const validity = bothValid(column.validity, takeValidity(dictionary.validity, indices), length);
   if (dictionary.kind === "fixed") {
     const { byteWidth } = dictionary;
-    return {
-      kind: "fixed",
-      length,
-      validity,
-      byteWidth,
-      values: takeFixed(dictionary.values, byteWidth, indices),
-    };
+    const values = takeFixed(dictionary.values, byteWidth, indices);
+    return { kind: "fixed", length, validity, byteWidth, values };
   }
   return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
 }
 
 /**
- * Returns the validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is
- * null. Does not build the values, which may be far longer together than the dictionary.
+ * Returns the validity of a dictionary column's rows, from its slots and entries, without building values.
  * @throws InvalidInputError for an index outside the dictionary
  */
 export function dictionaryValidity(column: DictionaryColumn): Validity | null {

@@ -1,8 +1,10 @@
 /** Converts columns of JSON: text in Arrow, JSONB in a file. Nulls stay nulls; their slots become empty. */
 
+import { concatBytes } from "../../bytes/concat.js";
 import { decodeJsonb, encodeJsonb } from "../../bytes/jsonb.js";
 import { CorruptFileError, InternalError, InvalidInputError } from "../../errors.js";
 import type { Column, LeafColumn, VariableColumn } from "./column.js";
+import { isValid } from "./validity.js";
 
 /**
  * Converts JSONB of a file to text.
@@ -13,11 +15,9 @@ export function jsonTextColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);
   const encoder = new TextEncoder();
   const fail = (reason: string) => new CorruptFileError(path, 0, `JSON column: ${reason}`);
-  const values = mapValues(column, (bytes) => encoder.encode(decodeJsonb(bytes, fail)));
-  const offsets = new Int32Array(values.offsets.length);
-  for (let index = 0; index < offsets.length; index++) offsets[index] = Number(values.offsets[index]);
-  if (values.bytes.length > 0x7fff_ffff) throw fail("more than 2 GiB of text in one batch");
-  return { ...column, offsets, bytes: values.bytes };
+  const { offsets, bytes } = mapValues(column, (value) => encoder.encode(decodeJsonb(value, fail)));
+  if (bytes.length > 0x7fff_ffff) throw fail("more than 2 GiB of text in one batch");
+  return { ...column, offsets: Int32Array.from(offsets, Number), bytes };
 }
 
 /**
@@ -61,19 +61,12 @@ function mapValues(
   const ends = new BigInt64Array(length + 1);
   let byteLength = 0;
   for (let index = 0; index < length; index++) {
-    const bit = (validity?.bitOffset ?? 0) + index;
-    if (validity === null || ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) {
+    if (isValid(validity, index)) {
       const value = map(bytes.subarray(Number(offsets[index]), Number(offsets[index + 1])), index);
       mapped.push(value);
       byteLength += value.length;
     }
     ends[index + 1] = BigInt(byteLength);
   }
-  const joined = new Uint8Array(byteLength);
-  let position = 0;
-  for (const value of mapped) {
-    joined.set(value, position);
-    position += value.length;
-  }
-  return { offsets: ends, bytes: joined };
+  return { offsets: ends, bytes: concatBytes(mapped, byteLength) };
 }

@@ -46,9 +46,7 @@ export function lazyTextColumn(lazy: LazyTexts, validity: Validity | null): Vari
   });
 }
 
-/**
- * Not enumerable: `{ ...column, values }` has other values, and must not keep the lazy form of the old ones.
- */
+/** Not enumerable: `{ ...column, values }` must not keep the lazy form of the old values. */
 const withLazy = <C extends Column>(lazy: LazyFixedValues | LazyTexts, column: C): C =>
   Object.defineProperty(column, "lazy", { value: lazy });
 
@@ -66,8 +64,7 @@ export function withValidity(column: Exclude<Column, { kind: "null" }>, validity
 }
 
 /**
- * Returns the codes of a column that is not decoded yet, gathered if they lie in chunks; null for any other
- * column.
+ * Returns the codes of an undecoded column, gathered if they lie in chunks; null for any other column.
  * @throws CorruptFileError for damaged chunks
  */
 export function codesIn({ lazy }: { readonly lazy?: LazyTexts }): CodedValues | null {

@@ -9,10 +9,7 @@ export type LazyTexts = CodedValues | ChunkedTexts;
 interface LazyBytes {
   /** Makes all values. */
   decode(): Uint8Array;
-  /**
-   * Makes the values of a few rows. Null if taking them from all values is better: for many rows, or unsorted
-   * ones.
-   */
+  /** Makes the values of a few sorted rows. Null for any others: taking them from all values is better. */
   pick(rows: Uint32Array): Uint8Array | null;
 }
 
@@ -34,10 +31,7 @@ export interface ChunkedValues extends LazyBytes {
   /** Byte offset of each chunk's values in `bytes`, ascending. */
   readonly starts: Float64Array;
   readonly counts: Float64Array;
-  /**
-   * Bits of each value: a chunk is then a prefix of a FastLanes unit, which takes 128 bytes per bit. Or
-   * {@link PLAIN_CHUNK}.
-   */
+  /** Bits of a value in a prefix of a FastLanes unit, which has 128 bytes per bit. Or {@link PLAIN_CHUNK}. */
   readonly packedBits: Uint8Array;
 }
 
@@ -56,10 +50,7 @@ export interface CodeSymbols {
 /** Code that stands for the byte that follows it. */
 export const ESCAPE_CODE = 255;
 
-/**
- * Values as FSST codes. A column of codes is decoded when its bytes are first read, and only the rows that it
- * still has: the codes alone decide many questions.
- */
+/** Values as FSST codes. The first read of the bytes decodes only the rows that the column still has. */
 export interface CodedValues {
   readonly kind: "codes";
   readonly symbols: CodeSymbols;
@@ -99,8 +90,7 @@ export interface ChunkedTexts {
    */
   gather(): DecodedValues & { readonly lazy?: LazyTexts };
   /**
-   * Returns the decoded values of a few rows. Null if taking them from all values is better: for many rows,
-   * or unsorted ones.
+   * Returns the decoded values of a few sorted rows. Null for others, better taken from all values.
    * @throws CorruptFileError as `gather`, for the offsets of these values
    */
   pick(rows: Uint32Array): DecodedValues | null;

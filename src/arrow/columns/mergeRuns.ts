@@ -41,7 +41,7 @@ interface Cursor<Keys> {
 export async function* mergeRuns<Keys>(
   runs: readonly AsyncIterable<RunBlock>[],
   order: BlockOrder<Keys>,
-): AsyncGenerator<RunBlock, void, undefined> {
+): AsyncGenerator<RunBlock> {
   const opened: AsyncIterator<RunBlock>[] = [];
   try {
     const cursors: Cursor<Keys>[] = [];

@@ -1,12 +1,7 @@
 /** Makes columns of nulls. */
-import type { Column, FixedColumn, FixedSizeListColumn, Layout, Validity, VariableColumn } from "./column.js";
+import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "./column.js";
 
 const NO_BYTES = new Uint8Array(0);
-
-/** Returns a column without values. */
-function emptyColumn(layout: Layout): Column {
-  return nullColumn(layout, 0);
-}
 
 /** Returns a column of `length` nulls. */
 export function nullColumn(layout: Layout, length: number): Column {
@@ -25,32 +20,24 @@ export function nullColumn(layout: Layout, length: number): Column {
       const offsets = layout.offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
       return { kind: "variable", length, validity, offsets, bytes: NO_BYTES };
     }
-    case "fixedSizeList": {
-      const { dimension, item } = layout;
-      const items = nullColumn(item, length * dimension) as FixedSizeListColumn["items"];
-      return { kind: "fixedSizeList", length, validity, dimension, items };
-    }
-    case "dictionary":
+    case "dictionary": {
+      const { byteWidth } = layout.index;
       return {
         kind: "dictionary",
         length,
         validity,
-        indices: {
-          kind: "fixed",
-          length,
-          validity: null,
-          byteWidth: layout.index.byteWidth,
-          values: new Uint8Array(length * layout.index.byteWidth),
-        },
-        dictionary: emptyColumn(layout.value) as VariableColumn | FixedColumn,
+        indices: { ...layout.index, length, validity: null, values: new Uint8Array(length * byteWidth) },
+        dictionary: nullColumn(layout.value, 0) as VariableColumn | FixedColumn,
       };
+    }
     case "list": {
       const offsets = layout.offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
-      return { kind: "list", length, validity, offsets, items: emptyColumn(layout.item) };
+      return { kind: "list", length, validity, offsets, items: nullColumn(layout.item, 0) };
     }
+    case "fixedSizeList":
     case "sizedList": {
-      const { dimension, item } = layout;
-      return { kind: "sizedList", length, validity, dimension, items: nullColumn(item, length * dimension) };
+      const { kind, dimension, item } = layout;
+      return { kind, length, validity, dimension, items: nullColumn(item, length * dimension) } as Column;
     }
     case "struct":
     case "packedStruct": {

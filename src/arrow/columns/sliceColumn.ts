@@ -12,9 +12,7 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
   }
   if (length === column.length) return column;
   const validity =
-    column.validity === null
-      ? null
-      : validityFrom(column.validity.bytes, column.validity.bitOffset + start, length);
+    column.validity && validityFrom(column.validity.bytes, column.validity.bitOffset + start, length);
   switch (column.kind) {
     case "null":
       return { kind: "null", length, validity: null };
@@ -31,11 +29,6 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
       const offsets = column.offsets.subarray(start, start + length + 1);
       return { kind: "variable", length, validity, offsets, bytes: column.bytes };
     }
-    case "fixedSizeList": {
-      const { dimension } = column;
-      const items = sliceColumn(column.items, start * dimension, length * dimension);
-      return { kind: "fixedSizeList", length, validity, dimension, items };
-    }
     case "dictionary": {
       const indices = sliceColumn(column.indices, start, length);
       return { kind: "dictionary", length, validity, indices, dictionary: column.dictionary };
@@ -44,10 +37,11 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
       const offsets = column.offsets.subarray(start, start + length + 1);
       return { kind: "list", length, validity, offsets, items: column.items };
     }
+    case "fixedSizeList":
     case "sizedList": {
-      const { dimension } = column;
-      const items = sliceColumn(column.items, start * dimension, length * dimension);
-      return { kind: "sizedList", length, validity, dimension, items };
+      const { kind, dimension } = column;
+      const items = sliceColumn<Column>(column.items, start * dimension, length * dimension);
+      return { kind, length, validity, dimension, items } as Column;
     }
     case "struct":
     case "packedStruct": {

@@ -19,7 +19,6 @@ import type {
   SizedListLayout,
   StructColumn,
   StructLayout,
-  Validity,
 } from "./column.js";
 import { withValidity } from "./lazyColumn.js";
 import { nullColumn } from "./nullColumn.js";
@@ -33,9 +32,7 @@ import { bothValid } from "./validity.js";
  */
 export type LeafPath = readonly number[];
 
-/**
- * Marks a missing child in a branch: it ends the branch of a leaf, or stands for a member of a packed struct.
- */
+/** Marks a missing child: it ends the branch of a leaf, or stands for a member of a packed struct. */
 export const MISSING_CHILD = -1;
 
 export interface Spine {
@@ -43,10 +40,7 @@ export interface Spine {
   readonly path: LeafPath;
 }
 
-/**
- * Returns the spines of a layout, in the order of its leaves. A layout that is not nested has one spine,
- * itself.
- */
+/** Returns the spines of a layout in the order of its leaves; itself if the layout is not nested. */
 export function spinesOf(layout: Layout): Spine[] {
   switch (layout.kind) {
     case "list":
@@ -71,10 +65,7 @@ export function spinesOf(layout: Layout): Spine[] {
 export const isNested = (layout: Layout): layout is ListLayout | SizedListLayout | StructLayout =>
   layout.kind === "list" || layout.kind === "sizedList" || layout.kind === "struct";
 
-/**
- * Returns the number of events per value of a spine without lists: one per item of fixed-size lists of
- * structs, else one.
- */
+/** Returns the events per value of a spine without lists: one per item of a sized list, else one. */
 export function eventsPerValue(layout: Layout): number {
   let count = 1;
   for (let node = layout; ; ) {
@@ -99,14 +90,8 @@ export function leafOf(layout: Layout): LeafLayout {
   }
 }
 
-/**
- * Returns the spine of a column along a branch.
- * @param layout of the spine; a missing child becomes nulls of its layout
- */
+/** Returns the spine of a column along a branch; a missing child becomes nulls of the spine's layout. */
 export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
-  if (column.kind === "list" && layout.kind === "list") {
-    return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
-  }
   if (column.kind === "struct" && layout.kind === "struct") {
     const [child] = layout.children;
     const index = branch[depth];
@@ -116,7 +101,10 @@ export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, de
         : pruneColumn(column.children[index], branch, child.layout, depth + 1);
     return { ...column, children: [pruned] };
   }
-  if (column.kind === "sizedList" && layout.kind === "sizedList") {
+  if (
+    (column.kind === "list" && layout.kind === "list") ||
+    (column.kind === "sizedList" && layout.kind === "sizedList")
+  ) {
     return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
   }
   if ((column.kind === "struct" || column.kind === "packedStruct") && layout.kind === "packedStruct") {
@@ -162,8 +150,7 @@ export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Colu
 }
 
 /**
- * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for an absent leaf; its values
- * are null.
+ * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for a leaf of nulls.
  * @param path of the file, for errors
  * @throws CorruptFileError if spines disagree about the lists around them
  */
@@ -187,7 +174,9 @@ export function mergeSpines(
     const items = spines.map((spine) => {
       if (spine === null) return null;
       const list = spine as ListColumn;
-      if (list !== first && !sameRuns(list, first)) throw disagreement(path);
+      if (list !== first && !sameRuns(list, first)) {
+        throw new CorruptFileError(path, 0, "columns of one list hold lists of different lengths");
+      }
       return sliceColumn(list.items, Number(list.offsets[0]), itemCount);
     });
     return { ...first, offsets, items: mergeSpines(layout.item, items, itemCount, path) };
@@ -200,21 +189,17 @@ export function mergeSpines(
   const structs = present as StructColumn[];
   let next = 0;
   const children = layout.children.map((child) => {
-    const count = leafCount(child.layout);
+    const count = spinesOf(child.layout).length;
     const parts = spines
       .slice(next, next + count)
       .map((spine) => (spine === null ? null : (spine as StructColumn).children[0]));
     next += count;
     return mergeSpines(child.layout, parts, length, path);
   });
-  const validity: Validity | null = structs[0].validity;
-  return { kind: "struct", length, validity, children };
+  return { kind: "struct", length, validity: structs[0].validity, children };
 }
 
-/**
- * Replaces structs with their members: `members` has the member to follow in each struct, outermost first. A
- * value is null if any of the structs is.
- */
+/** Follows `members` into structs, outermost first. A value is null if any of the structs is. */
 export function unwrapStructs(column: Column, members: readonly number[]): Column {
   let node = column;
   for (const [level, member] of members.entries()) {
@@ -231,27 +216,12 @@ export function unwrapStructs(column: Column, members: readonly number[]): Colum
   return node;
 }
 
-function disagreement(path: string): CorruptFileError {
-  return new CorruptFileError(path, 0, "columns of one list hold lists of different lengths");
-}
-
-function leafCount(layout: Layout): number {
-  if (layout.kind === "list" || layout.kind === "sizedList") return leafCount(layout.item);
-  if (layout.kind !== "struct") return 1;
-  return layout.children.reduce((sum, child) => sum + leafCount(child.layout), 0);
-}
-
 /** True if the lists of two columns have equal lengths, one by one. */
 function sameRuns(a: ListColumn, b: ListColumn): boolean {
-  if (areNarrow(a.offsets) && areNarrow(b.offsets)) {
-    const delta = a.offsets[0] - b.offsets[0];
-    for (let row = 1; row <= a.length; row++) if (a.offsets[row] - b.offsets[row] !== delta) return false;
-    return true;
-  }
-  const left = a.offsets as BigInt64Array;
-  const right = b.offsets as BigInt64Array;
-  const delta = left[0] - right[0];
-  for (let row = 1; row <= a.length; row++) if (left[row] - right[row] !== delta) return false;
+  const [left, right] = [a.offsets, b.offsets];
+  const delta = Number(left[0]) - Number(right[0]);
+  for (let row = 1; row <= a.length; row++)
+    if (Number(left[row]) - Number(right[row]) !== delta) return false;
   return true;
 }
 

@@ -1,14 +1,11 @@
 /** Picks rows of a column by their indices. */
 
-import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
+import type { Column, ListColumn, Validity, VariableColumn } from "./column.js";
 import { codesIn, takeCoded } from "./lazyColumn.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
-/**
- * Returns the rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index
- * must lie inside the column.
- */
+/** Copies the rows at `indices`, in that order; a dictionary is shared. Indices lie inside the column. */
 export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
 export function takeColumn(column: Column, indices: Uint32Array): Column {
   const { length } = indices;
@@ -18,13 +15,8 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
       return { kind: "null", length, validity: null };
     case "fixed": {
       const { byteWidth } = column;
-      return {
-        kind: "fixed",
-        length,
-        validity,
-        byteWidth,
-        values: column.lazy?.pick(indices) ?? takeFixed(column.values, byteWidth, indices),
-      };
+      const values = column.lazy?.pick(indices) ?? takeFixed(column.values, byteWidth, indices);
+      return { kind: "fixed", length, validity, byteWidth, values };
     }
     case "bits": {
       const bits = takeBits(column.bits, column.bitOffset, indices);
@@ -32,10 +24,11 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
     }
     case "variable":
       return { kind: "variable", length, validity, ...takeVariable(column, indices, null) };
-    case "fixedSizeList": {
-      const { dimension } = column;
+    case "fixedSizeList":
+    case "sizedList": {
+      const { kind, dimension } = column;
       const items = takeItems(column.items, dimension, indices);
-      return { kind: "fixedSizeList", length, validity, dimension, items };
+      return { kind, length, validity, dimension, items } as Column;
     }
     case "dictionary": {
       const picked = takeColumn(column.indices, indices);
@@ -44,11 +37,6 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
     case "list": {
       const { offsets, positions } = takeLists(column, indices);
       return { kind: "list", length, validity, offsets, items: takeColumn(column.items, positions) };
-    }
-    case "sizedList": {
-      const { dimension } = column;
-      const items = takeColumn(column.items, itemPositions(dimension, indices));
-      return { kind: "sizedList", length, validity, dimension, items };
     }
     case "struct":
     case "packedStruct": {
@@ -86,11 +74,7 @@ function takeLists(
   return { offsets: taken, positions };
 }
 
-function takeItems(
-  items: FixedSizeListColumn["items"],
-  dimension: number,
-  indices: Uint32Array,
-): FixedSizeListColumn["items"] {
+function takeItems(items: Column, dimension: number, indices: Uint32Array): Column {
   if (items.kind === "fixed" && items.validity === null) {
     const values = takeFixed(items.values, items.byteWidth * dimension, indices);
     return { ...items, length: indices.length * dimension, values };

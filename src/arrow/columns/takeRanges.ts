@@ -1,6 +1,4 @@
-/**
- * Picks ranges of the rows of a column, in steps. Ranges may come in any order and hold a row several times.
- */
+/** Picks ranges of a column's rows, in steps and in any order. A row may come several times. */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { Pace } from "../../async/eventLoop.js";

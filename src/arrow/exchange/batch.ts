@@ -13,15 +13,10 @@ import {
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
 
-/**
- * Earlier dictionary vectors of apache-arrow. Batches whose columns share a dictionary share its vector too.
- */
+/** Vectors of dictionaries: batches whose columns share a dictionary share its vector too. */
 const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
 
-/**
- * A record batch over the memory of `columns`. Columns follow the order of the schema's fields; each has
- * `rowCount` values.
- */
+/** Makes a record batch over columns, which follow the schema's fields and have `rowCount` values. */
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
   const children = columns.map((column, index) => dataOf(schema.fields[index], column, rowCount));
   const data = makeData({ type: new Struct(schema.fields), length: rowCount, nullCount: 0, children });

@@ -2,10 +2,7 @@
 
 import type { ArrowInput, InputBatch } from "./input.js";
 
-/**
- * @param onRows called with the total number of rows after each batch is consumed; undefined if no caller
- *   needs it
- */
+/** @param onRows called with the total number of rows after each batch is consumed; may be absent */
 export function countedInput(
   input: ArrowInput,
   onRows: ((rowCount: number) => void) | undefined,
@@ -17,7 +14,7 @@ export function countedInput(
 async function* counted(
   batches: AsyncIterable<InputBatch>,
   onRows: (rowCount: number) => void,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   let rowCount = 0;
   for await (const batch of batches) {
     yield batch;

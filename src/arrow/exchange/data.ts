@@ -24,7 +24,6 @@ import { InternalError, InvalidInputError } from "../../errors.js";
 import type {
   Column,
   FixedColumn,
-  FixedSizeListColumn,
   FixedSizeListLayout,
   Layout,
   ListLayout,
@@ -54,9 +53,7 @@ export interface ForeignData {
   readonly nullCount: number;
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
-  /**
-   * Numbers of items of list views, whose items start at `valueOffsets`. Both have one integer for each list.
-   */
+  /** Numbers of items of list views, one integer per list like `valueOffsets`, where the items start. */
   readonly sizes?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
   /** Data buffers. A view of more than 12 bytes holds the index of one buffer and an offset in it. */
@@ -68,20 +65,9 @@ export interface ForeignData {
 /** Copies a `Data` and replaces some members. Spreading would lose members that are getters of its class. */
 export function changedData(data: ForeignData, members: Partial<ForeignData>): ForeignData {
   const { type, length, offset, nullCount, values, valueOffsets, sizes, nullBitmap } = data;
+  const buffers = { values, valueOffsets, sizes, nullBitmap };
   const { children, dictionary } = data;
-  return {
-    type,
-    length,
-    offset,
-    nullCount,
-    values,
-    valueOffsets,
-    sizes,
-    nullBitmap,
-    children,
-    dictionary,
-    ...members,
-  };
+  return { type, length, offset, nullCount, ...buffers, children, dictionary, ...members };
 }
 
 /** Columns of earlier dictionaries, by apache-arrow's vector. */
@@ -100,8 +86,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
 }
 
 /**
- * Makes the column of a `Data`. The column shares the memory of the `Data`, except for list views whose lists
- * are not consecutive.
+ * Makes the column of a `Data`. It shares the memory, except for list views that are not consecutive.
  * @throws InvalidInputError if the buffers are too short for the length and offset of the `Data`, and for
  *   list views outside their items
  */
@@ -114,16 +99,14 @@ export function* columnFromDataInSteps(
   if (!Number.isSafeInteger(length) || length < 0)
     throw new InvalidInputError(`a column of length ${length}`);
   if (length === 0) return nullColumn(layout, 0);
+  if (layout.kind === "null") return { kind: "null", length, validity: null };
+  const validity = validityOf(data);
   switch (layout.kind) {
-    case "null":
-      return { kind: "null", length, validity: null };
     case "fixed": {
-      const validity = validityOf(data);
       const values = fixedBytes(data, length, layout.byteWidth, validity);
       return { kind: "fixed", length, validity, byteWidth: layout.byteWidth, values };
     }
     case "bits": {
-      const validity = validityOf(data);
       const bits = bytesOrNone(data.values);
       const held = bits.length * 8 - data.offset;
       if (held >= length) return { kind: "bits", length, validity, bits, bitOffset: data.offset };
@@ -133,44 +116,31 @@ export function* columnFromDataInSteps(
       return { kind: "bits", length, validity, bits: padded, bitOffset: 0 };
     }
     case "variable": {
-      const validity = validityOf(data);
       const offsets = offsetsOf(data, layout.offsetBits, validity);
       return { kind: "variable", length, validity, offsets, bytes: bytesOrNone(data.values) };
     }
-    case "fixedSizeList": {
-      const validity = validityOf(data);
-      const items = (yield* listItems(data, layout, validity, options)) as FixedSizeListColumn["items"];
-      return { kind: "fixedSizeList", length, validity, dimension: layout.dimension, items };
-    }
     case "dictionary": {
-      const validity = validityOf(data);
       const { byteWidth } = layout.index;
       const values = fixedBytes(data, length, byteWidth, validity);
-      return {
-        kind: "dictionary",
-        length,
-        validity,
-        indices: { kind: "fixed", length, validity: null, byteWidth, values },
-        dictionary: yield* dictionaryOf(data, layout.value, options),
-      };
+      const indices: FixedColumn = { kind: "fixed", length, validity: null, byteWidth, values };
+      const dictionary = yield* dictionaryOf(data, layout.value, options);
+      return { kind: "dictionary", length, validity, indices, dictionary };
     }
     case "list": {
-      const validity = validityOf(data);
       if (isListView(data)) return yield* listViewColumn(data, layout, validity, options);
       const offsets = offsetsOf(data, layout.offsetBits, validity);
       const items = yield* childColumn(data, 0, layout.item, options);
       return { kind: "list", length, validity, offsets, items };
     }
+    case "fixedSizeList":
     case "sizedList": {
-      const validity = validityOf(data);
       const items = yield* listItems(data, layout, validity, options);
-      return { kind: "sizedList", length, validity, dimension: layout.dimension, items };
+      return { kind: layout.kind, length, validity, dimension: layout.dimension, items } as Column;
     }
     case "packedStruct":
       if (layout.children.length > 0) throw new InternalError("rows come in structs that are not packed");
-      return { kind: "packedStruct", length, validity: validityOf(data), children: [] };
+      return { kind: "packedStruct", length, validity, children: [] };
     case "struct": {
-      const validity = validityOf(data);
       const children: Column[] = [];
       for (const [index, child] of layout.children.entries()) {
         const values = yield* childColumn(data, index, child.layout, options);
@@ -181,10 +151,7 @@ export function* columnFromDataInSteps(
   }
 }
 
-/**
- * Returns a child's column. It is empty if there is no child: apache-arrow omits children of empty nested
- * columns.
- */
+/** Returns a child's column, empty if absent: apache-arrow omits children of empty nested columns. */
 function* childColumn(data: ForeignData, index: number, layout: Layout, options: DataOptions): Steps<Column> {
   const child = data.children?.[index];
   return child === undefined || child === null
@@ -214,10 +181,7 @@ function* listViewColumn(
   return yield* listsOfViews({ length, validity, offsets, sizes }, layout, items, bounds);
 }
 
-/**
- * Returns a struct's child with the length of the struct. A longer child is cut. A shorter one is padded if
- * the struct is null in the missing rows.
- */
+/** Cuts or pads a struct's child to its length. Padding needs null structs in the missing rows. */
 function structChild(
   column: Column,
   data: ForeignData,
@@ -277,22 +241,13 @@ function offsetsOf(
   const bytes = alignedBytes(bytesOrNone(data.valueOffsets), offsetBits / 8);
   const held = Math.floor(bytes.length / (offsetBits / 8));
   const needed = data.length + 1;
-  if (held >= needed) {
-    return offsetBits === 32
-      ? new Int32Array(bytes.buffer, bytes.byteOffset, needed)
-      : new BigInt64Array(bytes.buffer, bytes.byteOffset, needed);
-  }
+  const Offsets = offsetBits === 32 ? Int32Array : BigInt64Array;
+  if (held >= needed) return new Offsets(bytes.buffer as ArrayBuffer, bytes.byteOffset, needed);
   requireNullTail(validity, Math.max(held - 1, 0), data.length, "offsets");
   allocate(needed * (offsetBits / 8), false);
-  if (offsetBits === 32) {
-    const padded = new Int32Array(needed);
-    padded.set(new Int32Array(bytes.buffer, bytes.byteOffset, held));
-    if (held > 0) padded.fill(padded[held - 1], held);
-    return padded;
-  }
-  const padded = new BigInt64Array(needed);
-  padded.set(new BigInt64Array(bytes.buffer, bytes.byteOffset, held));
-  if (held > 0) padded.fill(padded[held - 1], held);
+  const padded = new Offsets(needed);
+  bytesOf(padded).set(bytes.subarray(0, held * (offsetBits / 8)));
+  if (held > 0) padded.fill(padded[held - 1] as never, held);
   return padded;
 }
 
@@ -330,11 +285,10 @@ function itemBytes(layout: Layout): number {
     case "sizedList":
       return layout.dimension * itemBytes(layout.item);
     case "struct":
-    case "packedStruct":
-      return (layout.children as readonly StructChild[]).reduce(
-        (sum, child) => sum + itemBytes(child.layout),
-        1,
-      );
+    case "packedStruct": {
+      const children: readonly StructChild[] = layout.children;
+      return children.reduce((sum, child) => sum + itemBytes(child.layout), 1);
+    }
   }
 }
 
@@ -347,12 +301,10 @@ function* dictionaryOf(
   if (vector === null || vector === undefined) return nullColumn(layout, 0) as VariableColumn | FixedColumn;
   const cached = cache?.get(vector);
   if (cached !== undefined) return cached;
-  const chunks: (VariableColumn | FixedColumn)[] = [];
-  for (const chunk of vector.data) {
-    chunks.push((yield* columnFromDataInSteps(chunk, layout)) as VariableColumn | FixedColumn);
-  }
-  const column =
-    chunks.length === 0 ? (nullColumn(layout, 0) as VariableColumn | FixedColumn) : concatColumns(chunks);
+  const chunks: Column[] = [];
+  for (const chunk of vector.data) chunks.push(yield* columnFromDataInSteps(chunk, layout));
+  const values = chunks.length === 0 ? nullColumn(layout, 0) : concatColumns(chunks);
+  const column = values as VariableColumn | FixedColumn;
   cache?.set(vector, column);
   return column;
 }
@@ -385,10 +337,7 @@ interface DataProps {
 }
 const make = makeData as unknown as (props: DataProps) => Data;
 
-/**
- * The `Data` of an apache-arrow type over a column's memory.
- * @param dictionaries cache of apache-arrow's vectors, for columns that share a dictionary
- */
+/** Makes the `Data` over a column's memory. `dictionaries` caches the vectors of shared dictionaries. */
 export function dataFromColumn(
   type: DataType,
   column: Column,
@@ -405,26 +354,12 @@ export function dataFromColumn(
     case "bits": {
       const bits = column.bits.subarray(column.bitOffset >>> 3);
       const offset = column.bitOffset & 7;
-      const { validity } = column;
-      if (validity === null) return make({ type, length, offset, nullCount: 0, data: bits });
-      const nullBitmap = shiftBits(validity.bytes, validity.bitOffset, offset, length);
-      return make({
-        type,
-        length,
-        offset,
-        nullCount: validity.nullCount,
-        nullBitmap,
-        data: bits,
-      });
+      return make({ type, length, offset, ...shiftedValidity(column, offset), data: bits });
     }
-    case "variable":
-      return make({
-        type,
-        length,
-        ...validityProps(column),
-        valueOffsets: column.offsets,
-        data: column.bytes,
-      });
+    case "variable": {
+      const { offsets, bytes } = column;
+      return make({ type, length, ...validityProps(column), valueOffsets: offsets, data: bytes });
+    }
     case "fixedSizeList":
     case "sizedList": {
       const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries);
@@ -433,9 +368,8 @@ export function dataFromColumn(
     case "dictionary": {
       let dictionary = dictionaries?.get(column.dictionary);
       if (dictionary === undefined) {
-        dictionary = new Vector([
-          dataFromColumn((type as Dictionary).dictionary, column.dictionary),
-        ]).memoize();
+        const values = dataFromColumn((type as Dictionary).dictionary, column.dictionary);
+        dictionary = new Vector([values]).memoize();
         dictionaries?.set(column.dictionary, dictionary);
       }
       const values = alignedBytes(column.indices.values, column.indices.byteWidth);
@@ -450,28 +384,23 @@ export function dataFromColumn(
       const children = column.children.map((child: Column, index: number) =>
         dataFromColumn(type.children[index].type, child, dictionaries),
       );
-      return make({ type, length, ...structValidity(column), children });
+      // An offset would also shift the children, so the bitmap starts at bit 0.
+      return make({ type, length, ...shiftedValidity(column, 0), children });
     }
   }
 }
 
 /** `offset` only shifts bitmaps, so a validity that starts inside a byte needs no copy. */
-function validityProps({ validity }: Column): { offset: number; nullCount: number; nullBitmap?: Uint8Array } {
+function validityProps({ validity }: Column) {
   if (validity === null) return { offset: 0, nullCount: 0 };
-  return {
-    offset: validity.bitOffset & 7,
-    nullCount: validity.nullCount,
-    nullBitmap: validity.bytes.subarray(validity.bitOffset >>> 3),
-  };
+  const nullBitmap = validity.bytes.subarray(validity.bitOffset >>> 3);
+  return { offset: validity.bitOffset & 7, nullCount: validity.nullCount, nullBitmap };
 }
 
-/** A struct's offset would also shift its children, so its bitmap starts at bit 0. */
-function structValidity({ validity, length }: Column): { nullCount: number; nullBitmap?: Uint8Array } {
+function shiftedValidity({ validity, length }: Column, offset: number) {
   if (validity === null) return { nullCount: 0 };
-  return {
-    nullCount: validity.nullCount,
-    nullBitmap: shiftBits(validity.bytes, validity.bitOffset, 0, length),
-  };
+  const nullBitmap = shiftBits(validity.bytes, validity.bitOffset, offset, length);
+  return { nullCount: validity.nullCount, nullBitmap };
 }
 
 /** Alignment of the typed array that apache-arrow makes over the values. */

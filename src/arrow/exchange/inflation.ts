@@ -75,10 +75,7 @@ function taken(frame: Uint8Array): Uint8Array | undefined {
   return content;
 }
 
-/**
- * Inflates the buffers of the body that is decoded next, with breaks.
- * @param maxBytes limit of all inflated buffers together
- */
+/** Inflates the buffers of the next body to at most `maxBytes` in all, with breaks. */
 export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Generator<void, void> {
   const inflating = DECODERS.get(compressed.type);
   // A codec that another program registered inflates by itself.
@@ -100,10 +97,7 @@ export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Gen
   }
 }
 
-/**
- * Returns a buffer of a body, inflated if it is compressed. Callers must be inside a decode call, as
- * apache-arrow's codecs are.
- */
+/** Returns a buffer of a body, inflated if it is compressed. Callers are inside a decode call. */
 export function bufferContent(
   { body, compressed }: { readonly body: Uint8Array; readonly compressed: CompressedBody | null },
   { offset, length }: CompressedBody["buffers"][number],
@@ -126,10 +120,7 @@ function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, voi
   }
 }
 
-/**
- * Computes the inflated bytes of a body's buffers, with breaks. Stops at `maxBytes`: inflating a larger body
- * fails anyway.
- */
+/** Computes the inflated bytes of a body, with breaks, up to `maxBytes`: a larger body fails anyway. */
 export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Generator<void, number> {
   let sum = 0;
   for (const frame of framesOf(compressed)) {
@@ -169,10 +160,7 @@ function* inflatingZstd(frame: Uint8Array, maxBytes: number): Generator<void, Ui
   return content;
 }
 
-/**
- * The inflated length, which lies before a compressed buffer; null for a buffer that is not compressed.
- * apache-arrow passes a view of the bytes after the length.
- */
+/** Inflated length, which lies before the view that apache-arrow passes; null if it is not compressed. */
 function declaredLength(frame: Uint8Array): number | null {
   if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;
   const prefix = new DataView(frame.buffer, frame.byteOffset - LENGTH_PREFIX_BYTES, LENGTH_PREFIX_BYTES);

@@ -34,10 +34,7 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** Number of rows, above 0. */
   readonly rowCount: number;
-  /**
-   * True if the columns end when the caller asks for the next batch. Only writers of data files
-   * (rows/writeColumns) take such batches. Default false.
-   */
+  /** True if the columns end with the next request; only rows/writeColumns takes those. Default false. */
   readonly isTransient?: boolean;
 }
 
@@ -68,9 +65,7 @@ interface ForeignTable {
 
 /** Bounds on the input. */
 export interface InputBounds {
-  /**
-   * Limit of one uncompressed IPC batch, and of an IPC file that arrives in pieces, in bytes. Default: none.
-   */
+  /** Limit in bytes of one inflated IPC batch, and of an IPC file that arrives in pieces. Default: none. */
   readonly maxBatchBytes?: number;
   /** Limit on the rows of all batches. Default: none. */
   readonly maxRows?: number;
@@ -95,13 +90,16 @@ export async function openInput(
   const source = new Source(signal);
   try {
     const rows = await openRows(data, source, bounds, types);
-    if ("isObjects" in rows) return new ObjectInput(rows, source, bounds);
+    if ("isObjects" in rows) {
+      return new Rows(rows.schema, countedObjects(rows.batches, source, bounds), source);
+    }
     if (types.schema !== undefined) {
       throw new InvalidInputError(
         "schema: applies only to rows that are objects; Arrow data has its own schema",
       );
     }
-    return new Rows(rows.schema, rows.batches, source, bounds);
+    const conversion = new Conversion(rows.schema, bounds);
+    return new Rows(conversion.schema, conversion.convert(rows.batches, source), source);
   } catch (error) {
     await source.close();
     throw error;
@@ -150,10 +148,7 @@ async function openRows(
   }
   if (isRecord(first.value)) {
     const all = Array.isArray(data) ? data : null;
-    return {
-      isObjects: true,
-      ...(await openObjects(first.value, () => source.next(), all, types)),
-    };
+    return { isObjects: true, ...(await openObjects(first.value, () => source.next(), all, types)) };
   }
   throw new InvalidInputError(
     `rows must come as objects, as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,
@@ -161,40 +156,35 @@ async function openRows(
 }
 
 async function* byteIterator(first: unknown, source: Source): AsyncGenerator<Uint8Array> {
-  for (let value = first; ; ) {
-    const bytes = asBytes(value);
-    if (bytes === null) throw new InvalidInputError(`${describe(value)} in a stream of bytes`);
+  let next: IteratorResult<unknown> = { value: first };
+  for (; next.done !== true; next = await source.next()) {
+    const bytes = asBytes(next.value);
+    if (bytes === null) throw new InvalidInputError(`${describe(next.value)} in a stream of bytes`);
     yield bytes;
-    const next = await source.next();
-    if (next.done === true) return;
-    value = next.value;
   }
 }
 
 async function* batchIterator(first: unknown, source: Source): AsyncGenerator<ForeignBatch> {
-  for (let value = first; ; ) {
+  let next: IteratorResult<unknown> = { value: first };
+  for (; next.done !== true; next = await source.next()) {
+    const { value } = next;
     if (isTable(value)) yield* value.batches;
     else if (isBatch(value)) yield value;
     else throw new InvalidInputError(`${describe(value)} in a sequence of record batches`);
-    const next = await source.next();
-    if (next.done === true) return;
-    value = next.value;
   }
 }
 
-/** Input of rows that are objects. */
-class ObjectInput implements ArrowInput {
+/** Rows of a caller, whose source is closed after the last batch. */
+class Rows implements ArrowInput {
   readonly schema: Schema;
-  readonly #rows: OpenedObjects;
+  readonly #batches: AsyncIterable<InputBatch>;
   readonly #source: Source;
-  readonly #maxRows: number;
   #taken = false;
 
-  constructor(rows: OpenedObjects, source: Source, { maxRows = Number.POSITIVE_INFINITY }: InputBounds) {
-    this.schema = rows.schema;
-    this.#rows = rows;
+  constructor(schema: Schema, batches: AsyncIterable<InputBatch>, source: Source) {
+    this.schema = schema;
+    this.#batches = batches;
     this.#source = source;
-    this.#maxRows = maxRows;
   }
 
   get batches(): AsyncIterable<InputBatch> {
@@ -208,70 +198,70 @@ class ObjectInput implements ArrowInput {
   async *#read(): AsyncGenerator<InputBatch> {
     if (this.#taken) throw new InvalidInputError("rows can be read only once");
     this.#taken = true;
-    let rowCount = 0;
     try {
-      for await (const batch of this.#rows.batches) {
-        this.#source.throwIfAborted();
-        rowCount += batch.rowCount;
-        if (rowCount > this.#maxRows) throw new InvalidInputError(`more than ${this.#maxRows} rows`);
-        yield batch;
-      }
+      yield* this.#batches;
     } finally {
       await this.#source.close();
     }
   }
 }
 
-class Rows implements ArrowInput {
+/** Returns a function that counts rows, and throws an InvalidInputError beyond the bound. */
+function rowCounter({ maxRows = Number.POSITIVE_INFINITY }: InputBounds): (rowCount: number) => void {
+  let total = 0;
+  return (rowCount) => {
+    total += rowCount;
+    if (total > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
+  };
+}
+
+async function* countedObjects(
+  batches: ObjectBatches["batches"],
+  source: Source,
+  bounds: InputBounds,
+): AsyncGenerator<InputBatch> {
+  const count = rowCounter(bounds);
+  for await (const batch of batches) {
+    source.throwIfAborted();
+    count(batch.rowCount);
+    yield batch;
+  }
+}
+
+/** Converts batches of one schema. */
+class Conversion {
   readonly schema: Schema;
   readonly #layouts: readonly Layout[];
   readonly #typeNames: readonly string[];
-  readonly #opened: OpenedRows["batches"];
-  readonly #source: Source;
   readonly #dictionaries: DictionaryCache = new WeakMap();
   readonly #plainDictionaries: PlainDictionaries = new WeakMap();
   readonly #checked: CheckedDictionaries = new WeakSet();
   /** Schemas of batches that agree with `schema`. */
   readonly #agreeing = new WeakSet<object>();
   readonly #bounds: InputBounds;
-  #rowCount = 0;
-  #taken = false;
+  readonly #count: (rowCount: number) => void;
 
-  constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source, bounds: InputBounds) {
+  constructor(schema: ForeignSchema, bounds: InputBounds) {
     this.schema = adoptSchema(schema);
     this.#layouts = this.schema.fields.map((field) => layoutOf(field.type, field.name));
     this.#typeNames = this.schema.fields.map((field) => typeName(field));
     this.#agreeing.add(schema);
-    this.#opened = batches;
-    this.#source = source;
     this.#bounds = bounds;
+    this.#count = rowCounter(bounds);
   }
 
-  get batches(): AsyncIterable<InputBatch> {
-    return { [Symbol.asyncIterator]: () => this.#read() };
-  }
-
-  close(): Promise<void> {
-    return this.#source.close();
-  }
-
-  async *#read(): AsyncGenerator<InputBatch> {
-    if (this.#taken) throw new InvalidInputError("rows can be read only once");
-    this.#taken = true;
-    try {
-      for await (const batch of this.#opened) {
-        this.#source.throwIfAborted();
-        const { maxBatchBytes = Number.POSITIVE_INFINITY, memory } = this.#bounds;
-        const viewBounds = new ViewBounds(maxBatchBytes, memory);
-        try {
-          const converted = await runAsync(this.#convert(batch, viewBounds));
-          if (converted.rowCount > 0) yield converted;
-        } finally {
-          viewBounds.release();
-        }
+  /** Yields the batches that have rows. */
+  async *convert(batches: OpenedRows["batches"], source: Source): AsyncGenerator<InputBatch> {
+    const { maxBatchBytes = Number.POSITIVE_INFINITY, memory } = this.#bounds;
+    for await (const batch of batches) {
+      source.throwIfAborted();
+      const viewBounds = new ViewBounds(maxBatchBytes, memory);
+      try {
+        const converted = await runAsync(this.#convert(batch, viewBounds));
+        if (converted.rowCount > 0) yield converted;
+      } finally {
+        viewBounds.release();
       }
-    } finally {
-      await this.#source.close();
     }
   }
 
@@ -280,9 +270,8 @@ class Rows implements ArrowInput {
     const { children, length: rowCount } = batch.data;
     if (!Number.isSafeInteger(rowCount) || rowCount < 0)
       throw new InvalidInputError(`a batch of ${rowCount} rows`);
-    const { maxRows = Number.POSITIVE_INFINITY, maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
-    this.#rowCount += rowCount;
-    if (this.#rowCount > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
+    const { maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
+    this.#count(rowCount);
     const columns: Column[] = [];
     for (const [index, layout] of this.#layouts.entries()) {
       const { name } = this.schema.fields[index];
@@ -378,10 +367,7 @@ function typeName(field: Field): string {
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
-/**
- * The caller's iterator. It wraps errors of the iterator, and its signal ends waits. `close` calls the
- * iterator's `return`.
- */
+/** The caller's iterator. Wraps its errors, ends waits by the signal, and returns it on `close`. */
 class Source {
   readonly #signal: AbortSignal | undefined;
   #iterator: AnyIterator | null = null;

@@ -51,8 +51,7 @@ function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStr
 }
 
 /**
- * Opens a stream or a file that arrives in pieces. Memory holds one batch of a stream, but all bytes of a
- * file.
+ * Opens a stream or a file that arrives in pieces. Memory holds one batch of a stream, but a whole file.
  * @param maxBatchBytes limit of one uncompressed batch, and of a file
  * @param memory accounts for the bytes and their decoded form; each batch until the next one is requested
  * @throws InvalidInputError, also while batches are read
@@ -98,10 +97,7 @@ export async function openIpcStream(
   };
 }
 
-/**
- * Reads a whole stream or file.
- * @throws InvalidInputError
- */
+/** Reads a whole stream or file. @throws InvalidInputError */
 export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
   const { schema, batches } = runSync(decodeIpc(bytes, Number.POSITIVE_INFINITY));
   const decoded = Array.from(batches, ({ decode }) => runSync(decode()));

@@ -34,10 +34,7 @@ export interface DecodedIpc {
   readonly batches: Iterable<{
     /** Bytes held while the batch is in use. */
     readonly heldBytes: number;
-    /**
-     * Decodes the batch, with breaks. Callers call it once, before they take the next batch. Returns null for
-     * a message that completes no batch.
-     */
+    /** Decodes the batch, with breaks; null if the message completes none. Called once, before the next. */
     readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
 }
@@ -139,10 +136,7 @@ export class IpcDecoder {
     }
   }
 
-  /**
-   * Checks the size of dictionaries. They outlive their batch, and those with many parts become longer than
-   * any single message.
-   */
+  /** Bounds dictionaries: they outlive their batch, and grow by parts beyond any single message. */
   #checkDictionaries(batch: RecordBatch): void {
     let bytes = 0;
     for (const dictionary of batch.dictionaries.values()) bytes += dictionary.byteLength;

@@ -21,9 +21,7 @@ const MAX_BATCH_ROWS = 2 ** 31 - 1;
 /** Number of nulls of a column if the writer did not count them. */
 export const UNCOUNTED = -1;
 const CONTINUATION = 0xffffffff;
-/**
- * Pieces shorter than this are copied together: the object of such a piece takes more memory than its bytes.
- */
+/** Shorter pieces are copied together: the object of such a piece takes more memory than its bytes. */
 const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
 /** Bytes joined per step. */
@@ -39,20 +37,11 @@ export interface Frame {
   /** Ranges of the sizes of list views in the body. */
   readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
-  /**
-   * For a part of a dictionary: the dictionary's id, and true if the part continues the dictionary instead of
-   * replacing it. Null for any other message.
-   */
+  /** Dictionary of which this is a part; `isDelta` if the part continues it. Null for other messages. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
-  /**
-   * True for a batch without rows. apache-arrow omits children of nested columns in some of them, and then
-   * cannot read its own batch.
-   */
+  /** True for a batch without rows. apache-arrow cannot read some of those that it writes itself. */
   readonly isEmpty: boolean;
-  /**
-   * Indices of the batch's columns whose nulls the writer did not count. A nested column precedes its
-   * children.
-   */
+  /** Indices of columns whose nulls the writer did not count. A nested column precedes its children. */
   readonly uncounted: ReadonlySet<number>;
   /** The body if its buffers are compressed; null otherwise. */
   readonly compressed: CompressedBody | null;
@@ -212,10 +201,7 @@ function* joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
   return whole;
 }
 
-/**
- * Reads the next message, with a body of at most `maxBytes`; null at the end of the stream.
- * @param fields fields of the schema before it
- */
+/** Reads the next message, with a body of at most `maxBytes`, by the fields before it; null at the end. */
 function* readFrame(maxBytes: number, fields: IpcFields): Requests<Frame | null> {
   const start = yield 4;
   if (start.length === 0) return null;

@@ -8,16 +8,14 @@ import {
   type Schema,
 } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { concatBytes } from "../../bytes/concat.js";
 
 /** Maximum bytes of joined small pieces. */
 const PIECE_BYTES = 2 ** 18;
 /** Shorter pieces are joined, because each piece costs a write of its own. */
 const SMALL_BYTES = 2 ** 13;
 
-/**
- * Yields the pieces of an IPC stream or file.
- * @param asStream true for a stream. A file cannot hold dictionaries that differ between batches
- */
+/** Yields the pieces of an IPC stream, or of a file, whose batches must share their dictionaries. */
 export async function* encodeIpc(
   schema: Schema,
   batches: AsyncIterable<RecordBatch>,
@@ -37,22 +35,8 @@ export async function* encodeIpc(
 /** Returns the bytes of an IPC stream, in one piece. */
 export async function ipcBytes(schema: Schema, batches: AsyncIterable<RecordBatch>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  let byteLength = 0;
-  for await (const piece of encodeIpc(schema, batches, true)) {
-    pieces.push(piece);
-    byteLength += piece.length;
-  }
-  return joined(pieces, byteLength);
-}
-
-function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
-  const bytes = new Uint8Array(byteLength);
-  let offset = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, offset);
-    offset += piece.length;
-  }
-  return bytes;
+  for await (const piece of encodeIpc(schema, batches, true)) pieces.push(piece);
+  return concatBytes(pieces);
 }
 
 /** Collects the bytes that the writer writes until the caller takes them. */
@@ -69,7 +53,7 @@ class Sink extends AsyncByteQueue {
     let small: Uint8Array[] = [];
     let smallBytes = 0;
     const join = () => {
-      if (small.length > 0) taken.push(small.length === 1 ? small[0] : joined(small, smallBytes));
+      if (small.length > 0) taken.push(small.length === 1 ? small[0] : concatBytes(small, smallBytes));
       small = [];
       smallBytes = 0;
     };

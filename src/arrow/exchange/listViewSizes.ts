@@ -1,7 +1,4 @@
-/**
- * Adds the sizes of list views to decoded batches. apache-arrow decodes list views as lists and omits the
- * sizes.
- */
+/** Adds sizes to decoded list views: apache-arrow decodes list views as lists, without their sizes. */
 
 import type { RecordBatch } from "apache-arrow";
 import type { ForeignData } from "./data.js";
@@ -10,10 +7,7 @@ import type { Frame } from "./ipcMessages.js";
 import { malformedIpc } from "./malformedIpc.js";
 import { isListViewType } from "./messageGuard.js";
 
-/**
- * Returns a batch with the sizes of its list views as members of their `Data`.
- * @param frame the message that the batch was decoded from
- */
+/** Adds the sizes of its list views to a batch, from the message that it was decoded from. */
 export function withListViews(batch: RecordBatch, frame: Frame): RecordBatch {
   const { types } = frame.fields;
   if (types === null || frame.sizes.length === 0) return batch;

@@ -38,8 +38,7 @@ export interface ListViews {
 }
 
 /**
- * Returns lists for list views. They share `items` if the lists are consecutive; otherwise the items are
- * copied.
+ * Returns lists for list views. They share `items` if they are consecutive; otherwise they copy the items.
  * @param bounds on the bytes of the copies
  * @throws InvalidInputError for lists outside the items, and for more items than one batch may have
  */

@@ -30,10 +30,7 @@ import {
 import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
-/**
- * Bytes and elements that decoding may visit, as a multiple of the metadata's size. A shared string counts
- * each time.
- */
+/** Factor of the metadata's size: bytes and elements that decoding may visit, shared strings each time. */
 const WORK_FACTOR = 16;
 const MIN_WORK = 65536;
 const MAX_WORK = 2 ** 26;
@@ -110,9 +107,7 @@ export interface CheckedMetadata {
   readonly metadata: Uint8Array;
   /** Fields of a schema. Any other message keeps those of the schema before it. */
   readonly fields: IpcFields;
-  /**
-   * Ranges of the sizes of a batch's list views, in the order of its columns. They may lie outside the body.
-   */
+  /** Ranges of the sizes of list views, in the order of a batch's columns; maybe outside the body. */
   readonly sizes: readonly BufferRange[];
 }
 
@@ -134,10 +129,7 @@ export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): C
   return { metadata: changed, fields: checked, sizes: guard.sizes };
 }
 
-/**
- * Location of a message in a file: `offset` of its first byte, and the bytes of its metadata and body
- * together.
- */
+/** Location of a message in a file. `byteLength` counts its metadata and body. */
 export interface IpcBlock {
   readonly offset: number;
   readonly byteLength: number;
@@ -180,8 +172,7 @@ class Guard {
   /** Positions of list view types in the metadata. */
   readonly #listViews: number[] = [];
   /** The buffers of a batch, and the indices of those that are sizes of list views. */
-  #buffers: { readonly start: number; readonly count: number; readonly sizes: readonly number[] } | null =
-    null;
+  #buffers: { start: number; count: number; sizes: readonly number[] } | null = null;
 
   constructor(bytes: Uint8Array) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -203,10 +194,7 @@ class Guard {
     const { start, sizes } = this.#buffers ?? { start: 0, sizes: [] };
     return sizes.map((index) => {
       const position = start + index * BUFFER_BYTES;
-      return {
-        offset: Number(this.#view.getBigInt64(position, true)),
-        length: Number(this.#view.getBigInt64(position + 8, true)),
-      };
+      return { offset: this.#int64(position), length: this.#int64(position + 8) };
     });
   }
 
@@ -265,10 +253,7 @@ class Guard {
     const schema = this.#table(footer, 1);
     if (schema === 0) throw malformed("a file without schema");
     this.#schema(schema);
-    return {
-      dictionaries: this.#blocks(footer, 2),
-      batches: this.#blocks(footer, 3),
-    };
+    return { dictionaries: this.#blocks(footer, 2), batches: this.#blocks(footer, 3) };
   }
 
   #blocks(footer: number, slot: number): IpcBlock[] {
@@ -276,9 +261,8 @@ class Guard {
     if (vector === null) return [];
     return Array.from({ length: vector.count }, (_, index) => {
       const position = vector.start + index * BLOCK_BYTES;
-      const offset = Number(this.#view.getBigInt64(position, true));
       const metadataLength = this.#view.getInt32(position + 8, true);
-      return { offset, byteLength: metadataLength + Number(this.#view.getBigInt64(position + 16, true)) };
+      return { offset: this.#int64(position), byteLength: metadataLength + this.#int64(position + 16) };
     });
   }
 
@@ -335,18 +319,18 @@ class Guard {
   #recordBatch(batch: number, { count: fields, types }: IpcFields): void {
     const nodes = this.#vector(batch, 1, NODE_BYTES);
     const buffers = this.#vector(batch, 2, BUFFER_BYTES);
-    const variadic = this.#vector(batch, 4, VARIADIC_COUNT_BYTES);
+    const variadic = this.#vector(batch, 4, VARIADIC_COUNT_BYTES) ?? { start: 0, count: 0 };
     const bufferCount = buffers?.count ?? 0;
     let inViews = 0;
-    for (let index = 0; index < (variadic?.count ?? 0); index++) {
-      const position = (variadic?.start ?? 0) + index * VARIADIC_COUNT_BYTES;
-      const count = Number(this.#view.getBigInt64(position, true));
+    const inView = (column: number) => this.#int64(variadic.start + column * VARIADIC_COUNT_BYTES);
+    for (let column = 0; column < variadic.count; column++) {
+      const count = inView(column);
       if (count < 0 || count > bufferCount)
         throw malformed(`a column of ${count} buffers among ${bufferCount}`);
       inViews += count;
     }
     const most = fields * BUFFERS_PER_FIELD + inViews;
-    if ((nodes?.count ?? 0) > fields || (variadic?.count ?? 0) > fields || bufferCount > most) {
+    if ((nodes?.count ?? 0) > fields || variadic.count > fields || bufferCount > most) {
       throw malformed("a batch of more columns than its schema has fields");
     }
     if (inViews > bufferCount) throw malformed(`views of ${inViews} buffers among ${bufferCount}`);
@@ -362,10 +346,7 @@ class Guard {
       if (isListViewType(type)) sizes.push(position + SIZES_BUFFER);
       position += BUFFERS_OF_TYPES.get(type) ?? BUFFERS_OF_MOST_TYPES;
       if (type === TYPE_BINARY_VIEW || type === TYPE_UTF8_VIEW) {
-        if (viewColumn < (variadic?.count ?? 0)) {
-          const count = (variadic?.start ?? 0) + viewColumn * VARIADIC_COUNT_BYTES;
-          position += Number(this.#view.getBigInt64(count, true));
-        }
+        if (viewColumn < variadic.count) position += inView(viewColumn);
         viewColumn++;
       }
     }
@@ -448,6 +429,11 @@ class Guard {
     const target = position + this.#uint32(position);
     this.#require(target, 4);
     return target;
+  }
+
+  /** Reads an integer of an element of a vector, whose bounds were checked. */
+  #int64(position: number): number {
+    return Number(this.#view.getBigInt64(position, true));
   }
 
   #int32(position: number): number {

@@ -11,9 +11,7 @@ import { columnFromData, type ForeignData } from "./data.js";
 const MADE_VALUES = 16_384;
 
 /** Yields the rows of a batch in groups. */
-export async function* objectsOfBatch(
-  batch: RecordBatch,
-): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+export async function* objectsOfBatch(batch: RecordBatch): AsyncGenerator<Record<string, unknown>[]> {
   const { fields } = batch.schema;
   const names = fields.map(({ name }) => name);
   const columns = fields.map(({ type, name }, index) =>

@@ -8,11 +8,7 @@ import type { ForeignData } from "./data.js";
 import { type Frame, UNCOUNTED } from "./ipcMessages.js";
 import { malformedIpc } from "./malformedIpc.js";
 
-/**
- * Checks that only columns of type Null lack their number of nulls.
- * @param frame the message of the batch
- * @throws InvalidInputError
- */
+/** Checks that only columns of type Null lack their number of nulls. @throws InvalidInputError */
 export function requireCounted(batch: RecordBatch, { uncounted }: Frame): void {
   if (uncounted.size === 0) return;
   let column = 0;

@@ -1,12 +1,11 @@
-/**
- * Validates columns whose memory a caller supplied. apache-arrow does not check offsets and indices. A file
- * with wrong ones could not be read again.
- */
+/** Validates columns of callers. apache-arrow checks no offsets and indices; wrong ones spoil a file. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError } from "../../errors.js";
 import { isAscii, isUtf8 } from "../../platform/native.js";
 import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "../columns/column.js";
+import { indexView } from "../columns/dictionaries.js";
 import { areNarrow, wordsOf } from "../columns/offsets.js";
 import { isValid } from "../columns/validity.js";
 
@@ -70,10 +69,7 @@ export function* validateColumn(
   }
 }
 
-/**
- * Checks that the offsets of values and of lists ascend within their bytes and items, at any depth.
- * @throws InvalidInputError
- */
+/** Checks that all offsets ascend within their bytes and items, at any depth. @throws InvalidInputError */
 export function* checkAllOffsets(column: Column, path: string): Steps<void> {
   if (column.kind === "variable" || column.kind === "list") yield* checkOffsets(column, path);
   if ("items" in column) yield* checkAllOffsets(column.items, path);
@@ -185,48 +181,34 @@ function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end
 }
 
 function* checkIndices(column: DictionaryColumn, signed: boolean, path: string): Steps<void> {
-  const { length, validity, dictionary } = column;
+  const { length, dictionary } = column;
   const { byteWidth, values } = column.indices;
   // A negative index reads as a number of the upper half, which is beyond any signed dictionary.
   const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
-  const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
+  const words = indexView(alignedBytes(values, Math.min(byteWidth, 4)), byteWidth);
   for (let start = 0; start < length; start += STEP_ROWS) {
     if (start > 0) yield;
     const end = Math.min(start + STEP_ROWS, length);
-    if (largestWord(values, byteWidth, start, end) < size) continue;
-    for (let row = start; row < end; row++) {
-      if (indexAt(view, byteWidth, row) < size || !isValid(validity, row)) continue;
+    const row = firstOutside(column, words, size, start, end);
+    if (row < end)
       throw invalid(path, `an index outside its dictionary of ${dictionary.length} values in row ${row}`);
-    }
   }
 }
 
-/** The largest of some indices if all are narrow and aligned; infinity if each index needs its own check. */
-function largestWord(values: Uint8Array, byteWidth: number, start: number, end: number): number {
-  if (byteWidth === 8 || values.byteOffset % byteWidth !== 0) return Number.POSITIVE_INFINITY;
-  const { buffer, byteOffset } = values;
-  const words =
-    byteWidth === 1
-      ? values
-      : byteWidth === 2
-        ? new Uint16Array(buffer, byteOffset, end)
-        : new Uint32Array(buffer, byteOffset, end);
-  let largest = -1;
-  for (let row = start; row < end; row++) if (words[row] > largest) largest = words[row];
-  return largest;
-}
-
-function indexAt(view: DataView, byteWidth: number, row: number): number {
-  switch (byteWidth) {
-    case 1:
-      return view.getUint8(row);
-    case 2:
-      return view.getUint16(row * 2, true);
-    case 4:
-      return view.getUint32(row * 4, true);
-    default:
-      return view.getUint32(row * 8, true) + view.getUint32(row * 8 + 4, true) * 0x1_0000_0000;
+/** Returns the first row that is not null and whose index is not below `size`; `end` if there is none. */
+function firstOutside(
+  { validity, indices: { byteWidth } }: DictionaryColumn,
+  words: ReturnType<typeof indexView>,
+  size: number,
+  start: number,
+  end: number,
+): number {
+  const isWide = byteWidth === 8;
+  for (let row = start; row < end; row++) {
+    const index = isWide ? words[2 * row] + words[2 * row + 1] * 0x1_0000_0000 : words[row];
+    if (!(index < size) && isValid(validity, row)) return row;
   }
+  return end;
 }
 
 function invalid(path: string, what: string): InvalidInputError {

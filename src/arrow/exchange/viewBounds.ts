@@ -1,6 +1,4 @@
-/**
- * Bounds on the memory of values copied from views. A short message can hold many views of one long value.
- */
+/** Bounds the memory of values copied from views: a short message can hold a long value many times. */
 
 import type { MemoryShare } from "../../memory.js";
 import { tooLargeIpc } from "./malformedIpc.js";

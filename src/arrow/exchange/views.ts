@@ -29,8 +29,7 @@ const STEP = 2 ** 18;
 export type PlainDictionaries = WeakMap<object, { readonly data: readonly ForeignData[] }>;
 
 /**
- * Returns the `Data` with values instead of views, in the layout of utf8 and binary. A `Data` without views
- * is returned unchanged.
+ * Returns the `Data` with values in place of views, as utf8 and binary; unchanged if it has no views.
  * @throws InvalidInputError for views that point outside their buffers, or to more bytes than one batch may
  *   have
  */

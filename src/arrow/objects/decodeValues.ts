@@ -21,10 +21,10 @@ import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
-import type { Column, FixedColumn, Validity, VariableColumn } from "../columns/column.js";
+import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
+import { itemsWithin } from "../columns/columnBytes.js";
 import { readIndices } from "../columns/dictionaries.js";
-import { sliceColumn } from "../columns/sliceColumn.js";
-import { isSet } from "../columns/validity.js";
+import { isSet, validityFrom } from "../columns/validity.js";
 import { formatDecimal } from "./decimalText.js";
 
 /** Returns one value per row. */
@@ -67,20 +67,14 @@ function decodeAll(column: Column, type: DataType): unknown[] {
     case "struct":
     case "packedStruct": {
       const fields = type.children as Field[];
+      const names = fields.map(({ name }) => name);
       const members = column.children.map((child, index) => decodeValues(child, fields[index].type));
-      return makeObjects(
-        fields.map(({ name }) => name),
-        members,
-        length,
-      );
+      return makeObjects(names, members, length);
     }
   }
 }
 
-/**
- * Makes one object per row from columns of values.
- * @param names of the columns, all different
- */
+/** Makes one object per row from columns of values. All names differ. */
 export function makeObjects(
   names: readonly string[],
   columns: readonly (readonly unknown[])[],
@@ -93,12 +87,8 @@ export function makeObjects(
     if (name === "__proto__") {
       // Assigning __proto__ would replace the object's prototype.
       for (let row = 0; row < rowCount; row++) {
-        Object.defineProperty(objects[row], name, {
-          value: values[row],
-          enumerable: true,
-          writable: true,
-          configurable: true,
-        });
+        const member = { value: values[row], enumerable: true, writable: true, configurable: true };
+        Object.defineProperty(objects[row], name, member);
       }
       continue;
     }
@@ -116,17 +106,15 @@ interface NumericType {
   readonly scale?: number;
 }
 
-type NumberArray =
-  | Int8Array
-  | Uint8Array
-  | Int16Array
-  | Uint16Array
-  | Int32Array
-  | Uint32Array
-  | Float32Array
-  | Float64Array
-  | BigInt64Array
-  | BigUint64Array;
+/** Typed arrays by the bytes of a number. Floats of 16 bits are arrays of their bits. */
+const NUMBER_ARRAYS = {
+  signed: { 1: Int8Array, 2: Int16Array, 4: Int32Array, 8: BigInt64Array },
+  unsigned: { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array },
+  float: { 2: Uint16Array, 4: Float32Array, 8: Float64Array },
+} as Readonly<Record<string, Readonly<Record<number, NumberArrayType | undefined>>>>;
+
+type NumberArrayType = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => NumberArray;
+type NumberArray = ArrayLike<unknown> & { slice(start: number, end: number): NumberArray };
 
 const DAY_MS = 86_400_000;
 
@@ -135,9 +123,8 @@ function fixedValues(column: FixedColumn, type: DataType): unknown[] {
   switch (typeId) {
     case Type.FixedSizeBinary: {
       const { byteWidth, values } = column;
-      return Array.from({ length: column.length }, (_, row) =>
-        values.slice(row * byteWidth, (row + 1) * byteWidth),
-      );
+      const { length } = column;
+      return Array.from({ length }, (_, row) => values.slice(row * byteWidth, (row + 1) * byteWidth));
     }
     case Type.Decimal:
       return decimals(column, scale);
@@ -151,27 +138,16 @@ function fixedValues(column: FixedColumn, type: DataType): unknown[] {
       if (column.byteWidth === 2) return Array.from(numbersOf(column, type) as Uint16Array, decodeHalfFloat);
       break;
   }
-  return Array.from(numbersOf(column, type) as ArrayLike<unknown>);
+  return Array.from(numbersOf(column, type));
 }
 
-/**
- * Units per second, for seconds, milliseconds, microseconds and nanoseconds. Whole milliseconds stay exact.
- */
+/** Converts instants of any unit to milliseconds. Whole milliseconds stay exact. */
 function moments(values: BigInt64Array, unit: number): number[] {
-  switch (unit) {
-    case 0:
-      return Array.from(values, (value) => Number(value) * 1000);
-    case 1:
-      return Array.from(values, Number);
-    default: {
-      const perMillisecond = unit === 2 ? 1000n : 1_000_000n;
-      const divisor = Number(perMillisecond);
-      return Array.from(
-        values,
-        (value) => Number(value / perMillisecond) + Number(value % perMillisecond) / divisor,
-      );
-    }
-  }
+  if (unit === 0) return Array.from(values, (value) => Number(value) * 1000);
+  if (unit === 1) return Array.from(values, Number);
+  const factor = unit === 2 ? 1000n : 1_000_000n;
+  const divisor = Number(factor);
+  return Array.from(values, (value) => Number(value / factor) + Number(value % factor) / divisor);
 }
 
 function decimals({ values, byteWidth, length }: FixedColumn, scale: number): string[] {
@@ -191,32 +167,10 @@ function numbersOf(column: FixedColumn, type: DataType): NumberArray {
   const { typeId, isSigned = true } = type as unknown as NumericType;
   const { byteWidth, length } = column;
   const { buffer, byteOffset } = alignedBytes(column.values, byteWidth);
-  if (typeId === Type.Float) {
-    if (byteWidth === 8) return new Float64Array(buffer, byteOffset, length);
-    return byteWidth === 4
-      ? new Float32Array(buffer, byteOffset, length)
-      : new Uint16Array(buffer, byteOffset, length);
-  }
-  switch (byteWidth) {
-    case 1:
-      return isSigned
-        ? new Int8Array(buffer, byteOffset, length)
-        : new Uint8Array(buffer, byteOffset, length);
-    case 2:
-      return isSigned
-        ? new Int16Array(buffer, byteOffset, length)
-        : new Uint16Array(buffer, byteOffset, length);
-    case 4:
-      return isSigned
-        ? new Int32Array(buffer, byteOffset, length)
-        : new Uint32Array(buffer, byteOffset, length);
-    case 8:
-      return isSigned
-        ? new BigInt64Array(buffer, byteOffset, length)
-        : new BigUint64Array(buffer, byteOffset, length);
-    default:
-      throw new InternalError(`numbers of ${byteWidth} bytes`);
-  }
+  const kind = typeId === Type.Float ? "float" : isSigned ? "signed" : "unsigned";
+  const Numbers = NUMBER_ARRAYS[kind][byteWidth];
+  if (Numbers === undefined) throw new InternalError(`numbers of ${byteWidth} bytes`);
+  return new Numbers(buffer, byteOffset, length);
 }
 
 // ------------------------------------------------------------------------------- values of a variable width
@@ -256,9 +210,7 @@ function lists(column: Extract<Column, { kind: "list" }>, type: DataType): unkno
   const [item] = type.children as Field[];
   const isMap = type.typeId === Type.Map;
   const first = Number(offsets[0]);
-  // Decodes only the items of this slice.
-  const items = sliceColumn(column.items, first, Number(offsets[length]) - first);
-  const flat = decodeValues(items, item.type);
+  const flat = decodeValues(itemsWithin(column), item.type);
   const values: unknown[] = new Array(length);
   const names = isMap ? (item.type.children as Field[]).map(({ name }) => name) : [];
   for (let row = 0; row < length; row++) {
@@ -288,12 +240,9 @@ function sizedLists(
   const { validity } = items;
   for (let row = 0; row < length; row++) {
     const slice = numbers.slice(row * dimension, (row + 1) * dimension);
-    const isWhole = validity === null || areSet(validity, row * dimension, dimension);
-    values[row] = isWhole
-      ? slice
-      : Array.from(slice as ArrayLike<unknown>, (value, index) =>
-          isSet(validity, row * dimension + index) ? value : null,
-        );
+    const bits = validity && validityFrom(validity.bytes, validity.bitOffset + row * dimension, dimension);
+    values[row] =
+      bits === null ? slice : Array.from(slice, (value, index) => (isSet(bits, index) ? value : null));
   }
   return values;
 }
@@ -302,9 +251,4 @@ function itemNumbers(items: FixedColumn, type: DataType): NumberArray {
   const numbers = numbersOf(items, type);
   const isHalf = type.typeId === Type.Float && items.byteWidth === 2;
   return isHalf ? Float32Array.from(numbers as Uint16Array, decodeHalfFloat) : numbers;
-}
-
-function areSet(validity: Validity, start: number, count: number): boolean {
-  for (let index = start; index < start + count; index++) if (!isSet(validity, index)) return false;
-  return true;
 }

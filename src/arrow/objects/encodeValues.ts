@@ -20,13 +20,25 @@
  * Null and undefined are null in all types.
  */
 
-import type { DataType, Dictionary, Field } from "apache-arrow";
-import { bytesOf } from "../../bytes/view.js";
-import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "../columns/column.js";
+import type { Dictionary, Field } from "apache-arrow";
+import type {
+  Column,
+  DictionaryLayout,
+  FixedColumn,
+  FixedSizeListLayout,
+  Layout,
+  ListLayout,
+  PackedStructLayout,
+  SizedListLayout,
+  StructLayout,
+  Validity,
+  VariableColumn,
+} from "../columns/column.js";
 import { encodeDictionary } from "../columns/dictionaries.js";
+import { numbersColumn } from "../columns/numbersColumn.js";
 import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";
-import { refuse, refuseRow, type ValuePlace } from "./faults.js";
+import { refuse, refuseRow, refuseValue, type TypedValues, type ValuePlace } from "./faults.js";
 import { fixedValues } from "./fixedValues.js";
 import { isNullish, isRecord, iterableItems, memberOf, pairsOf } from "./valueKinds.js";
 import { variableColumn } from "./variableValues.js";
@@ -34,56 +46,41 @@ import { vectorItems } from "./vectorItems.js";
 
 /**
  * Returns the column of a field.
- * @throws TableSchemaValidationError naming row and column, for a value that the field does not accept;
- *   UnsupportedError
+ * @throws TableSchemaValidationError naming row and column of a refused value; UnsupportedError
  */
 export function encodeValues(values: readonly unknown[], field: Field, origin: ValuePlace): Column {
-  return encodeAs(values, field.type, layoutOf(field.type, origin.path), field.nullable, origin);
+  const { type, nullable } = field;
+  return encodeAs({ values, type, origin }, layoutOf(type, origin.path), nullable);
 }
 
-function encodeAs(
-  values: readonly unknown[],
-  type: DataType,
-  layout: Layout,
-  isNullable: boolean,
-  origin: ValuePlace,
-): Column {
-  const validity = validityOf(values, type, isNullable, origin);
-  const { length } = values;
+function encodeAs(typed: TypedValues, layout: Layout, isNullable: boolean): Column {
+  const validity = validityOf(typed, isNullable);
+  const { length } = typed.values;
   switch (layout.kind) {
     case "null":
-      return nulls(values, type, origin);
+      return nulls(typed);
     case "bits":
-      return { kind: "bits", length, validity, bits: booleans(values, type, origin), bitOffset: 0 };
-    case "fixed":
-      return {
-        kind: "fixed",
-        length,
-        validity,
-        byteWidth: layout.byteWidth,
-        values: fixedValues(values, type, layout.byteWidth, origin),
-      };
+      return { kind: "bits", length, validity, bits: booleans(typed), bitOffset: 0 };
+    case "fixed": {
+      const { byteWidth } = layout;
+      return { kind: "fixed", length, validity, byteWidth, values: fixedValues(typed, byteWidth) };
+    }
     case "variable":
-      return variableColumn(values, type, layout, validity, origin);
+      return variableColumn(typed, layout, validity);
     case "list":
-      return listColumn(values, type, layout, validity, origin);
+      return listColumn(typed, layout, validity);
     case "fixedSizeList":
     case "sizedList":
-      return sizedColumn(values, type, layout, validity, origin);
+      return sizedColumn(typed, layout, validity);
     case "struct":
     case "packedStruct":
-      return structColumn(values, type, layout, validity, origin);
+      return structColumn(typed, layout, validity);
     case "dictionary":
-      return dictionaryColumn(values, type as Dictionary, layout, isNullable, origin);
+      return dictionaryColumn(typed, layout, isNullable);
   }
 }
 
-function validityOf(
-  values: readonly unknown[],
-  type: DataType,
-  isNullable: boolean,
-  origin: ValuePlace,
-): Validity | null {
+function validityOf({ values, type, origin }: TypedValues, isNullable: boolean): Validity | null {
   let bytes: Uint8Array | null = null;
   for (let index = 0; index < values.length; index++) {
     if (!isNullish(values[index])) continue;
@@ -95,45 +92,46 @@ function validityOf(
   return bytes && validityFrom(bytes, 0, values.length);
 }
 
-function nulls(values: readonly unknown[], type: DataType, origin: ValuePlace): Column {
+function nulls(typed: TypedValues): Column {
+  const { values } = typed;
   const index = values.findIndex((value) => !isNullish(value));
-  if (index >= 0) refuse(origin, index, values[index], `a value of type ${type}`);
+  if (index >= 0) refuseValue(typed, index);
   return { kind: "null", length: values.length, validity: null };
 }
 
-function booleans(values: readonly unknown[], type: DataType, origin: ValuePlace): Uint8Array {
+function booleans(typed: TypedValues): Uint8Array {
+  const { values } = typed;
   const bits = new Uint8Array((values.length + 7) >>> 3);
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (value === true) bits[index >>> 3] |= 1 << (index & 7);
-    else if (value !== false && !isNullish(value)) refuse(origin, index, value, `a value of type ${type}`);
+    else if (value !== false && !isNullish(value)) refuseValue(typed, index);
   }
   return bits;
 }
 
-function listColumn(
-  values: readonly unknown[],
-  type: DataType,
-  layout: Extract<Layout, { kind: "list" }>,
-  validity: Validity | null,
-  origin: ValuePlace,
-): Column {
-  const [item] = type.children as Field[];
+function listColumn(typed: TypedValues, layout: ListLayout, validity: Validity | null): Column {
+  const { values, origin } = typed;
+  const [item] = typed.type.children as Field[];
   const lists = values.map((value, index) => {
     if (isNullish(value)) return [];
     const items = layout.isMap ? pairsOf(value) : iterableItems(value);
-    return items ?? refuse(origin, index, value, `a value of type ${type}`);
+    return items ?? refuseValue(typed, index);
   });
   const { offsets, flat, owner } = flattened(lists);
-  const inner: ValuePlace = {
-    ...origin,
-    path: `${origin.path}[]`,
-    rowOf: (index) => origin.rowOf(owner(index)),
-  };
-  const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
+  const inner = innerPlace(origin, "[]", owner);
+  const flatItems = { values: flat, type: item.type, origin: inner };
+  const items = encodeAs(flatItems, layout.item, item.nullable);
   const storedOffsets = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
   return { kind: "list", length: values.length, validity, offsets: storedOffsets, items };
 }
+
+/** @param parentOf returns the index of the value that contains an inner one */
+const innerPlace = (origin: ValuePlace, suffix: string, parentOf: (index: number) => number): ValuePlace => ({
+  ...origin,
+  path: `${origin.path}${suffix}`,
+  rowOf: (index) => origin.rowOf(parentOf(index)),
+});
 
 function flattened(lists: readonly ArrayLike<unknown>[]) {
   const offsets = new Int32Array(lists.length + 1);
@@ -154,11 +152,9 @@ function flattened(lists: readonly ArrayLike<unknown>[]) {
 }
 
 function sizedColumn(
-  values: readonly unknown[],
-  type: DataType,
-  layout: Extract<Layout, { kind: "fixedSizeList" | "sizedList" }>,
+  { values, type, origin }: TypedValues,
+  layout: FixedSizeListLayout | SizedListLayout,
   validity: Validity | null,
-  origin: ValuePlace,
 ): Column {
   const { dimension } = layout;
   const { length } = values;
@@ -166,14 +162,7 @@ function sizedColumn(
   if (layout.kind === "fixedSizeList") {
     const numbers = vectorItems(values, item.type, dimension);
     if (numbers !== null) {
-      const items: FixedColumn = {
-        kind: "fixed",
-        length: numbers.length,
-        validity: null,
-        byteWidth: numbers.BYTES_PER_ELEMENT,
-        values: bytesOf(numbers),
-      };
-      return { kind: "fixedSizeList", length, validity, dimension, items };
+      return { kind: "fixedSizeList", length, validity, dimension, items: numbersColumn(numbers) };
     }
   }
   const flat: unknown[] = new Array(length * dimension).fill(null);
@@ -186,69 +175,44 @@ function sizedColumn(
     }
     for (let slot = 0; slot < dimension; slot++) flat[index * dimension + slot] = items[slot];
   }
-  const inner: ValuePlace = {
-    ...origin,
-    path: `${origin.path}[]`,
-    rowOf: (index) => origin.rowOf(Math.floor(index / dimension)),
-  };
+  const inner = innerPlace(origin, "[]", (index) => Math.floor(index / dimension));
   // Null fixed-size lists also have items, and their values mean nothing.
   const isNullable = item.nullable || validity !== null;
-  const items = encodeAs(flat, item.type, layout.item as Layout, isNullable, inner);
-  if (layout.kind === "sizedList") return { kind: "sizedList", length, validity, dimension, items };
-  const listItems = item.nullable ? items : { ...items, validity: null };
-  return {
-    kind: "fixedSizeList",
-    length,
-    validity,
-    dimension,
-    items: listItems as Extract<Column, { kind: "fixedSizeList" }>["items"],
-  };
+  const encoded = encodeAs({ values: flat, type: item.type, origin: inner }, layout.item, isNullable);
+  const isBare = layout.kind === "fixedSizeList" && !item.nullable;
+  const items = isBare ? { ...encoded, validity: null } : encoded;
+  return { kind: layout.kind, length, validity, dimension, items } as Column;
 }
 
 function structColumn(
-  values: readonly unknown[],
-  type: DataType,
-  layout: Extract<Layout, { kind: "struct" | "packedStruct" }>,
+  typed: TypedValues,
+  layout: StructLayout | PackedStructLayout,
   validity: Validity | null,
-  origin: ValuePlace,
 ): Column {
+  const { values, type, origin } = typed;
   const { length } = values;
   const fields = type.children as Field[];
   const memberNames = new Set(fields.map(({ name }) => name));
   for (let index = 0; index < length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
-    if (!isRecord(value)) refuse(origin, index, value, `a value of type ${type}`);
+    if (!isRecord(value)) refuseValue(typed, index);
     for (const name of Object.keys(value)) {
       if (!memberNames.has(name)) refuseRow(origin, index, `the type, ${type}, has no member ${name}`);
     }
   }
   const children = fields.map((field, index) => {
     const members = values.map((value) => (isNullish(value) ? null : memberOf(value as object, field.name)));
-    const inner: ValuePlace = {
-      ...origin,
-      path: `${origin.path}.${field.name}`,
-      rowOf: (index) => origin.rowOf(index),
-    };
-    return encodeAs(
-      members,
-      field.type,
-      layout.children[index].layout,
-      field.nullable || validity !== null,
-      inner,
-    );
+    const inner = innerPlace(origin, `.${field.name}`, (index) => index);
+    const memberValues = { values: members, type: field.type, origin: inner };
+    return encodeAs(memberValues, layout.children[index].layout, field.nullable || validity !== null);
   });
   return { kind: "struct", length, validity, children };
 }
 
-function dictionaryColumn(
-  values: readonly unknown[],
-  type: Dictionary,
-  layout: Extract<Layout, { kind: "dictionary" }>,
-  isNullable: boolean,
-  origin: ValuePlace,
-): Column {
-  const plain = encodeAs(values, type.dictionary, layout.value, isNullable, origin);
+function dictionaryColumn(typed: TypedValues, layout: DictionaryLayout, isNullable: boolean): Column {
+  const { values, type, origin } = typed;
+  const plain = encodeAs({ values, type: (type as Dictionary).dictionary, origin }, layout.value, isNullable);
   const encoded = encodeDictionary(plain as VariableColumn | FixedColumn, layout.index.byteWidth);
   if (encoded !== null) return encoded;
   return refuse(origin, values.length - 1, values.at(-1), `no more distinct values than ${type} takes: one`);

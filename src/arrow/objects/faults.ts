@@ -1,13 +1,11 @@
 /** Errors that name a wrong value, its row and its column. */
 
+import type { DataType } from "apache-arrow";
 import { TableSchemaValidationError } from "../../errors.js";
 
 /** Origin of some values, for errors. */
 export interface ValuePlace {
-  /**
-   * Description of the function that returned the values. Absent: the values are a column of the caller's
-   * rows.
-   */
+  /** Description of the function that made the values; absent for a column of the caller's rows. */
   readonly maker?: string | undefined;
   /** Path of the column or of the function's result, with the names of members. */
   readonly path: string;
@@ -15,6 +13,18 @@ export interface ValuePlace {
   readonly hint?: string | undefined;
   /** Returns the row, counted from 0, of the value at an index. */
   rowOf(index: number): number;
+}
+
+/** Values that become a column of one type. */
+export interface TypedValues {
+  readonly values: readonly unknown[];
+  readonly type: DataType;
+  readonly origin: ValuePlace;
+}
+
+/** @throws TableSchemaValidationError for a value that the type does not accept */
+export function refuseValue({ values, type, origin }: TypedValues, index: number): never {
+  refuse(origin, index, values[index], `a value of type ${type}`);
 }
 
 /** @throws TableSchemaValidationError */

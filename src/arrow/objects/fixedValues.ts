@@ -1,15 +1,13 @@
-/**
- * Converts JavaScript values to columns of a fixed width: numbers, times, decimals, and bytes of one length.
- */
+/** Converts JavaScript values to columns of a fixed width: numbers, times, decimals, bytes of one length. */
 
-import { type DataType, Type } from "apache-arrow";
+import { Type } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
 import { floorDivide, parseDay, parseInstant, parseTimeOfDay } from "../types/times.js";
 import { unscaledOf } from "./decimalText.js";
-import { refuse, type ValuePlace } from "./faults.js";
+import { refuseValue, type TypedValues } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
 
 interface NumericType {
@@ -21,80 +19,64 @@ interface NumericType {
   readonly precision?: number;
 }
 
-/**
- * The values in little-endian bytes, with zeros for missing values.
- * @throws TableSchemaValidationError naming row and column, for a value that the type does not accept
- */
-export function fixedValues(
-  values: readonly unknown[],
-  type: DataType,
-  byteWidth: number,
-  origin: ValuePlace,
-): Uint8Array {
-  const { typeId, isSigned = true, unit = 0, timezone } = type as unknown as NumericType;
+/** Returns little-endian values, with zeros for missing ones. @throws TableSchemaValidationError */
+export function fixedValues(typed: TypedValues, byteWidth: number): Uint8Array {
+  const { typeId, isSigned = true, unit = 0, timezone } = typed.type as unknown as NumericType;
   switch (typeId) {
     case Type.Int:
       return byteWidth === 8
-        ? longs(values, type, isSigned, origin, exactInteger)
-        : smallIntegers(values, type, byteWidth, isSigned, origin);
+        ? longs(typed, exactInteger, isSigned)
+        : smallIntegers(typed, byteWidth, isSigned, unchanged);
     case Type.Float:
-      return floats(values, type, byteWidth, origin);
+      return floats(typed, byteWidth);
     case Type.Time: {
       const ticksOf = (value: unknown) => timeOf(value, unit);
       return byteWidth === 8
-        ? longs(values, type, true, origin, (value) => exactLong(ticksOf(value)))
-        : smallIntegers(values.map(ticksOf), type, byteWidth, true, origin, values);
+        ? longs(typed, (value) => exactLong(ticksOf(value)))
+        : smallIntegers(typed, byteWidth, true, ticksOf);
     }
     case Type.Duration:
-      return byteWidth === 8
-        ? longs(values, type, true, origin, exactLong)
-        : smallIntegers(values, type, byteWidth, true, origin);
+      return longs(typed, exactLong);
     case Type.Timestamp:
-      return longs(values, type, true, origin, (value) => inUnit(value, unit, timezone ?? null));
+      return longs(typed, (value) => inUnit(value, unit, timezone ?? null));
     case Type.Date:
       return unit === 0
-        ? smallIntegers(values.map(daysOf), type, byteWidth, true, origin, values)
-        : longs(values, type, true, origin, (value) => inUnit(value, 1, null));
+        ? smallIntegers(typed, byteWidth, true, daysOf)
+        : longs(typed, (value) => inUnit(value, 1, null));
     case Type.Decimal:
-      return decimals(values, type, byteWidth, origin);
+      return decimals(typed, byteWidth);
     case Type.FixedSizeBinary:
-      return fixedBinaries(values, type, byteWidth, origin);
+      return fixedBinaries(typed, byteWidth);
     default:
-      throw new InternalError(`values of type ${type} have no fixed width`);
+      throw new InternalError(`values of type ${typed.type} have no fixed width`);
   }
 }
 
 type IntegerArray = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
 
 function integersFor(byteWidth: number, isSigned: boolean, length: number): IntegerArray {
-  switch (byteWidth) {
-    case 1:
-      return isSigned ? new Int8Array(length) : new Uint8Array(length);
-    case 2:
-      return isSigned ? new Int16Array(length) : new Uint16Array(length);
-    default:
-      return isSigned ? new Int32Array(length) : new Uint32Array(length);
-  }
+  if (byteWidth === 1) return isSigned ? new Int8Array(length) : new Uint8Array(length);
+  if (byteWidth === 2) return isSigned ? new Int16Array(length) : new Uint16Array(length);
+  return isSigned ? new Int32Array(length) : new Uint32Array(length);
 }
 
-/** @param original the values before conversion, for messages */
+const unchanged = (value: unknown): unknown => value;
+
 function smallIntegers(
-  values: readonly unknown[],
-  type: DataType,
+  typed: TypedValues,
   byteWidth: number,
   isSigned: boolean,
-  origin: ValuePlace,
-  original = values,
+  convert: (value: unknown) => unknown,
 ): Uint8Array {
+  const { values } = typed;
   const integers = integersFor(byteWidth, isSigned, values.length);
   for (let index = 0; index < values.length; index++) {
-    const value = values[index];
+    const value = convert(values[index]);
     if (isNullish(value)) continue;
     const number = typeof value === "bigint" ? Number(value) : (value as number);
     integers[index] = number;
     // A number that does not fit reads back as another one.
-    if (typeof number !== "number" || integers[index] !== number)
-      refuse(origin, index, original[index], `a value of type ${type}`);
+    if (typeof number !== "number" || integers[index] !== number) refuseValue(typed, index);
   }
   return bytesOf(integers);
 }
@@ -106,12 +88,11 @@ const WORD = 2 ** 32;
 
 /** Encodes 64-bit integers. It splits numbers that are exact as doubles into words without bigints. */
 function longs(
-  values: readonly unknown[],
-  type: DataType,
-  isSigned: boolean,
-  origin: ValuePlace,
+  typed: TypedValues,
   convert: (value: unknown) => number | bigint | null,
+  isSigned = true,
 ): Uint8Array {
+  const { values } = typed;
   const words = new Uint32Array(2 * values.length);
   const whole = new BigInt64Array(words.buffer);
   for (let index = 0; index < values.length; index++) {
@@ -124,7 +105,7 @@ function longs(
     } else if (typeof converted === "bigint" && isLong(converted, isSigned)) {
       whole[index] = converted;
     } else {
-      refuse(origin, index, value, `a value of type ${type}`);
+      refuseValue(typed, index);
     }
   }
   return bytesOf(words);
@@ -158,10 +139,7 @@ function timeOf(value: unknown, unit: number): unknown {
 /** Units per millisecond, for seconds, milliseconds, microseconds and nanoseconds. */
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
-/**
- * Returns an instant in a type's unit; null for a value that is not an instant, or a number between two
- * units. Like CAST, it drops digits of a text or a Date below the unit.
- */
+/** Returns an instant in a type's unit, cut like CAST; null if none, or for a number between two units. */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
   if (typeof value === "string") {
@@ -182,10 +160,7 @@ function inUnit(value: unknown, unit: number, zone: string | null): number | big
 
 const DAY_MS = 86_400_000;
 
-/**
- * Returns the UTC day of a text, a Date, or a number at midnight. Returns any other value unchanged, which
- * the encoder refuses later.
- */
+/** Returns the UTC day of a text, a Date, or a number at midnight; other values unchanged, to be refused. */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;
   if (typeof value === "bigint") return value;
@@ -194,35 +169,23 @@ function daysOf(value: unknown): unknown {
   return typeof value === "number" ? value / DAY_MS : value;
 }
 
-function floats(
-  values: readonly unknown[],
-  type: DataType,
-  byteWidth: number,
-  origin: ValuePlace,
-): Uint8Array {
+function floats(typed: TypedValues, byteWidth: number): Uint8Array {
+  const { values } = typed;
   const { length } = values;
-  const floats =
-    byteWidth === 8
-      ? new Float64Array(length)
-      : byteWidth === 4
-        ? new Float32Array(length)
-        : new Uint16Array(length);
   const isHalf = byteWidth === 2;
+  const Floats = byteWidth === 8 ? Float64Array : isHalf ? Uint16Array : Float32Array;
+  const floats = new Floats(length);
   for (let index = 0; index < length; index++) {
     const value = values[index];
     if (typeof value === "number") floats[index] = isHalf ? encodeHalfFloat(value) : value;
-    else if (!isNullish(value)) refuse(origin, index, value, `a value of type ${type}`);
+    else if (!isNullish(value)) refuseValue(typed, index);
   }
   return bytesOf(floats);
 }
 
-function decimals(
-  values: readonly unknown[],
-  type: DataType,
-  byteWidth: number,
-  origin: ValuePlace,
-): Uint8Array {
-  const { scale = 0, precision = 0 } = type as unknown as NumericType;
+function decimals(typed: TypedValues, byteWidth: number): Uint8Array {
+  const { values } = typed;
+  const { scale = 0, precision = 0 } = typed.type as unknown as NumericType;
   const bytes = new Uint8Array(values.length * byteWidth);
   const words = new BigUint64Array(bytes.buffer);
   const perValue = byteWidth / 8;
@@ -231,7 +194,7 @@ function decimals(
     if (isNullish(value)) continue;
     const isNumeric = typeof value === "string" || typeof value === "number" || typeof value === "bigint";
     let unscaled = isNumeric ? unscaledOf(String(value), precision, scale) : null;
-    if (unscaled === null) refuse(origin, index, value, `a value of type ${type}`);
+    if (unscaled === null) refuseValue(typed, index);
     for (let word = 0; word < perValue; word++) {
       words[index * perValue + word] = BigInt.asUintN(64, unscaled);
       unscaled >>= 64n;
@@ -240,18 +203,14 @@ function decimals(
   return bytes;
 }
 
-function fixedBinaries(
-  values: readonly unknown[],
-  type: DataType,
-  byteWidth: number,
-  origin: ValuePlace,
-): Uint8Array {
+function fixedBinaries(typed: TypedValues, byteWidth: number): Uint8Array {
+  const { values } = typed;
   const bytes = new Uint8Array(values.length * byteWidth);
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
     const item = binaryOf(value);
-    if (item === null || item.length !== byteWidth) refuse(origin, index, value, `a value of type ${type}`);
+    if (item === null || item.length !== byteWidth) refuseValue(typed, index);
     bytes.set(item, index * byteWidth);
   }
   return bytes;

@@ -53,8 +53,7 @@ const ROWS_AT_ONCE = 256;
 /**
  * Infers the types of columns from the values of rows.
  * @param hasMore true if further rows follow, for messages
- * @throws InvalidInputError if the values of a column have several types or are all null, naming row and
- *   column
+ * @throws InvalidInputError naming row and column, for values of several types or only nulls
  */
 export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {
   const members = new Members("");

@@ -38,7 +38,6 @@ export interface ObjectBatches {
 /**
  * Opens rows of objects. An iterable has the columns that its first {@link BATCH_ROWS} rows name; an array
  * has those that any row names. Without a schema, the same rows determine the types.
- * @param first the first row
  * @param next returns the rows after the first
  * @param all the rows, if they are an array
  * @throws InvalidInputError, TableSchemaValidationError naming row and column
@@ -65,15 +64,10 @@ export async function openObjects(
 type Guessed = "types" | "columns" | "nothing";
 
 /** Returns no rows, for columns that are known without them. */
-export const noObjects = (schema: Schema): ObjectBatches => ({
-  schema,
-  batches: encodeRows(
-    schema,
-    [],
-    new ObjectRows([], () => Promise.resolve({ done: true, value: undefined })),
-    "nothing",
-  ),
-});
+export function noObjects(schema: Schema): ObjectBatches {
+  const rows = new ObjectRows([], async () => ({ done: true, value: undefined }));
+  return { schema, batches: encodeRows(schema, [], rows, "nothing") };
+}
 
 /** @param guessed facts that the first rows determined, for messages */
 async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, guessed: Guessed) {
@@ -87,7 +81,7 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
       const batch = taken.length <= batchRows ? taken : taken.slice(slot, slot + batchRows);
       await yieldToEventLoop();
       for (const [index, row] of batch.entries())
-        checkMembers(row, columnNames, firstRow + index, schema, guessed !== "nothing");
+        checkMembers(row, columnNames, firstRow + index, guessed !== "nothing");
       const start = firstRow;
       const columns: Column[] = [];
       for (const field of schema.fields) {
@@ -162,7 +156,7 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
   let index = 0;
   for (const row of rows) {
     if (index % ROWS_AT_ONCE === 0) await yieldToEventLoop();
-    checkMembers(row, columnNames, index++, schema, false);
+    checkMembers(row, columnNames, index++, false);
     for (const name of Object.keys(row)) named.add(name);
   }
   return new Schema(schema.fields.filter(({ name }) => named.has(name)));
@@ -172,24 +166,15 @@ function checkMembers(
   row: object,
   columnNames: ReadonlySet<string>,
   index: number,
-  schema: Schema,
   isGuessed: boolean,
 ): void {
   for (const name of Object.keys(row)) {
-    if (!columnNames.has(name)) throw unknownColumn(name, index, schema.fields, isGuessed);
+    if (columnNames.has(name)) continue;
+    const names = [...columnNames].join(", ");
+    throw new TableSchemaValidationError(
+      isGuessed
+        ? `row ${index}: the first ${BATCH_ROWS} rows have no column ${name}, only ${names}; set ${name} to null in one of them, or pass a schema`
+        : `row ${index}: there is no column ${name}; the columns of these rows are ${names}`,
+    );
   }
-}
-
-function unknownColumn(
-  name: string,
-  row: number,
-  fields: readonly Field[],
-  isGuessed: boolean,
-): TableSchemaValidationError {
-  const names = fields.map((field) => field.name).join(", ");
-  return new TableSchemaValidationError(
-    isGuessed
-      ? `row ${row}: the first ${BATCH_ROWS} rows have no column ${name}, only ${names}; set ${name} to null in one of them, or pass a schema`
-      : `row ${row}: there is no column ${name}; the columns of these rows are ${names}`,
-  );
 }

@@ -1,11 +1,10 @@
 /** Converts JavaScript values to columns of a variable width: texts and bytes. */
 
-import type { DataType } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
 import { enlarged } from "../../bytes/growing.js";
-import type { Layout, Validity, VariableColumn } from "../columns/column.js";
+import type { Validity, VariableColumn, VariableLayout } from "../columns/column.js";
 import { formatTime } from "../types/times.js";
-import { refuse, type ValuePlace } from "./faults.js";
+import { refuse, refuseValue, type TypedValues } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
 
 const encoder = new TextEncoder();
@@ -16,19 +15,18 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 /** @throws TableSchemaValidationError naming row and column, for a value that the type does not accept */
 export function variableColumn(
-  values: readonly unknown[],
-  type: DataType,
-  layout: Extract<Layout, { kind: "variable" }>,
+  typed: TypedValues,
+  { text, offsetBits }: VariableLayout,
   validity: Validity | null,
-  origin: ValuePlace,
 ): VariableColumn {
+  const { values, origin } = typed;
   const { length } = values;
   const ends = new Float64Array(length + 1);
-  const bytes = layout.text ? texts(values, type, ends, origin) : binaries(values, type, ends, origin);
-  if (layout.offsetBits === 32 && bytes.length > 0x7fffffff) {
+  const bytes = text ? texts(typed, ends) : binaries(typed, ends);
+  if (offsetBits === 32 && bytes.length > 0x7fffffff) {
     refuse(origin, length - 1, values[length - 1], "a batch of at most 2 GiB");
   }
-  const offsets = layout.offsetBits === 32 ? Int32Array.from(ends) : BigInt64Array.from(ends, BigInt);
+  const offsets = offsetBits === 32 ? Int32Array.from(ends) : BigInt64Array.from(ends, BigInt);
   return { kind: "variable", length, validity, offsets, bytes };
 }
 
@@ -36,17 +34,13 @@ export function variableColumn(
 const GROUP = 128;
 const GROUP_UNITS = 1 << 14;
 
-function texts(
-  values: readonly unknown[],
-  type: DataType,
-  ends: Float64Array,
-  origin: ValuePlace,
-): Uint8Array {
+function texts(typed: TypedValues, ends: Float64Array): Uint8Array {
+  const { values, origin } = typed;
   let bytes = new Uint8Array(Math.max(64, values.length * 16));
   let end = 0;
   for (let from = 0; from < values.length; from += GROUP) {
     const group = values.slice(from, from + GROUP);
-    const units = unitsOf(group, from, type, origin);
+    const units = unitsOf(group, from, typed);
     if (units <= GROUP_UNITS) {
       bytes = withRoom(bytes, end, units);
       // For short texts the call itself costs most, so one call encodes a group. If the group has as many
@@ -72,11 +66,8 @@ function texts(
   return bytes.subarray(0, end);
 }
 
-/**
- * Replaces the Dates of a group by their texts, and refuses other values. Returns the number of UTF-16 units
- * of all texts.
- */
-function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePlace): number {
+/** Replaces Dates by their texts and refuses other values. Returns the UTF-16 units of all texts. */
+function unitsOf(group: unknown[], from: number, typed: TypedValues): number {
   let units = 0;
   for (let index = 0; index < group.length; index++) {
     let value = group[index];
@@ -85,7 +76,7 @@ function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePl
       group[index] = value;
     }
     if (typeof value === "string") units += value.length;
-    else if (!isNullish(value)) refuse(origin, from + index, value, `a value of type ${type}`);
+    else if (!isNullish(value)) refuseValue(typed, from + index);
   }
   return units;
 }
@@ -102,19 +93,15 @@ function withRoom(bytes: Uint8Array<ArrayBuffer>, used: number, units: number): 
   return needed <= bytes.length ? bytes : enlarged(bytes, needed);
 }
 
-function binaries(
-  values: readonly unknown[],
-  type: DataType,
-  ends: Float64Array,
-  origin: ValuePlace,
-): Uint8Array {
+function binaries(typed: TypedValues, ends: Float64Array): Uint8Array {
+  const { values } = typed;
   const pieces: (Uint8Array | null)[] = new Array(values.length).fill(null);
   let end = 0;
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (!isNullish(value)) {
       const piece = binaryOf(value);
-      if (piece === null) refuse(origin, index, value, `a value of type ${type}`);
+      if (piece === null) refuseValue(typed, index);
       pieces[index] = piece;
       end += piece.length;
     }

@@ -1,15 +1,9 @@
-/**
- * Fast path for vectors of floats given as arrays of numbers. They are most values of a table with
- * embeddings.
- */
+/** Fast path for vectors given as arrays of numbers, which are most values of a table with embeddings. */
 
 import { type DataType, Precision, Type } from "apache-arrow";
 import { tagOf } from "../../bytes/anyRealm.js";
 
-/**
- * Returns the items of vectors of float32 or float64. Returns null if a value is neither missing nor an array
- * of the right length; the general encoder then checks each value and names the wrong one.
- */
+/** Returns the items of float32 or float64 vectors; null if the general encoder must check the values. */
 export function vectorItems(
   values: readonly unknown[],
   type: DataType,

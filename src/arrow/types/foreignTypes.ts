@@ -53,8 +53,7 @@ export interface ForeignSchema {
  * types of different origin fit into one schema. View types, which Lance does not have, become the types of
  * the same values without views.
  * @param path the column, for messages
- * @throws InvalidInputError for a value that is not a type, UnsupportedError for a type unknown to
- *   apache-arrow 21
+ * @throws InvalidInputError for a value that is not a type, UnsupportedError for an unknown type
  */
 export function adoptType(foreign: ForeignType, path?: string): DataType {
   switch (foreign.typeId as number) {

@@ -23,7 +23,6 @@ import {
 
 /**
  * Returns the layout of a type's values in memory and in a file.
- * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
 export function layoutOf(type: DataType, path: string): Layout {

@@ -78,7 +78,6 @@ const JSON_BINARY_EXTENSION = "lance.json";
 
 /**
  * Returns the table type of an Arrow type, without its children.
- * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
 export function logicalTypeOf(type: DataType, path: string): LogicalType {
@@ -157,7 +156,6 @@ export interface LogicalField {
 
 /**
  * Returns the table field of an Arrow field, with its children.
- * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
 export function logicalFieldOf(field: Field, path: string): LogicalField {
@@ -178,10 +176,7 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
   return { name, type, nullable, metadata, children };
 }
 
-/**
- * True if a field has the extension type lance.bfloat16. A fixed-size list's item has no field that could
- * keep an extension type, so the logical type itself keeps this one.
- */
+/** True for lance.bfloat16. The logical type keeps it, since a fixed-size list's item has no field. */
 const isBfloat16 = ({ type, metadata }: Field): boolean =>
   metadata.get(EXTENSION_NAME_KEY) === BFLOAT16_EXTENSION &&
   (type.typeId as Type) === Type.FixedSizeBinary &&
@@ -209,10 +204,7 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
-/**
- * Child fields with an entry of their own in a table's schema. Items of fixed-size lists have one only if
- * they are structs.
- */
+/** Child fields with an entry in a table's schema. Items of fixed-size lists have one only as structs. */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {
     case Type.List:
@@ -233,7 +225,6 @@ function storedChildren(type: DataType): readonly Field[] {
 
 /**
  * Returns the Arrow field of a table field.
- * @param path the column, for messages
  * @throws UnsupportedError for a type that this build cannot store
  */
 export function arrowFieldFromLogical(field: LogicalField, path: string): Field {
@@ -254,7 +245,6 @@ export function arrowSchemaOf(fields: readonly LogicalField[]): Schema {
 
 /**
  * Returns the Arrow type of a table type.
- * @param path the column, for messages
  * @param children of the field
  * @throws UnsupportedError for a type that this build cannot store, or that cannot have the children
  */

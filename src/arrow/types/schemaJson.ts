@@ -66,56 +66,51 @@ function metadataToJson(metadata: ReadonlyMap<string, string>): { metadata?: Rec
   return metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
 }
 
+/** Names of the types that need nothing else, and of those with children. */
+const PLAIN_NAMES: ReadonlyMap<number, string> = new Map([
+  [Type.Null, "null"],
+  [Type.Bool, "bool"],
+  [Type.Timestamp, "timestamp"],
+  [Type.Duration, "duration"],
+  [Type.Interval, "interval"],
+  [Type.Utf8, "utf8"],
+  [Type.LargeUtf8, "large_utf8"],
+  [Type.Binary, "binary"],
+  [Type.LargeBinary, "large_binary"],
+]);
+const NESTED_NAMES: ReadonlyMap<number, string> = new Map([
+  [Type.List, "list"],
+  [Type.LargeList, "large_list"],
+  [Type.FixedSizeList, "fixed_size_list"],
+  [Type.Struct, "struct"],
+  [Type.Map, "map"],
+]);
+
 function typeToJson(type: DataType, path: string): JsonArrowType {
   const foreign: ForeignType = type;
-  const nested = (name: string): JsonArrowType => ({
-    type: name,
-    fields: (type.children ?? []).map(fieldToJson),
-  });
+  const plain = PLAIN_NAMES.get(foreign.typeId);
+  if (plain !== undefined) return { type: plain };
+  const nested = NESTED_NAMES.get(foreign.typeId);
+  if (nested !== undefined) {
+    const fields = (type.children ?? []).map(fieldToJson);
+    const isSized = foreign.typeId === Type.FixedSizeList;
+    return { type: nested, fields, ...(isSized && { length: foreign.listSize ?? 0 }) };
+  }
   switch (foreign.typeId) {
-    case Type.Null:
-      return { type: "null" };
-    case Type.Bool:
-      return { type: "bool" };
     case Type.Int:
       return { type: `${foreign.isSigned ? "int" : "uint"}${foreign.bitWidth}` };
     case Type.Float:
       return { type: `float${FLOAT_BITS[floatPrecision(foreign, path)]}` };
-    case Type.Decimal:
-      return {
-        type: `decimal${foreign.bitWidth}`,
-        length: (foreign.precision ?? 0) * 1000 + (foreign.scale ?? 0),
-      };
+    case Type.Decimal: {
+      const length = (foreign.precision ?? 0) * 1000 + (foreign.scale ?? 0);
+      return { type: `decimal${foreign.bitWidth}`, length };
+    }
     case Type.Date:
       return { type: foreign.unit === 0 ? "date32" : "date64" };
     case Type.Time:
       return { type: `time${foreign.bitWidth}` };
-    case Type.Timestamp:
-      return { type: "timestamp" };
-    case Type.Duration:
-      return { type: "duration" };
-    case Type.Interval:
-      return { type: "interval" };
     case Type.FixedSizeBinary:
       return { type: "fixed_size_binary", length: foreign.byteWidth ?? 0 };
-    case Type.Utf8:
-      return { type: "utf8" };
-    case Type.LargeUtf8:
-      return { type: "large_utf8" };
-    case Type.Binary:
-      return { type: "binary" };
-    case Type.LargeBinary:
-      return { type: "large_binary" };
-    case Type.List:
-      return nested("list");
-    case Type.LargeList:
-      return nested("large_list");
-    case Type.FixedSizeList:
-      return { ...nested("fixed_size_list"), length: foreign.listSize ?? 0 };
-    case Type.Struct:
-      return nested("struct");
-    case Type.Map:
-      return nested("map");
     case Type.Dictionary:
       return typeToJson((type as Dictionary).dictionary, path);
   }
@@ -138,11 +133,7 @@ const WITHOUT_UNIT = ["timestamp", "time32", "time64", "duration"];
 /** Maximum nesting of a type. */
 const MAX_DEPTH = 64;
 
-/**
- * @param path the column, for messages
- * @throws InvalidInputError for a value that does not name a type, UnsupportedError for a type that cannot be
- *   stored
- */
+/** @throws InvalidInputError for a value that is not a type, UnsupportedError for one that is not stored */
 export function typeFromJson(json: unknown, path: string, depth = 0): DataType {
   const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);
   if (depth > MAX_DEPTH) throw invalid(`nested deeper than ${MAX_DEPTH}`);
@@ -191,11 +182,8 @@ function fieldFromJson(json: unknown, path: string, depth: number): Field {
   if (typeof name !== "string" || typeof nullable !== "boolean") {
     throw new InvalidInputError(`type of column ${path}: a field needs a name, and nullable is a boolean`);
   }
-  if (typeof metadata !== "object" || metadata === null) {
-    throw new InvalidInputError(`type of column ${path}: metadata must be an object of strings`);
-  }
-  const entries = Object.entries(metadata);
-  if (entries.some(([, value]) => typeof value !== "string")) {
+  const entries = typeof metadata === "object" && metadata !== null ? Object.entries(metadata) : null;
+  if (entries === null || entries.some(([, value]) => typeof value !== "string")) {
     throw new InvalidInputError(`type of column ${path}: metadata must be an object of strings`);
   }
   return new Field(name, typeFromJson(type, `${path}.${name}`, depth), nullable, new Map(entries));

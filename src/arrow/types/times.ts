@@ -71,10 +71,7 @@ function parseTime(text: string): ParsedTime | null {
   return { nanos, hasOffset: offset !== undefined };
 }
 
-/**
- * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. A text
- * without an offset is in the zone, or in UTC without a zone.
- */
+/** Returns a text's nanoseconds since 1970, or null. Without an offset it is in the zone, else in UTC. */
 export function parseInstant(text: string, zone: string | null): bigint | null {
   const parsed = parseTime(text);
   return parsed === null || parsed.hasOffset ? (parsed?.nanos ?? null) : nanosInZone(parsed.nanos, zone);
@@ -87,10 +84,7 @@ export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
   return localNanos + (BigInt(instantOf(Number(ms), zone)) - ms) * NANOS_PER_MS;
 }
 
-/**
- * Returns the days from 1970 to the day of a text, and ignores its time of day; null for a text that is not a
- * day.
- */
+/** Returns the days from 1970 to the day of a text, whatever its time of day; null if it has none. */
 export function parseDay(text: string): number | null {
   const parsed = parseTime(text);
   return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));

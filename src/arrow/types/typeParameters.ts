@@ -1,7 +1,4 @@
-/**
- * Reads the parameters that distinguish types of one kind: widths, units, sizes, time zones. It checks them,
- * because a type may come from any version of apache-arrow or from the caller's own code.
- */
+/** Reads and checks parameters of types of any origin: widths, units, sizes, time zones. */
 
 import { type DataType, type Dictionary, Type } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";

@@ -22,10 +22,7 @@ export type ColumnSource =
 export interface RowsPlan extends LeafPlan {
   /** True if the addresses of rows follow the outputs. */
   readonly withAddresses: boolean;
-  /**
-   * Outputs that count toward the bytes of a batch. An output that is used twice counts twice. Default: each
-   * once.
-   */
+  /** Outputs that count toward the bytes of a batch, twice if used twice. Default: each once. */
   readonly measured?: readonly number[];
 }
 
@@ -54,10 +51,7 @@ export class ColumnReads {
       : [...this.#fields, ...this.#unshared(this.searchColumns)];
   }
 
-  /**
-   * Returns the columns whose names the table does not have. The table's own column hides one of the same
-   * name.
-   */
+  /** Returns the columns that no column of the table hides by its name. */
   #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
     return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
   }
@@ -67,24 +61,20 @@ export class ColumnReads {
    * @throws TableColumnNotFoundError; UnsupportedError for a part of a value that is not a struct
    */
   source(segments: readonly string[]): ColumnSource {
-    const which = segments.length === 1 ? systemColumn(segments[0]) : undefined;
-    if (which !== undefined && this.#find(this.#fields, which) === undefined)
-      return { kind: "system", which };
-    const column =
-      segments.length === 1 ? this.searchColumns.find(({ name }) => name === segments[0]) : undefined;
-    if (column !== undefined && this.#find(this.#fields, column.name) === undefined) {
-      return this.foundSource(column);
+    const [name] = segments;
+    if (segments.length === 1 && this.#find(this.#fields, name) === undefined) {
+      const which = systemColumn(name);
+      if (which !== undefined) return { kind: "system", which };
+      const column = this.searchColumns.find((each) => each.name === name);
+      if (column !== undefined) return this.foundSource(column);
     }
     return { kind: "stored", output: this.#output(this.chain(segments)) };
   }
 
   /** The source of a column that the search adds, even if the table has a column of its name. */
   foundSource(column: FoundColumn): ColumnSource {
-    return {
-      kind: "found",
-      column,
-      beforeAddresses: this.searchColumns.length - this.searchColumns.indexOf(column),
-    };
+    const beforeAddresses = this.searchColumns.length - this.searchColumns.indexOf(column);
+    return { kind: "found", column, beforeAddresses };
   }
 
   /** Names of the columns that the search adds and that the table has too. */

@@ -31,8 +31,7 @@ export interface FragmentSource extends PageSource {
  * are all null.
  * @param isScanned true if most of the fragment will be read
  * @param arena may hold the content of small files, until the caller releases it
- * @throws UnsupportedError for blobs of an unsupported type, and for fixed-size lists of structs in files
- *   of 2.0; CorruptFileError
+ * @throws UnsupportedError for blobs of other types, and for fixed-size lists of structs in files of 2.0
  */
 export function openFragment(
   source: FragmentSource,

@@ -40,9 +40,7 @@ export interface Projection extends RowsPlan {
 export interface SelectionOptions {
   /** True to return row ids after all columns except relevance and highlights. */
   readonly withRowId?: boolean;
-  /**
-   * Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound.
-   */
+  /** Maximum columns of a selection, unless the table itself has more fields. Default: no bound. */
   readonly maxColumns?: number;
   /** Values of the parameters in expressions. */
   readonly parameters?: FilterParameters;
@@ -67,8 +65,6 @@ export function* selectColumns(
   }
   const resolver = new Resolver(reads, parameters);
   const names = new Set<string>();
-  const returned: ReturnedColumn[] = [];
-  const arrowFields: ArrowField[] = [];
   const resolved: ResolvedColumn[] = [];
   for (const { what, name } of selected) {
     const column = yield* name === null ? resolver.named(what) : resolver.aliased(what, name);
@@ -78,10 +74,9 @@ export function* selectColumns(
     names.add(column.field.name);
     resolved.push(column);
   }
-  for (const { column, field } of withAdded(resolved, addedColumns(reads, withRowId))) {
-    returned.push(column);
-    arrowFields.push(field);
-  }
+  const all = withAdded(resolved, addedColumns(reads, withRowId));
+  const returned = all.map(({ column }) => column);
+  const arrowFields = all.map(({ field }) => field);
   const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
   const { leaves, outputs, hasBlobs } = reads.plan();
   return {
@@ -158,10 +153,7 @@ interface AddedColumn extends ResolvedColumn {
   readonly position: "first" | "where named" | "last";
 }
 
-/**
- * Returns the columns that the search and `withRowId` add, in LanceDB's order. LanceDB's clients need that
- * order to join rows.
- */
+/** Returns the columns that the search and `withRowId` add, in the order that LanceDB's clients need. */
 function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
   const searchColumns = reads.searchColumns.map((column): AddedColumn => {
     const position = column === QUERY_INDEX ? "first" : "where named";

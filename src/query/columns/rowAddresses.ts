@@ -5,6 +5,7 @@
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 
 const WORD = 2 ** 32;
 const ADDRESS_BYTES = 8;
@@ -47,12 +48,4 @@ export function addressColumn(addresses: ArrayLike<number>, count: number): Fixe
 }
 
 /** A column of 64-bit integers. @param words low and high word of each integer */
-export function wordPairs(words: Uint32Array): FixedColumn {
-  return {
-    kind: "fixed",
-    length: words.length / 2,
-    validity: null,
-    byteWidth: ADDRESS_BYTES,
-    values: new Uint8Array(words.buffer),
-  };
-}
+export const wordPairs = (words: Uint32Array): FixedColumn => numbersColumn(words, ADDRESS_BYTES);

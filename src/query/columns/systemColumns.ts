@@ -16,8 +16,8 @@ import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../err
 import { type TypedField, UINT64 } from "../../expression/values/types.js";
 import type { DataFragment, Manifest } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import {
-  decodeRowIds,
   decodeRowVersions,
   UNKNOWN_ROW_VERSION,
   type ValueRuns,
@@ -94,20 +94,15 @@ export class RowNumbers {
   readonly #manifest: Manifest;
   /** Path of the manifest, for errors. */
   readonly #path: string;
-  readonly #byId: Map<number, FragmentNumbers>;
-  readonly #hasStableIds: boolean;
+  readonly #byId = new Map<number, FragmentNumbers>();
+  /** True if ids differ from addresses. */
+  readonly hasStableIds: boolean;
 
   constructor(source: FragmentSource, manifest: Manifest, path: string) {
     this.#source = source;
     this.#manifest = manifest;
     this.#path = path;
-    this.#hasStableIds = hasStableRowIds(manifest);
-    this.#byId = new Map();
-  }
-
-  /** True if ids differ from addresses. */
-  get hasStableIds(): boolean {
-    return this.#hasStableIds;
+    this.hasStableIds = hasStableRowIds(manifest);
   }
 
   /**
@@ -116,7 +111,7 @@ export class RowNumbers {
    * @throws CorruptFileError if the manifest lacks an entry that it must have
    */
   async column(which: SystemColumn, addresses: FixedColumn): Promise<FixedColumn> {
-    if (which === "_rowaddr" || (which === "_rowid" && !this.#hasStableIds)) return addresses;
+    if (which === "_rowaddr" || (which === "_rowid" && !this.hasStableIds)) return addresses;
     const addressWordPairs = addressWords(addresses);
     const words = new Uint32Array(addressWordPairs.length);
     let facts: FragmentNumbers | null = null;
@@ -184,37 +179,20 @@ export class RowNumbers {
 
   #decode(fragment: DataFragment, which: SystemColumn): ValueRuns {
     const { physicalRows } = fragment;
-    if (which === "_rowid") return rowIdsOf(fragment, this.#path);
-    const isExternal =
+    if (which === "_rowid") return stableIdsOf(fragment, this.#path);
+    const [external, bytes] =
       which === "_row_created_at_version"
-        ? fragment.externalCreatedAtVersions
-        : fragment.externalLastUpdatedAtVersions;
-    if (isExternal !== undefined) throw inOwnFile(fragment);
-    const bytes =
-      which === "_row_created_at_version"
-        ? fragment.inlineCreatedAtVersions
-        : fragment.inlineLastUpdatedAtVersions;
+        ? [fragment.externalCreatedAtVersions, fragment.inlineCreatedAtVersions]
+        : [fragment.externalLastUpdatedAtVersions, fragment.inlineLastUpdatedAtVersions];
+    if (external !== undefined) {
+      throw new UnsupportedError(
+        `fragment ${fragment.id}: row versions in separate files are not supported by this release`,
+      );
+    }
     if (bytes !== undefined) return decodeRowVersions(bytes, physicalRows, this.#path);
     return { step: 0, values: [UNKNOWN_ROW_VERSION], counts: [physicalRows] };
   }
 }
-
-/**
- * The stable ids of the rows of a fragment.
- * @param path of the manifest, for errors
- * @throws CorruptFileError if the manifest lacks an entry that it must have
- */
-export function rowIdsOf(fragment: DataFragment, path: string): ValueRuns {
-  const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;
-  if (externalRowIds !== undefined) throw inOwnFile(fragment);
-  if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
-  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, but the table has stable row ids`);
-}
-
-const inOwnFile = ({ id }: DataFragment): UnsupportedError =>
-  new UnsupportedError(
-    `fragment ${id}: row ids and versions in separate files are not supported by this release`,
-  );
 
 function fillOffsets(
   { deleted, firstOffset }: FragmentNumbers,

@@ -1,7 +1,4 @@
-/**
- * Filters: plans which columns a condition needs, and selects rows. Rows come batch by batch, in their order
- * on disk.
- */
+/** Filters: plans which columns a condition needs, and selects rows batch by batch, as on disk. */
 
 import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
@@ -24,10 +21,7 @@ import type { ScannedRows, ScanRequest } from "../scan/scan.js";
 
 /** Maximum rows of a batch for expressions. */
 const EXPRESSION_ROWS = 65_536;
-/**
- * Maximum rows of a batch for expressions that only compare numbers. A batch costs as much as some ten
- * thousand comparisons.
- */
+/** Maximum rows of a batch of number comparisons; a batch costs as much as ten thousand of these. */
 const QUICK_ROWS = 262_144;
 /** Minimum rows of a batch for expressions. */
 const MIN_EXPRESSION_ROWS = 1024;
@@ -113,23 +107,15 @@ export interface FilterRequest
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
-  /**
-   * Called for each batch with the number of rows read, or of rows that would be read without an index; may
-   * be a fraction.
-   */
+  /** Called per batch with the rows read, or that would be read without an index; maybe a fraction. */
   readonly onSeen?: (rowCount: number) => void;
 }
 
 /** Counts the rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
   let count = 0;
-  const everything = {
-    ...request,
-    isTransient: true,
-    isCount: true,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
-  };
+  const all = { offset: 0, limit: Number.POSITIVE_INFINITY };
+  const everything = { ...request, ...all, isTransient: true, isCount: true };
   for await (const { rowCount } of selectedBatches(source, everything)) count += rowCount;
   return count;
 }
@@ -151,17 +137,14 @@ export interface SelectedBatch extends ScannedRows {
 export async function* selectedBatches(
   source: FragmentSource,
   request: SelectRequest,
-): AsyncGenerator<SelectedBatch, void, undefined> {
+): AsyncGenerator<SelectedBatch> {
   const batches = selectFrom(source, request);
   yield* request.observer?.rows("filter", batches, ({ rows, rowCount }) => rows?.length ?? rowCount) ??
     batches;
 }
 
 interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
-  /**
-   * True if only the number of selected rows matters: batches have that many rows, and do not say which.
-   * Default false.
-   */
+  /** True if only the number of selected rows matters: batches do not say which. Default false. */
   readonly isCount?: boolean;
 }
 
@@ -171,10 +154,7 @@ function firstRows(count: number): Uint32Array {
   return rows;
 }
 
-async function* selectFrom(
-  source: FragmentSource,
-  request: SelectRequest,
-): AsyncGenerator<SelectedBatch, void, undefined> {
+async function* selectFrom(source: FragmentSource, request: SelectRequest): AsyncGenerator<SelectedBatch> {
   let skip = request.offset;
   let left = request.limit;
   if (left <= 0) return;
@@ -197,10 +177,7 @@ async function* selectFrom(
 }
 
 /** Yields all batches with all rows that the filter selects; a batch may have none. */
-async function* allSelected(
-  source: FragmentSource,
-  request: SelectRequest,
-): AsyncGenerator<SelectedBatch, void, undefined> {
+async function* allSelected(source: FragmentSource, request: SelectRequest): AsyncGenerator<SelectedBatch> {
   const { filter, fragments, observer, signal } = request;
   const use = (await filter.lookups?.plan(fragments, request.offset + request.limit)) ?? null;
   if (use === null || filter.lookups === null) {
@@ -236,7 +213,7 @@ async function* scanSelected(
   source: FragmentSource,
   request: SelectRequest,
   fragments: readonly DataFragment[],
-): AsyncGenerator<SelectedBatch, void, undefined> {
+): AsyncGenerator<SelectedBatch> {
   const { filter, readAhead, isTransient, memory, signal } = request;
   const batches = observedScan(source, request.observer, {
     fragments,

@@ -46,10 +46,7 @@ const OF_ROWS = "rows: ";
 type RowsRequest = ScanRequest & FilterRequest;
 
 /** Yields the columns of the selected rows, with their addresses last. */
-export async function* filteredRows(
-  source: FragmentSource,
-  request: RowsRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
   const covered = coveredOutputs(request.projection, request.filter.projection);
   if (covered !== null) {
     const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));
@@ -73,10 +70,7 @@ export async function* filteredRows(
   yield* request.observer?.rows("select", rows) ?? rows;
 }
 
-async function* readSelected(
-  source: FragmentSource,
-  request: RowsRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+async function* readSelected(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
   const observed = request.observer?.source("select", source) ?? source;
   const { projection } = request;
   const shared = sharedOutputs(projection, request.filter.projection).map((output, index) =>
@@ -127,10 +121,7 @@ function sharedOutputs(wanted: RowsPlan, filterPlan: RowsPlan): SharedOutputs {
   return wanted.outputs.map((_, output) => places.get(keyOf(wanted, output)));
 }
 
-/**
- * Returns the outputs of the filter's plan that hold those of another plan and the addresses; null if the
- * filter does not read all of them.
- */
+/** Returns the filter's outputs that hold the wanted ones and the addresses; null if some are missing. */
 export function coveredOutputs(wanted: RowsPlan, filterPlan: RowsPlan): number[] | null {
   if (wanted.hasBlobs) return null;
   const outputs = sharedOutputs(wanted, filterPlan).filter((output) => output !== undefined);
@@ -176,22 +167,16 @@ export const isDense = (rows: Uint32Array, rowCount: number, plan: RowsPlan): bo
   rows.length >= rowCount * DENSE_PART && !plan.hasBlobs;
 
 /** Yields the rows that a filter selects, fragment by fragment. Leaves out fragments without such rows. */
-export function selectedRows(
-  source: FragmentSource,
-  request: FilterRequest,
-): AsyncGenerator<Selection, void, undefined> {
+export function selectedRows(source: FragmentSource, request: FilterRequest): AsyncGenerator<Selection> {
   return selections(source, { ...request, offset: 0, limit: Number.POSITIVE_INFINITY }, []);
 }
 
-/**
- * Yields the selected rows of each fragment that has some.
- * @param keptOutputs outputs of the filter's plan whose values are kept
- */
+/** Yields the selected rows of each fragment, with the values of `keptOutputs` of the filter's plan. */
 async function* selections(
   source: FragmentSource,
   request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
   keptOutputs: readonly number[],
-): AsyncGenerator<KeptSelection, void, undefined> {
+): AsyncGenerator<KeptSelection> {
   const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));
   let fragmentId = -1;
   let parts: Uint32Array[] = [];
@@ -217,10 +202,7 @@ async function* selections(
   yield* selected();
 }
 
-/**
- * Collects the values of some of the filter's columns in the selected rows of a fragment, as long as they are
- * few.
- */
+/** Collects values of the filter's columns in the selected rows of a fragment, while they are few. */
 class KeptValues {
   readonly #outputs: readonly number[];
   readonly #memory: MemoryShare | undefined;
@@ -282,7 +264,7 @@ function scanSelected(
   source: FragmentSource,
   request: RowsRequest,
   { fragment, rows }: Selection,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { projection, readAhead, memory, signal } = request;
   const batches = scanColumns(source, {
     fragments: [fragment],
@@ -312,7 +294,7 @@ async function* takeSelected(
   plan: RowsPlan,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const stored = await openFragment(source, fragment, plan.leaves);
   for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
     const some = rows.slice(start, start + TAKEN_ROWS);

@@ -19,35 +19,28 @@ import {
   noteUnread,
   openIndexSegment,
   type UsableIndex,
-  unreadSegmentsOf,
 } from "./tableIndexes.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
-export class FilterLookups {
-  readonly #version: OpenVersion<ReaderEnvironment>;
-  readonly #predicate: Predicate;
-  readonly #expression: BoundExpression;
-  readonly #isForced: boolean;
-  readonly #optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn;
+/** A filter whose tests can be looked up. */
+interface LookedUp {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly predicate: Predicate;
+  readonly expression: BoundExpression;
+  readonly isForced: boolean;
+  readonly optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn;
+}
 
-  private constructor(
-    version: OpenVersion<ReaderEnvironment>,
-    predicate: Predicate,
-    expression: BoundExpression,
-    isForced: boolean,
-    optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn,
-  ) {
-    this.#version = version;
-    this.#predicate = predicate;
-    this.#expression = expression;
-    this.#isForced = isForced;
-    this.#optionsOf = optionsOf;
+export class FilterLookups {
+  readonly #filter: LookedUp;
+
+  private constructor(filter: LookedUp) {
+    this.#filter = filter;
   }
 
   /**
    * Prepares the look-up of a filter.
    * @param inputs sources of the expression's columns
-   * @param fields of the version
    * @param isForced true to use indexes even if a scan should be faster
    * @returns null if no part of the filter can be looked up
    * @throws CorruptFileError
@@ -61,20 +54,20 @@ export class FilterLookups {
   ): Steps<FilterLookups | null> {
     const predicate = yield* predicateOf(yield* expression.condition());
     if (predicate === null) return null;
-    const indexes = indexesOf(version.file, fields);
-    const unread = unreadSegmentsOf(version.file, fields);
+    const { usable, unread } = indexesOf(version.file, fields);
     const options = inputs.map((input, position): readonly UsableIndex[] | RowIdentityColumn => {
       if (input.kind === "stored") {
         const path = formatFieldPath(expression.paths[position]);
         noteUnread(version.table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
         // Full-text indexes answer no filter.
-        return indexes.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
+        return usable.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
       }
       const which = input.kind === "system" ? input.which : null;
       return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
     });
     if (options.every((option) => option.length === 0)) return null;
-    return new FilterLookups(version, predicate, expression, isForced, ({ column }) => options[column.index]);
+    const optionsOf = ({ column }: PredicateTest) => options[column.index];
+    return new FilterLookups({ version, predicate, expression, isForced, optionsOf });
   }
 
   /**
@@ -84,14 +77,13 @@ export class FilterLookups {
    * @throws CorruptFileError
    */
   plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
+    const { version, expression } = this.#filter;
     return planIndexUse({
-      predicate: this.#predicate,
+      ...this.#filter,
       fragments,
-      hasStableIds: hasStableRowIds(this.#version.file.manifest),
-      types: this.#expression.inputTypes,
+      hasStableIds: hasStableRowIds(version.file.manifest),
+      types: expression.inputTypes,
       wantedRows,
-      isForced: this.#isForced,
-      optionsOf: this.#optionsOf,
       open: (index, segment) => this.#open(index, segment, null),
     });
   }
@@ -106,17 +98,11 @@ export class FilterLookups {
     observed: FragmentSource | null,
     signal: AbortSignal | undefined,
   ): Promise<IndexedRows> {
-    const { file, path } = this.#version;
-    const input = {
-      fragments: file.manifest.fragments,
-      hasStableIds: hasStableRowIds(file.manifest),
-      nextRowId: file.manifest.nextRowId,
-      path,
-      reopen:
-        observed === null
-          ? null
-          : (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
-    };
+    const { file, path } = this.#filter.version;
+    const { fragments, nextRowId } = file.manifest;
+    const reopen = (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed);
+    const hasStableIds = hasStableRowIds(file.manifest);
+    const input = { fragments, hasStableIds, nextRowId, path, reopen: observed && reopen };
     return IndexedRows.find(use, input, source, signal);
   }
 
@@ -125,8 +111,9 @@ export class FilterLookups {
     segment: IndexSegment,
     observed: FragmentSource | null,
   ): Promise<OpenIndex | null> {
-    const { environment } = this.#version.table;
+    const { version } = this.#filter;
+    const { environment } = version.table;
     const readerEnvironment = observed === null ? environment : { ...environment, handles: observed.handles };
-    return openIndexSegment(this.#version, readerEnvironment, index, segment, observed !== null);
+    return openIndexSegment(version, readerEnvironment, index, segment, observed !== null);
   }
 }

@@ -11,7 +11,7 @@ import type { DataFragment } from "../../format/table.js";
 import type { IndexQuery, OpenIndex } from "../../indexes/kind.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { SystemColumn } from "../columns/systemColumns.js";
-import { type Predicate, type PredicateTest, queriesOf } from "./predicates.js";
+import { type Predicate, type PredicateTest, queriesOf, testsOf } from "./predicates.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Row of a column that a scan reads and compares. */
@@ -36,10 +36,7 @@ const PARALLELISM = 8;
 /** Kinds whose answers are supersets, and so say nothing about a negation. */
 const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGRAM"]);
 
-/**
- * Kinds whose answers may contain changed rows in tables with stable row ids: a merge by LanceDB keeps
- * changed rows under their old values.
- */
+/** Kinds that may return changed rows in tables with stable ids: LanceDB's merges keep the old values. */
 const ROUGH_KINDS_OF_STABLE_IDS: ReadonlySet<string> = new Set(["LABEL_LIST"]);
 
 /** Answer to a test. */
@@ -144,10 +141,9 @@ interface UseInput {
  * @returns null to scan everything
  */
 export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
-  const options = new Map<PredicateTest, PricedLookup[]>();
   const asks = testsOf(input.predicate);
   const lookups = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
-  for (const [position, ask] of asks.entries()) options.set(ask, lookups[position]);
+  const options = new Map(asks.map((ask, position) => [ask, lookups[position]]));
   const parts: IndexedPart[] = [];
   for (const group of fragmentGroups(input.fragments, options)) {
     const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
@@ -159,9 +155,7 @@ export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
     };
     const priced = price(input.predicate, scope);
     if (priced === null) continue;
-    const isCheaper =
-      priced.cost + (priced.isExact ? 0 : priced.rows * TAKEN_ROW) < scanCost(input, group, priced);
-    if (!input.isForced && !isCheaper) continue;
+    if (!input.isForced && !(priceOf(priced) < scanCost(input, group, priced))) continue;
     const fragmentIds = new Set(group.map(({ id }) => id));
     const { plan, isExact } = priced;
     parts.push({ fragmentIds, plan, isExact, rows: Math.ceil(priced.rows) });
@@ -203,20 +197,6 @@ interface PricedLookup {
   readonly rows: number;
   readonly cost: number;
   readonly isExact: boolean;
-}
-
-function testsOf(predicate: Predicate): PredicateTest[] {
-  switch (predicate.kind) {
-    case "ask":
-      return [predicate];
-    case "within":
-      return testsOf(predicate.part);
-    case "and":
-    case "or":
-      return predicate.parts.flatMap(testsOf);
-    default:
-      return [];
-  }
 }
 
 /** Returns all look-ups that can answer a test. */
@@ -288,10 +268,10 @@ function answerableQueries(
   if (queries.every((query) => open.answers(query))) return { queries, isRough: false };
   const rewritten = queries.map((query): IndexQuery | null => {
     if (open.answers(query)) return query;
+    if (query.kind !== "startsWith") return null;
     // A prefix is contained in the text.
-    const within: IndexQuery | null =
-      query.kind === "startsWith" ? { kind: "contains", text: query.prefix } : null;
-    return within !== null && open.answers(within) ? within : null;
+    const within: IndexQuery = { kind: "contains", text: query.prefix };
+    return open.answers(within) ? within : null;
   });
   return rewritten.includes(null) ? null : { queries: rewritten as IndexQuery[], isRough: true };
 }
@@ -346,12 +326,10 @@ function price(predicate: Predicate, scope: Scope): Priced | null {
       const parts = predicate.parts.map((part) => price(part, scope));
       const pricedParts = parts.filter((part) => part !== null);
       if (pricedParts.length < parts.length) return null;
+      const rows = pricedParts.reduce((sum, part) => sum + part.rows, 0);
       return {
         plan: { kind: "or", parts: pricedParts.map(({ plan }) => plan) },
-        rows: Math.min(
-          scope.rowCount,
-          pricedParts.reduce((sum, { rows }) => sum + rows, 0),
-        ),
+        rows: Math.min(scope.rowCount, rows),
         cost: pricedParts.reduce((sum, { cost }) => sum + cost, 0),
         isExact: pricedParts.every(({ isExact }) => isExact),
       };
@@ -406,10 +384,5 @@ function priceAnd(parts: readonly Predicate[], scope: Scope): Priced | null {
   }
   const plan: LookupPlan = { kind: "and", parts: taken.map((part) => part.plan) };
   const isAll = isWhole && taken.length === parts.length;
-  return {
-    plan: isAll ? plan : { kind: "rough", part: plan },
-    rows,
-    cost,
-    isExact: isExact && isAll,
-  };
+  return { plan: isAll ? plan : { kind: "rough", part: plan }, rows, cost, isExact: isExact && isAll };
 }

@@ -27,7 +27,7 @@ export async function* filterRows(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   signal: AbortSignal | undefined,
-): AsyncGenerator<FilterRows, void, undefined> {
+): AsyncGenerator<FilterRows> {
   let scanned: DataFragment[] = [];
   const candidatesIn = fragments.filter((fragment) => !indexed.hasNone(fragment));
   const ahead = mapAhead(candidatesIn, (fragment) => indexed.rowsOf(source, fragment), {
@@ -56,7 +56,7 @@ export async function* takenColumns(
   fragment: DataFragment,
   rows: Uint32Array,
   signal: AbortSignal | undefined,
-): AsyncGenerator<ScannedRows, void, undefined> {
+): AsyncGenerator<ScannedRows> {
   const stored = await openFragment(source, fragment, projection.leaves);
   for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
     const some = rows.slice(start, start + TAKEN_ROWS);

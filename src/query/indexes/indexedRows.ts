@@ -1,17 +1,14 @@
-/**
- * Finds the rows of a filter by indexes. Answers are restricted to covered fragments and live rows. Rows come
- * fragment by fragment, as in a scan.
- */
+/** Finds the live rows of a filter by indexes, in covered fragments, one fragment after the other. */
 
 import { mapParallel } from "../../async/parallel.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import type { IndexAnswer, IndexQuery, OpenIndex } from "../../indexes/kind.js";
+import type { OpenIndex } from "../../indexes/kind.js";
 import { RowIds } from "../../indexes/rowIds.js";
 import { unskipped } from "../../rows/rowPositions.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
-import { rowIdsOf } from "../columns/systemColumns.js";
 import { placesOfIds, placesOfOffsets } from "../scan/rowPlaces.js";
 import type { IndexUse, Lookup, LookupPlan, SearchedSegment } from "./indexUse.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
@@ -73,12 +70,9 @@ export class IndexedRows {
     const lookups = [...new Set(use.parts.flatMap(({ plan }) => lookupsIn(plan)))];
     const answers = new Map<Lookup, RowSet>();
     for (const lookup of lookups) {
-      answers.set(
-        lookup,
-        lookup.kind === "index"
-          ? await searchIndex(lookup, input, signal)
-          : await findByIdentity(lookup, input, source),
-      );
+      const isIndex = lookup.kind === "index";
+      const search = isIndex ? searchIndex(lookup, input, signal) : findByIdentity(lookup, input, source);
+      answers.set(lookup, await search);
     }
     const byFragment = new Map<number, FragmentRowSet>();
     for (const { fragmentIds, plan } of use.parts) {
@@ -100,14 +94,12 @@ export class IndexedRows {
     if (rowSet === undefined) return { fragment, rows: null, isExact: false };
     const { ids, isComplement, isExact } = rowSet;
     const lows = ids.lows(fragment.id, fragment.physicalRows);
-    const rows = isComplement ? complement(lows, fragment.physicalRows) : lows;
+    const rows = isComplement ? unskipped(0, fragment.physicalRows, lows) : lows;
     if (rows.length === 0 || fragment.deletionFile === undefined) return { fragment, rows, isExact };
     const deleted = await source.readDeletions(fragment);
     return { fragment, rows: deleted === null ? rows : withoutRows(rows, deleted), isExact };
   }
 }
-
-const complement = (rows: Uint32Array, rowCount: number): Uint32Array => unskipped(0, rowCount, rows);
 
 /** Removes deleted rows. @param deleted ascending */
 function withoutRows(rows: Uint32Array, deleted: Uint32Array): Uint32Array {
@@ -145,11 +137,9 @@ function combined(plan: LookupPlan, answers: ReadonlyMap<Lookup, RowSet>): RowSe
       return plan.isAll ? ALL : NONE;
     case "and":
       return plan.parts.map((part) => combined(part, answers)).reduce(both, ALL);
-    case "or": {
+    case "or":
       // De Morgan: a union is the complement of the intersection of complements.
-      const none = plan.parts.map((part) => opposite(combined(part, answers))).reduce(both, ALL);
-      return opposite(none);
-    }
+      return opposite(plan.parts.map((part) => opposite(combined(part, answers))).reduce(both, ALL));
   }
 }
 
@@ -198,7 +188,7 @@ async function searchSegment(
   for (const [position, query] of queries.entries()) {
     // All queries have the same null rows.
     const withNulls = isNegated && position === 0;
-    const answer: IndexAnswer = await searchOne(open, query, withNulls, signal);
+    const answer = await open.search(query, { withNulls, ...(signal && { signal }) });
     ids = ids.union(answer.rows);
     isExact &&= answer.isExact;
     if (!withNulls) continue;
@@ -207,17 +197,10 @@ async function searchSegment(
   }
   if (input.hasStableIds && !index.kind.storesAddresses) {
     const covered = input.fragments.filter(({ id }) => segment.covered.has(id));
-    ids = await placesOfIds(ids, input.nextRowId, covered, (fragment) => rowIdsOf(fragment, input.path));
+    ids = await placesOfIds(ids, input.nextRowId, covered, (fragment) => stableIdsOf(fragment, input.path));
   }
   return { ids: ids.within(segment.covered), isExact };
 }
-
-const searchOne = (
-  open: OpenIndex,
-  query: IndexQuery,
-  withNulls: boolean,
-  signal: AbortSignal | undefined,
-): Promise<IndexAnswer> => open.search(query, { withNulls, ...(signal && { signal }) });
 
 /** Returns the rows with these ids, addresses or offsets. */
 async function findByIdentity(
@@ -239,7 +222,7 @@ async function findByIdentity(
     }
     const ids = RowIds.of(words);
     if (which === "_rowaddr" || !input.hasStableIds) return ids;
-    return placesOfIds(ids, input.nextRowId, fragments, (fragment) => rowIdsOf(fragment, input.path));
+    return placesOfIds(ids, input.nextRowId, fragments, (fragment) => stableIdsOf(fragment, input.path));
   };
   return { ids: await findRows(), isComplement: ask.isNegated, isExact: true };
 }

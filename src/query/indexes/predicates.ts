@@ -37,21 +37,21 @@ const MAX_TESTS = 256;
 /** Converts a condition. @returns null if it has no test that an index can answer */
 export function* predicateOf(condition: Condition): Steps<Predicate | null> {
   const predicate = yield* wanted(condition, false, new Pace());
-  const count = countTests(predicate);
+  const count = testsOf(predicate).length;
   return count === 0 || count > MAX_TESTS ? null : predicate;
 }
 
-function countTests(predicate: Predicate): number {
+export function testsOf(predicate: Predicate): PredicateTest[] {
   switch (predicate.kind) {
     case "ask":
-      return 1;
+      return [predicate];
     case "within":
-      return countTests(predicate.part);
+      return testsOf(predicate.part);
     case "and":
     case "or":
-      return predicate.parts.reduce((sum, part) => sum + countTests(part), 0);
+      return predicate.parts.flatMap(testsOf);
     default:
-      return 0;
+      return [];
   }
 }
 
@@ -92,12 +92,7 @@ const rangeOf = (
   column: ColumnReference,
   lower: RangeBound | null,
   upper: RangeBound | null,
-): PredicateTest => ({
-  kind: "ask",
-  column,
-  test: { kind: "range", lower, upper },
-  isNegated: false,
-});
+): PredicateTest => ({ kind: "ask", column, test: { kind: "range", lower, upper }, isNegated: false });
 
 const opposite = ({ value, isInclusive }: RangeBound): RangeBound => ({ value, isInclusive: !isInclusive });
 
@@ -119,20 +114,16 @@ function conjunction(parts: readonly Predicate[]): Predicate {
       continue;
     }
     const { column, lower, upper } = range;
-    const presentBound = lower === null ? "upper" : "lower";
-    const counterpart = open.get(`${column.index} lacks ${presentBound}`);
+    const [present, lacking] = lower === null ? ["upper", "lower"] : ["lower", "upper"];
+    const counterpart = open.get(`${column.index} lacks ${present}`);
     if (counterpart === undefined) {
-      const lacking = lower === null ? "lower" : "upper";
       open.set(`${column.index} lacks ${lacking}`, { partIndex: joined.length, range });
       joined.push(part);
       continue;
     }
-    open.delete(`${column.index} lacks ${presentBound}`);
-    joined[counterpart.partIndex] = rangeOf(
-      column,
-      lower ?? counterpart.range.lower,
-      upper ?? counterpart.range.upper,
-    );
+    open.delete(`${column.index} lacks ${present}`);
+    const { partIndex, range: opposing } = counterpart;
+    joined[partIndex] = rangeOf(column, lower ?? opposing.lower, upper ?? opposing.upper);
   }
   return joined.length === 1 ? joined[0] : { kind: "and", parts: joined };
 }
@@ -196,16 +187,14 @@ function floatRange(type: ValueType, lower: RangeBound | null, upper: RangeBound
   const withNaN = high === null || (Number.isNaN(high) && upper?.isInclusive === true);
   const queries: IndexQuery[] = [];
   if (low === null || !Number.isNaN(low)) {
-    const isLowZero = low === 0;
-    const isHighZero = high === 0;
     const from =
       low === null || lower === null
         ? bound(type, Number.NEGATIVE_INFINITY, true)
-        : bound(type, isLowZero ? (lower.isInclusive ? -0 : 0) : low, lower.isInclusive);
+        : bound(type, low === 0 ? (lower.isInclusive ? -0 : 0) : low, lower.isInclusive);
     const to =
       high === null || upper === null || Number.isNaN(high)
         ? bound(type, Number.POSITIVE_INFINITY, true)
-        : bound(type, isHighZero ? (upper.isInclusive ? 0 : -0) : high, upper.isInclusive);
+        : bound(type, high === 0 ? (upper.isInclusive ? 0 : -0) : high, upper.isInclusive);
     queries.push({ kind: "range", lower: from, upper: to });
   }
   if (withNaN && (low === null || !Number.isNaN(low) || lower?.isInclusive === true)) {

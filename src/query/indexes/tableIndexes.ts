@@ -73,12 +73,18 @@ export interface UnreadSegment {
 /** Indexes of a version by column path, without vector indexes. */
 interface VersionIndexes {
   readonly usable: ReadonlyMap<string, readonly UsableIndex[]>;
+  /** Segments that this release cannot read, as far as the manifest tells. */
   readonly unread: ReadonlyMap<string, readonly UnreadSegment[]>;
 }
 
 const indexesOfManifests = new WeakMap<ManifestFile, VersionIndexes>();
 
-function versionIndexes(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
+/**
+ * Returns the indexes of a version.
+ * @param fields of the version
+ * @throws CorruptFileError for an index with invalid coverage
+ */
+export function indexesOf(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
   let indexes = indexesOfManifests.get(file);
   if (indexes === undefined) {
     indexes = findIndexes(file, fields);
@@ -87,34 +93,12 @@ function versionIndexes(file: ManifestFile, fields: readonly TableField[]): Vers
   return indexes;
 }
 
-/**
- * Returns the usable indexes of a version by column path.
- * @param fields of the version
- * @throws CorruptFileError for an index with invalid coverage
- */
-export const indexesOf = (
-  file: ManifestFile,
-  fields: readonly TableField[],
-): ReadonlyMap<string, readonly UsableIndex[]> => versionIndexes(file, fields).usable;
-
-/**
- * Returns the segments that this release cannot read, by column path, as far as the manifest tells.
- * @param fields of the version
- * @throws CorruptFileError for an index with invalid coverage
- */
-export const unreadSegmentsOf = (
-  file: ManifestFile,
-  fields: readonly TableField[],
-): ReadonlyMap<string, readonly UnreadSegment[]> => versionIndexes(file, fields).unread;
-
 /** Reports skipped segments to the host. */
 export function noteUnread(
-  {
-    root,
-    environment,
-  }: { readonly root: string; readonly environment: Pick<IndexEnvironment, "noteUnread"> },
+  table: { readonly root: string; readonly environment: Pick<IndexEnvironment, "noteUnread"> },
   segments: readonly Pick<UnreadSegment, "entry" | "reason">[],
 ): void {
+  const { root, environment } = table;
   for (const { entry, reason } of segments) environment.noteUnread?.(unreadIndex(root, entry, reason));
 }
 
@@ -213,9 +197,7 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
 ): Promise<Open | null> {
   const { openIndexes } = environment;
   const keyIn = (directory: string): string => `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
-  /**
-   * Returns the cached index if its files are unchanged. The key names the kind, which determines the type.
-   */
+  /** Returns the cached index if its files are unchanged. The key's kind determines the type. */
   const cachedIndex = async (key: string): Promise<Open | null> => {
     const cached = openIndexes.peek(key);
     if (cached === undefined) return null;
@@ -234,8 +216,8 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
   const directory = await resolveIndexDirectory(table, file.manifest, metadata);
   const key = keyIn(directory);
   const load = async (): Promise<CachedIndex & { readonly index: Open }> => {
-    const files = new SegmentFiles(environment, directory, metadata);
-    return { index: await kind.open(files, field), files: files.opened };
+    const { files, opened } = segmentFiles(environment, directory, metadata);
+    return { index: await kind.open(files, field), files: opened };
   };
   try {
     if (isUncached) return (await load()).index;
@@ -256,44 +238,28 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
 const typeText = ({ type, children }: TableField): string =>
   `${formatType(type)}(${children.map(typeText).join()})`;
 
-/**
- * True if the files of an index are unchanged. They are written once into a directory of their own, so a
- * check of the last one opened suffices.
- */
+/** True if an index is unchanged. Its files are written once, so checking the last opened suffices. */
 async function areSame(disk: Disk, { files }: CachedIndex): Promise<boolean> {
   const last = files.at(-1);
   return last === undefined || (await disk.stat(last.path))?.identity === last.identity;
 }
 
-class SegmentFiles implements IndexFiles {
-  readonly source: PageSource;
-  readonly parts: LruCache<IndexPart>;
-  readonly opened: { readonly path: string; readonly identity: string }[] = [];
-  readonly #environment: IndexEnvironment;
-  readonly #directory: string;
-  readonly #metadata: IndexMetadata;
-
-  constructor(environment: IndexEnvironment, directory: string, metadata: IndexMetadata) {
-    this.#environment = environment;
-    this.#directory = directory;
-    this.source = environment;
-    this.parts = environment.indexParts;
-    this.#metadata = metadata;
-  }
-
-  has(name: string): Promise<boolean> {
-    const { disk } = this.#environment;
-    return hasSegmentFile({ stat: (path) => disk.stat(path) }, this.#directory, name, this.#metadata);
-  }
-
-  async open(name: string): Promise<DataFileMetadata> {
-    const { disk } = this.#environment;
-    const source = {
-      stat: (path: string) => disk.stat(path),
-      openDataFile: (path: string) => this.#environment.openDataFile(path),
-    };
-    const file = await openSegmentFile(source, this.#directory, name, this.#metadata);
-    this.opened.push({ path: file.path, identity: file.identity });
-    return file;
-  }
+/** Returns the files of a segment, and notes which of them are opened. */
+function segmentFiles(environment: IndexEnvironment, directory: string, metadata: IndexMetadata) {
+  const opened: CachedIndex["files"][number][] = [];
+  const source = {
+    stat: (path: string) => environment.disk.stat(path),
+    openDataFile: (path: string) => environment.openDataFile(path),
+  };
+  const files: IndexFiles = {
+    source: environment,
+    parts: environment.indexParts,
+    has: (name) => hasSegmentFile(source, directory, name, metadata),
+    async open(name) {
+      const file = await openSegmentFile(source, directory, name, metadata);
+      opened.push({ path: file.path, identity: file.identity });
+      return file;
+    },
+  };
+  return { files, opened };
 }

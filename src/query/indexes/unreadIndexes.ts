@@ -1,7 +1,4 @@
-/**
- * Indexes that this release cannot read. Queries skip such an index and scan all rows. Plans name it, the
- * host is told once, and its entry and files stay unchanged.
- */
+/** Indexes that this release cannot read. Queries scan instead; plans name them; the host is told once. */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";

@@ -62,9 +62,7 @@ function typeOfDetails(entry: IndexMetadata): VectorIndexType | null {
   return codes === null ? null : { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...metricOf(metricType) };
 }
 
-/**
- * @throws CorruptFileError; UnsupportedError
- */
+/** @throws CorruptFileError; UnsupportedError */
 async function typeOfFile(environment: ReaderEnvironment, path: string): Promise<VectorIndexType> {
   let text: string;
   try {

@@ -49,13 +49,14 @@ export function versionSource(
     throw unsupportedFileVersion(version, file.path);
   }
   const readers = table.environment;
+  const { handles, chunkMaps, pageChecks, scratch, workers, sketches } = readers;
   return {
-    handles: readers.handles,
-    chunkMaps: readers.chunkMaps,
-    pageChecks: readers.pageChecks,
-    scratch: readers.scratch,
-    ...(readers.workers !== undefined && { workers: readers.workers }),
-    ...(readers.sketches !== undefined && { sketches: readers.sketches }),
+    handles,
+    chunkMaps,
+    pageChecks,
+    scratch,
+    ...(workers !== undefined && { workers }),
+    ...(sketches !== undefined && { sketches }),
     openDataFile: (path, isScanned, arena) =>
       isReadOnce
         ? readers.openDataFileOnce(path, isScanned, arena)

@@ -14,10 +14,7 @@ export interface OrderKey extends KeyOrder {
   readonly path: readonly string[];
 }
 
-/**
- * Plan for reading rows that are to be sorted: outputs with the columns of the keys among them, and
- * addresses.
- */
+/** Plan for reading rows to sort: outputs with the columns of the keys among them, and addresses. */
 export interface SortedRead {
   readonly projection: RowsPlan;
   /** By key: the source of its column. */
@@ -28,9 +25,7 @@ export interface Order {
   readonly keys: readonly OrderKey[];
   /** Reads the keys only. */
   readonly ofKeys: SortedRead;
-  /**
-   * Reads the columns that the query returns, and the keys. The outputs of the query's projection come first.
-   */
+  /** Reads the returned columns, and the keys. The outputs of the query's projection come first. */
   readonly ofRows: SortedRead;
 }
 

@@ -31,10 +31,7 @@ const INSERTED_ROWS = 16;
 /** Number of rows after which the sort yields. */
 const YIELD_ROWS = 16_384;
 
-/**
- * Returns the rows in the order of their keys. Rows with equal keys keep their order. Yields now and then,
- * for others on the thread.
- */
+/** Returns the rows in the stable order of their keys. Yields now and then, for others on the thread. */
 export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const { rowCount, lanes } = keys;
   if (rowCount < MIN_RADIX_ROWS || lanes.length === 0) {

@@ -54,7 +54,7 @@ export interface OrderedRequest extends ScanRequest, SortOptions {
 export async function* orderedRows(
   source: FragmentSource,
   request: OrderedRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { order, projection, observer } = request;
   if (request.limit <= 0) return;
   const isTop = areFirst(request);
@@ -62,15 +62,12 @@ export async function* orderedRows(
   const read = isLate ? order.ofKeys : order.ofRows;
   const inOrder = isTop ? firstRows(source, request) : allRows(source, request, read);
   const sorted = observer?.rows("order", inOrder) ?? inOrder;
-  const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, request, read);
+  const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, projection);
   yield* isLate ? (observer?.rows("take", rows) ?? rows) : rows;
 }
 
 /** Yields the addresses of the first rows of the order, from the offset on. */
-async function* firstRows(
-  source: FragmentSource,
-  request: OrderedRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+async function* firstRows(source: FragmentSource, request: OrderedRequest): AsyncGenerator<BatchRows> {
   const { order, offset, limit } = request;
   const first = new TopRows(order.keys, offset + limit);
   const keyPlaces = placesOf(order.ofKeys);
@@ -83,14 +80,12 @@ async function* firstRows(
   yield* withoutFirst(await first.finish(), offset, (columns) => [columns[columns.length - 1]]);
 }
 
-/**
- * Yields all rows in order, from the offset on and up to the limit, with their addresses after the outputs.
- */
+/** Yields all rows in order, within offset and limit, with their addresses after the outputs. */
 async function* allRows(
   source: FragmentSource,
   request: OrderedRequest,
   read: SortedRead,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const whole = { ...request, batchRows: Number.POSITIVE_INFINITY };
   const rows = sortRows(keyedRows(source, whole, read), {
     orders: request.order.keys,
@@ -111,7 +106,7 @@ async function* withoutFirst(
   batches: AsyncIterable<BatchRows> | Iterable<BatchRows>,
   offset: number,
   pick: (columns: readonly Column[]) => readonly Column[],
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   let skip = offset;
   for await (const { columns, rowCount } of batches) {
     const skipped = Math.min(skip, rowCount);
@@ -122,15 +117,13 @@ async function* withoutFirst(
   }
 }
 
-/** Yields the outputs of the projection, which come first, and the addresses. */
+/** Yields the outputs of the projection, which come first, and the addresses, which come last. */
 async function* ownColumns(
   sorted: AsyncIterable<BatchRows>,
-  { projection }: OrderedRequest,
-  read: SortedRead,
-): AsyncGenerator<BatchRows, void, undefined> {
-  const addressPlace = read.projection.outputs.length;
+  { outputs }: RowsPlan,
+): AsyncGenerator<BatchRows> {
   for await (const { columns, rowCount } of sorted) {
-    yield { columns: [...columns.slice(0, projection.outputs.length), columns[addressPlace]], rowCount };
+    yield { columns: [...columns.slice(0, outputs.length), addressesAmong(columns)], rowCount };
   }
 }
 
@@ -153,23 +146,15 @@ function placesOf({ sources, projection }: SortedRead): number[] {
   return sources.map((source) => (source.kind === "stored" ? source.output : next++));
 }
 
-/**
- * Yields all rows that the query's filter selects: outputs, addresses, and then the keys that are not stored.
- * No column is a dictionary.
- */
+/** Yields the filtered rows without dictionaries: outputs, addresses, and keys that are not stored. */
 async function* keyedRows(
   source: FragmentSource,
   request: OrderedRequest,
   { sources, projection }: SortedRead,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { filter, numbers } = request;
-  const everything = {
-    ...request,
-    projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
-    batchBytes: undefined,
-  };
+  const all = { offset: 0, limit: Number.POSITIVE_INFINITY };
+  const everything = { ...request, ...all, projection, batchBytes: undefined };
   const rows =
     filter === null
       ? observedScan(source, request.observer, everything)
@@ -189,7 +174,7 @@ async function* lateRows(
   source: FragmentSource,
   { fragments, projection, batchRows, signal, observer }: OrderedRequest,
   sorted: AsyncIterable<BatchRows>,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const observed = observer?.source("take", source) ?? source;
   const stepSize = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
   const plan = { ...projection, withAddresses: true };

@@ -1,7 +1,4 @@
-/**
- * Tells cheaply which rows may come before the last wanted row: by their first key alone, compared as in a
- * filter. Once the first rows are found, hardly any row passes.
- */
+/** Tells cheaply, by the first key alone, which rows may come before the last wanted row: hardly any. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, shiftBits } from "../../arrow/columns/validity.js";
@@ -24,7 +21,6 @@ export class SortBound {
   }
 
   /**
-   * @param orders of all keys
    * @param value the first key of the last row
    * @returns null for a null, and for values that filters compare in another way than sorts
    */
@@ -36,10 +32,7 @@ export class SortBound {
     return new SortBound(value, mayPass, first.nullsFirst);
   }
 
-  /**
-   * Returns the rows that may come before the last one; null for all.
-   * @param column of the first key
-   */
+  /** Returns the rows that may come before the last one, by the column of the first key; null for all. */
   async rowsBefore(column: Column, rowCount: number): Promise<Uint32Array | null> {
     if (column.kind === "null") return this.#nullsFirst ? null : new Uint32Array(0);
     const { validity } = column;
@@ -60,8 +53,6 @@ export class SortBound {
   }
 }
 
-/**
- * True if filters and sorts order values alike. They do not for floats, which have a total order in a sort.
- */
+/** True if filters and sorts order values alike; floats have a total order only in sorts. */
 const isComparable = ({ kind }: ValueType): boolean =>
   kind === "string" || kind === "binary" || kind === "int" || kind === "date" || kind === "timestamp";

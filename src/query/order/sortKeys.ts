@@ -78,10 +78,7 @@ export function* makeSortKeys(
   return { lanes, rowCount };
 }
 
-/**
- * Returns a negative number if row `i` of `a` comes before row `j` of `b`, a positive one if it comes after,
- * and 0 if their keys are equal.
- */
+/** Compares keys: negative if row `i` of `a` comes before row `j` of `b`, positive if after, else 0. */
 export function compareRows(a: SortKeys, i: number, b: SortKeys, j: number): number {
   for (let key = 0; key < a.lanes.length; key++) {
     const first = a.lanes[key];
@@ -217,10 +214,7 @@ function wordsOf(column: Column, type: ValueType): WordForm {
   }
 }
 
-/**
- * Puts 8 bytes of each value in two words, with 0 after the end of a value.
- * @param skipped number of leading bytes to skip
- */
+/** Puts 8 bytes of each value, from `skipped` on, in two words, with 0 after its end. */
 export function fillPrefixes(
   words: Uint32Array,
   { bytes, offsets }: ByteLane,
@@ -299,10 +293,7 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
   };
 }
 
-/**
- * Turns words back into values of 4 bytes. The words are the first of each pair.
- * @param type of numbers in ascending order
- */
+/** Turns words, the first of each pair, back into ascending numbers of 4 bytes. */
 export function numbersOfWords(pairs: Uint32Array, type: ValueType): Uint32Array {
   const numbers = new Uint32Array(pairs.length / 2);
   if (type.kind === "float") {

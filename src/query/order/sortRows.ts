@@ -41,7 +41,7 @@ export interface SortRequest {
 export async function* sortRows(
   rows: AsyncIterable<BatchRows>,
   request: SortRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const runs = new Runs(request);
   try {
     let kept: BatchRows[] = [];
@@ -72,7 +72,7 @@ export async function* sortRows(
 async function* sortedBatches(
   batches: readonly BatchRows[],
   { orders, keyPlaces, limit, signal }: SortRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const rowCount = batches.reduce((sum, batch) => sum + batch.rowCount, 0);
   if (rowCount === 0) return;
   const columns: Column[] = [];
@@ -93,10 +93,7 @@ async function* sortedBatches(
   }
 }
 
-async function* firstRows(
-  batches: AsyncIterable<BatchRows>,
-  limit: number,
-): AsyncGenerator<BatchRows, void, undefined> {
+async function* firstRows(batches: AsyncIterable<BatchRows>, limit: number): AsyncGenerator<BatchRows> {
   let left = limit;
   for await (const batch of batches) {
     if (batch.rowCount < left) {
@@ -130,28 +127,25 @@ class Runs {
     if (this.#runs.length < MERGED_RUNS) return;
     const file = await this.#request.makeFile();
     this.#mergedFiles.push(file);
-    const merged = await writeRun(file, this.#merge(this.#runs), this.#request.limit);
+    const merged = await writeRun(
+      file,
+      this.#merge(this.#runs.map((run) => run.blocks())),
+      this.#request.limit,
+    );
     if (merged !== null) this.#merged.push(merged);
     this.#runs = [];
     await this.#file.discard();
     this.#file = null;
   }
 
-  /**
-   * Yields all rows.
-   * @param last rows that come after the runs; null for none
-   */
+  /** Yields the rows of all runs, and then `last`, if any. */
   merged(last: AsyncGenerator<BatchRows> | null): AsyncGenerator<BatchRows> {
     const runs = [...this.#merged, ...this.#runs];
     const sources = [...runs.map((run) => run.blocks()), ...(last === null ? [] : [last])];
-    return sources.length === 1 ? sources[0] : this.#mergeAll(sources);
+    return sources.length === 1 ? sources[0] : this.#merge(sources);
   }
 
-  #merge(runs: readonly Run[]): AsyncGenerator<BatchRows> {
-    return this.#mergeAll(runs.map((run) => run.blocks()));
-  }
-
-  #mergeAll(sources: readonly AsyncIterable<BatchRows>[]): AsyncGenerator<BatchRows> {
+  #merge(sources: readonly AsyncIterable<BatchRows>[]): AsyncGenerator<BatchRows> {
     const { orders, keyPlaces } = this.#request;
     const keysOf = ({ columns, rowCount }: BatchRows) => {
       const keys = keyPlaces.map((position) => columns[position]);

@@ -1,6 +1,4 @@
-/**
- * Sorted rows that wait in temporary files. A run is written block by block and read back in the same way.
- */
+/** Sorted rows that wait in temporary files. A run is written block by block, and read back likewise. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { decodeBlock, encodeBlock } from "../../arrow/columns/columnBlock.js";
@@ -16,10 +14,7 @@ export interface SpillFile {
   discard(): Promise<void>;
 }
 
-/**
- * Makes a temporary file.
- * @throws a typed error if there can be none
- */
+/** Makes a temporary file. @throws a typed error if there can be none */
 export type MakeSpillFile = () => Promise<SpillFile>;
 
 interface Block {
@@ -47,7 +42,7 @@ export class Run {
   }
 
   /** Yields the blocks, in order. */
-  async *blocks(): AsyncGenerator<BatchRows, void, undefined> {
+  async *blocks(): AsyncGenerator<BatchRows> {
     for (const { byteOffset, byteLength, rowCount } of this.#blocks) {
       const bytes = await this.#file.read(byteOffset, byteLength);
       const columns: Column[] = decodeBlock(bytes, this.#columnCount);

@@ -29,10 +29,7 @@ const searches = lazyModule(() => import("./explainSearch.js"));
 /** Work that each stage of an executed query did. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
 
-/**
- * @param use the index lookups of the query; null for none
- * @param metrics of an executed query. Default: none
- */
+/** @param use the index lookups of the query; null for none */
 export async function explainPlan(
   plan: QueryPlan,
   use: IndexUse | null,

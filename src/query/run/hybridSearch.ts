@@ -5,6 +5,7 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
@@ -18,7 +19,6 @@ import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.
 import { orderOfRows } from "../order/orderOfRows.js";
 import { makeSortKeys } from "../order/sortKeys.js";
 import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
-import { floatColumn } from "../text/topScores.js";
 import type { SearchRequest } from "../vector/nearestRows.js";
 import { searchedRows } from "./searchedRows.js";
 
@@ -50,13 +50,8 @@ export async function searchBoth(
   const rows = new JoinedRows();
   const noColumns = resolveProjection(textSearch.fields, new Map(), []);
   const search = { ...request.search, resultColumns: [DISTANCE] };
-  const nearest = searchedRows(source, {
-    ...request,
-    search,
-    projection: noColumns,
-    offset: 0,
-    limit: offset + limit,
-  });
+  const first = { search, projection: noColumns, offset: 0, limit: offset + limit };
+  const nearest = searchedRows(source, { ...request, ...first });
   for await (const { columns } of nearest) {
     await runAsync(rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn));
   }
@@ -69,12 +64,7 @@ export async function searchBoth(
 class JoinedRows {
   /** Index of each row in the arrays below, by its address. */
   readonly #slots = new Map<number, number>();
-  readonly #rows: {
-    distance: number | null;
-    score: number | null;
-    vectorRank: number | null;
-    textRank: number | null;
-  }[] = [];
+  readonly #rows: Parameters<Rerank>[0][] = [];
   #nearCount = 0;
 
   /** @param addresses of rows, the nearest first */
@@ -119,7 +109,7 @@ class JoinedRows {
       if (pace.isStep()) await yieldToEventLoop();
     }
     const addresses = addressColumn(addressOfSlot, count);
-    const relevances = floatColumn(relevance);
+    const relevances = numbersColumn(relevance);
     const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
     const order = await runAsync(orderOfRows(await runAsync(makeSortKeys(orders, [relevances], count))));
     const start = Math.min(offset, count);
@@ -131,11 +121,8 @@ class JoinedRows {
       nullableFloats(this.#rows.map(({ score }) => score)),
       relevances,
     ];
-    return {
-      addresses: inOrder(addresses),
-      searchColumns: searchColumns.map((each) => inOrder(each)),
-      rowCount,
-    };
+    const columns = searchColumns.map((column) => inOrder(column));
+    return { addresses: inOrder(addresses), searchColumns: columns, rowCount };
   }
 }
 
@@ -150,6 +137,6 @@ const floatsOf = ({ values, length }: FixedColumn): Float32Array =>
 function nullableFloats(numbers: readonly (number | null)[]): FixedColumn {
   const bits = new Uint8Array((numbers.length + 7) >>> 3);
   for (const [row, number] of numbers.entries()) if (number !== null) bits[row >>> 3] |= 1 << (row & 7);
-  const column = floatColumn(Float32Array.from(numbers, (number) => number ?? 0));
+  const column = numbersColumn(Float32Array.from(numbers, (number) => number ?? 0));
   return { ...column, validity: validityFrom(bits, 0, numbers.length) };
 }

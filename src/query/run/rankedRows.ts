@@ -6,6 +6,7 @@ import { makeBatch } from "../../arrow/exchange/batch.js";
 import { lazyModule } from "../../async/lazy.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type Projection, returnedColumns } from "../columns/projection.js";
+import { addressWords, wordPairs } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { BatchRows } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
@@ -23,9 +24,7 @@ const RANKED_BLOB_ROWS = 256;
 const RANKED_SHORT_ROWS = 2 ** 17;
 const RANKED_BYTES = 2 ** 20;
 
-/**
- * Rows to read at once. Ranked rows are scattered on disk, so larger reads decode the same pages less often.
- */
+/** Rows to read at once. Ranked rows are scattered, so larger reads decode the same pages less often. */
 function rankedAtOnce({ hasBlobs, outputs }: Projection, highlights: boolean): number {
   if (hasBlobs) return RANKED_BLOB_ROWS;
   let rowBytes = 1;
@@ -43,7 +42,7 @@ export async function* rankedBatches(
   textSearch: TextSearchPlan,
   numbers: RowNumbers,
   options: QueryOptions,
-): AsyncGenerator<RecordBatch, void, undefined> {
+): AsyncGenerator<RecordBatch> {
   const { observer } = options;
   const rows = returnedRows(source, plan, textSearch, numbers, options);
   for await (const { columns, rowCount } of observer?.rows("take", rows) ?? rows) {
@@ -58,7 +57,7 @@ async function* returnedRows(
   textSearch: TextSearchPlan,
   numbers: RowNumbers,
   options: QueryOptions,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { fragments, projection } = plan;
   const { batchRows, observer, signal } = options;
   const searchedIn = observer?.source("order", source) ?? source;
@@ -73,11 +72,7 @@ async function* returnedRows(
   for (let start = 0; start < ranked.rowCount; start += stepSize) {
     signal?.throwIfAborted();
     const count = Math.min(stepSize, ranked.rowCount - start);
-    const addresses = {
-      ...ranked.addresses,
-      length: count,
-      values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
-    };
+    const addresses = wordPairs(addressWords(ranked.addresses).slice(2 * start, 2 * (start + count)));
     const { columns } = await readRowsAtAddresses(takeSource, request, addresses);
     const outputs = columns.slice(0, -1);
     const searchColumns = ranked.searchColumns.map((column) => sliceColumn(column, start, count));
@@ -100,13 +95,7 @@ async function searchRanked(
     const { byReciprocalRank, searchBoth } = await hybrid.get();
     return searchBoth(source, request, textSearch, plan.rerank ?? byReciprocalRank);
   }
-  const { addresses, scores, rowCount } = await searchTexts(
-    textSearch,
-    source,
-    numbers,
-    offset,
-    limit,
-    options.signal,
-  );
-  return { addresses, searchColumns: [scores], rowCount };
+  const { signal } = options;
+  const ranked = await searchTexts(textSearch, source, numbers, offset, limit, signal);
+  return { ...ranked, searchColumns: [ranked.scores] };
 }

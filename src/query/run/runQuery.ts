@@ -4,18 +4,15 @@ import type { RecordBatch } from "apache-arrow";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { lazyModule } from "../../async/lazy.js";
+import { type Lazy, lazyModule } from "../../async/lazy.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { expressionRows } from "../filter/filter.js";
 import { filteredRows } from "../filter/filteredRows.js";
-import type { OrderedRequest } from "../order/orderedRows.js";
 import { observedScan } from "../scan/observer.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
-import type { TextSearchPlan } from "../text/textSearch.js";
-import type { SearchRequest } from "../vector/nearestRows.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
 /** Vector search, full-text search and sorting are each loaded at their first use. */
@@ -32,9 +29,11 @@ export function runQuery(
   plan: QueryPlan,
   numbers: RowNumbers,
   options: QueryOptions,
-): AsyncGenerator<RecordBatch, void, undefined> {
+): AsyncGenerator<RecordBatch> {
   const { projection, search, textSearch, filter, order } = plan;
-  if (textSearch !== null) return rankedRows(source, plan, textSearch, numbers, options);
+  if (textSearch !== null) {
+    return after(byText, ({ rankedBatches }) => rankedBatches(source, plan, textSearch, numbers, options));
+  }
   const effort = computationEffort(projection);
   // Expressions run on few rows at a time, so that the event loop is not blocked.
   const batchRows =
@@ -42,9 +41,9 @@ export function runQuery(
   const request = { ...plan, ...options, batchRows };
   const rows =
     search !== null
-      ? nearRows(source, { ...request, search, filter, numbers })
+      ? after(byVector, ({ searchedRows }) => searchedRows(source, { ...request, search, filter, numbers }))
       : order !== null
-        ? sortedRows(source, { ...request, filter, order, numbers })
+        ? after(ordering, ({ orderedRows }) => orderedRows(source, { ...request, filter, order, numbers }))
         : filter !== null
           ? filteredRows(source, { ...request, filter, numbers })
           : null;
@@ -55,31 +54,12 @@ export function runQuery(
   return foundBatches(rows, request, numbers);
 }
 
-async function* nearRows(
-  source: FragmentSource,
-  request: SearchRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
-  const { searchedRows } = await byVector.get();
-  yield* searchedRows(source, request);
-}
-
-async function* sortedRows(
-  source: FragmentSource,
-  request: OrderedRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
-  const { orderedRows } = await ordering.get();
-  yield* orderedRows(source, request);
-}
-
-async function* rankedRows(
-  source: FragmentSource,
-  plan: QueryPlan,
-  textSearch: TextSearchPlan,
-  numbers: RowNumbers,
-  options: QueryOptions,
-): AsyncGenerator<RecordBatch, void, undefined> {
-  const { rankedBatches } = await byText.get();
-  yield* rankedBatches(source, plan, textSearch, numbers, options);
+/** Runs a part of the engine after it is loaded. */
+async function* after<Module, Rows>(
+  module: Lazy<Module>,
+  run: (module: Module) => AsyncIterable<Rows>,
+): AsyncGenerator<Rows> {
+  yield* run(await module.get());
 }
 
 async function batchOf(
@@ -88,11 +68,8 @@ async function batchOf(
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
 ): Promise<RecordBatch> {
-  return makeBatch(
-    projection.schema,
-    await returnedColumns(projection, numbers, columns, rowCount, signal),
-    rowCount,
-  );
+  const returned = await returnedColumns(projection, numbers, columns, rowCount, signal);
+  return makeBatch(projection.schema, returned, rowCount);
 }
 
 /** A separate function, so that the compiled loop survives from one query to the next. */
@@ -101,7 +78,7 @@ async function* scannedBatches(
   projection: Projection,
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
-): AsyncGenerator<RecordBatch, void, undefined> {
+): AsyncGenerator<RecordBatch> {
   for await (const rows of scanned) yield await batchOf(rows, projection, numbers, signal);
 }
 
@@ -109,7 +86,7 @@ async function* foundBatches(
   batches: AsyncIterable<BatchRows>,
   request: QueryOptions & QueryPlan,
   numbers: RowNumbers,
-): AsyncGenerator<RecordBatch, void, undefined> {
+): AsyncGenerator<RecordBatch> {
   const { projection, memory, signal } = request;
   try {
     for await (const rows of batches) {
@@ -125,31 +102,16 @@ async function* foundBatches(
   }
 }
 
-/**
- * Lists every member. An object made by spreading gets a new hidden class each time, and V8 would discard the
- * code that it compiled for the previous query.
- */
-const scanOf = (
-  { fragments, projection, offset, limit }: QueryPlan,
-  { batchBytes, readAhead, memory, signal }: QueryOptions,
-  batchRows: number,
-): ScanRequest => ({
-  fragments,
-  projection,
-  offset,
-  limit,
-  batchRows,
-  batchBytes,
-  readAhead,
-  memory,
-  signal,
-});
+/** Lists every member: spread objects get new hidden classes, for which V8 discards compiled code. */
+function scanOf(plan: QueryPlan, options: QueryOptions, batchRows: number): ScanRequest {
+  const { fragments, projection, offset, limit } = plan;
+  const { batchBytes, readAhead, memory, signal } = options;
+  return { fragments, projection, offset, limit, batchRows, batchBytes, readAhead, memory, signal };
+}
 
 /** Maximum rows of a returned batch. */
-function rowsAtOnce(
-  { batchRows, batchBytes, projection }: QueryOptions & QueryPlan,
-  rowBytes: number,
-): number {
+function rowsAtOnce(request: QueryOptions & QueryPlan, rowBytes: number): number {
+  const { batchRows, batchBytes, projection } = request;
   if (batchBytes === undefined) return batchRows;
   return Math.min(batchRows, rowsOfBatch(batchBytes, projection.returned.length, rowBytes));
 }

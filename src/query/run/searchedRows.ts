@@ -1,22 +1,20 @@
-/**
- * Runs a vector search: finds the nearest rows, applies the postfilter, and reads the columns of the
- * remaining rows by address.
- */
+/** Runs a vector search: nearest rows, postfilter, then the columns of the remaining rows by address. */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import type { RowsPlan } from "../columns/columnReads.js";
 import { columnsFrom } from "../columns/computedColumns.js";
 import { DISTANCE, type FoundColumn } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { wordPairs } from "../columns/rowAddresses.js";
 import type { Filter } from "../filter/filter.js";
 import type { BatchRows } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { nearestByIndex } from "../vector/indexedNearest.js";
-import { areKept, distanceColumn, type NearRows, type SearchRequest } from "../vector/nearestRows.js";
+import { areKept, type NearRows, type SearchRequest } from "../vector/nearestRows.js";
 import { searchedFragments } from "../vector/searchedFragments.js";
 import { nearestBySketches } from "../vector/sketchedNearest.js";
 
@@ -25,27 +23,20 @@ const READ_ROWS = 8192;
 /** Rows read at once by address if they have blobs. */
 const READ_BLOB_ROWS = 256;
 
-/**
- * Yields the outputs of the projection, the columns of the search, and the addresses of the rows. Offset and
- * limit apply to each query vector.
- */
+/** Yields outputs, columns of the search, and addresses. Offset and limit apply to each query vector. */
 export async function* searchedRows(
   source: FragmentSource,
   request: SearchRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { search, observer, projection, fragments, signal } = request;
   const results = foundBatches(source, request);
   const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
-  const plan: RowsPlan = { ...projection, withAddresses: true };
-  async function* read(): AsyncGenerator<BatchRows, void, undefined> {
+  const plan = { fragments, projection: { ...projection, withAddresses: true }, signal };
+  async function* read(): AsyncGenerator<BatchRows> {
     for await (const near of observer?.rows("search", results) ?? results) {
       for (const part of partsOf(near, stepSize)) {
-        const rows = await readRowsAtAddresses(
-          takeSource,
-          { fragments, projection: plan, signal },
-          addressesIn(part),
-        );
+        const rows = await readRowsAtAddresses(takeSource, plan, addressesIn(part));
         yield withFound(rows, search.resultColumns, part);
       }
     }
@@ -60,14 +51,8 @@ type FoundBatch = Omit<BatchRows, "columns"> & {
 
 const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[2];
 
-/**
- * Yields the rows that the query returns, before their other columns are read. One batch may hold rows of
- * several query vectors.
- */
-async function* foundBatches(
-  source: FragmentSource,
-  request: SearchRequest,
-): AsyncGenerator<FoundBatch, void, undefined> {
+/** Yields the returned rows before their columns are read, several query vectors to a batch. */
+async function* foundBatches(source: FragmentSource, request: SearchRequest): AsyncGenerator<FoundBatch> {
   const { offset, limit, search } = request;
   let query = -1;
   let skip = 0;
@@ -102,7 +87,7 @@ async function* foundBatches(
 }
 
 /** Merges small results of several query vectors into one batch, so that one read loads their columns. */
-async function* joined(neighbors: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch, void, undefined> {
+async function* joined(neighbors: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch> {
   let pending: FoundBatch[] = [];
   let rowCount = 0;
   for await (const near of neighbors) {
@@ -127,14 +112,8 @@ function joinedBatch(batches: readonly FoundBatch[], rowCount: number): FoundBat
 
 function batchOf({ query, rows: { distances, addresses } }: NearRows): FoundBatch {
   const { length } = distances;
-  const words: FixedColumn = {
-    kind: "fixed",
-    length,
-    validity: null,
-    byteWidth: 8,
-    values: new Uint8Array(addresses.buffer, addresses.byteOffset, addresses.byteLength),
-  };
-  return { columns: [sameNumber(query, length), distanceColumn(distances), words], rowCount: length };
+  const queries = numbersColumn(new Int32Array(length).fill(query));
+  return { columns: [queries, numbersColumn(distances), wordPairs(addresses)], rowCount: length };
 }
 
 const pick = ({ columns: [query, distance, address] }: FoundBatch, rows: Uint32Array): FoundBatch => ({
@@ -149,10 +128,8 @@ function* partsOf(batch: FoundBatch, partRows: number): Generator<FoundBatch> {
   }
   for (let start = 0; start < batch.rowCount; start += partRows) {
     const count = Math.min(partRows, batch.rowCount - start);
-    yield pick(
-      batch,
-      Uint32Array.from({ length: count }, (_, row) => start + row),
-    );
+    const rows = Uint32Array.from({ length: count }, (_, row) => start + row);
+    yield pick(batch, rows);
   }
 }
 
@@ -162,20 +139,16 @@ async function* selected(
   request: SearchRequest,
   filter: Filter | null,
   batch: FoundBatch,
-): AsyncGenerator<FoundBatch, void, undefined> {
+): AsyncGenerator<FoundBatch> {
   if (filter === null) {
     yield batch;
     return;
   }
   const { fragments, signal, search, numbers, observer } = request;
   const filterSource = observer?.source("filter", source) ?? source;
+  const plan = { fragments, projection: filter.projection, signal };
   for (const part of partsOf(batch, READ_ROWS)) {
-    const { projection } = filter;
-    const read = await readRowsAtAddresses(
-      filterSource,
-      { fragments, projection, signal },
-      addressesIn(part),
-    );
+    const read = await readRowsAtAddresses(filterSource, plan, addressesIn(part));
     const { columns } = withFound(read, search.resultColumns, part);
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
     const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
@@ -192,14 +165,6 @@ function withFound(
   const searchColumns = resultColumns.map((column): Column => (column === DISTANCE ? distances : queries));
   return { columns: [...columns.slice(0, -1), ...searchColumns, columns[columns.length - 1]], rowCount };
 }
-
-const sameNumber = (value: number, length: number): FixedColumn => ({
-  kind: "fixed",
-  length,
-  validity: null,
-  byteWidth: 4,
-  values: new Uint8Array(new Int32Array(length).fill(value).buffer),
-});
 
 /** The column as 32-bit integers. */
 function numbersOf({ values, length }: FixedColumn): Int32Array {

@@ -1,7 +1,4 @@
-/**
- * Computes which physical rows of which fragments a query's offset and limit select. Pure; deletions are
- * sorted physical offsets.
- */
+/** Computes the physical rows that offset and limit select. Pure; deletions are sorted physical offsets. */
 
 import { firstIndex } from "../../bytes/search.js";
 
@@ -15,10 +12,7 @@ export interface LiveSpan {
   readonly liveRows: number;
 }
 
-/**
- * Returns the span of the live rows `skip` to `skip + take - 1` of a fragment; null if there are none.
- * @param deleted sorted physical offsets of deleted rows
- */
+/** Returns the span of the live rows `skip` to `skip + take - 1` of a fragment; null if there are none. */
 export function selectSpan(
   physicalRows: number,
   deleted: Uint32Array | null,
@@ -36,9 +30,7 @@ export function selectSpan(
   };
 }
 
-/**
- * Returns the physical offset of the `live`-th live row: `live` plus the number of deleted rows before it.
- */
+/** Returns the physical offset of a live row: `live` plus the number of deleted rows before it. */
 export const physicalOffset = (live: number, deleted: Uint32Array): number =>
   // deleted[i] - i live rows lie before deleted row i. This counts the deleted rows with at most `live`
   // before them.

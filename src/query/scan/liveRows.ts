@@ -1,7 +1,7 @@
 /** Finds live rows of some fragments by the ids that indexes have for them. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { firstIndex, lowerBound } from "../../bytes/search.js";
+import { lowerBound, upperBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -22,29 +22,64 @@ function isAmong(rows: Uint32Array | null | undefined, row: number): boolean {
   return rows !== null && rows !== undefined && rows[lowerBound(rows, row)] === row;
 }
 
-/** Consecutive stable ids, and the location of their rows. */
-interface Run {
-  readonly first: number;
-  readonly end: number;
-  /** Address of the first row. */
-  readonly address: number;
-  /** Highest end of this run and of all runs before it. */
-  highestEnd: number;
+/** Runs of consecutive stable ids, by their first ids, and the locations of their rows. */
+export class StableIds {
+  readonly #firsts: Float64Array;
+  readonly #ends: Float64Array;
+  /** Addresses of the first rows. */
+  readonly #addresses: Float64Array;
+  /** Highest end of each run and of all runs before it. */
+  readonly #highestEnds: Float64Array;
+
+  private constructor(runs: { readonly first: number; readonly end: number; readonly address: number }[]) {
+    runs.sort((a, b) => a.first - b.first);
+    this.#firsts = Float64Array.from(runs, ({ first }) => first);
+    this.#ends = Float64Array.from(runs, ({ end }) => end);
+    this.#addresses = Float64Array.from(runs, ({ address }) => address);
+    let highest = 0;
+    this.#highestEnds = this.#ends.map((end) => (highest = Math.max(highest, end)));
+  }
+
+  /** @param path of the manifest, for errors */
+  static async of(fragments: readonly DataFragment[], path: string): Promise<StableIds> {
+    const runs: { first: number; end: number; address: number }[] = [];
+    for (const fragment of fragments) {
+      const { values, counts } = stableIdsOf(fragment, path);
+      let address = fragment.id * WORD;
+      for (const [run, first] of values.entries()) {
+        runs.push({ first, end: first + counts[run], address });
+        address += counts[run];
+        if (run % 4096 === 0) await yieldToEventLoop();
+      }
+    }
+    return new StableIds(runs);
+  }
+
+  /** Returns the address of the row with an id; -1 if none is live. All but one row of an id are deleted. */
+  find(id: number, isLive: (fragmentId: number, row: number) => boolean): number {
+    for (let run = upperBound(this.#firsts, id) - 1; run >= 0 && this.#highestEnds[run] > id; run--) {
+      if (id >= this.#ends[run]) continue;
+      const address = this.#addresses[run] + id - this.#firsts[run];
+      const fragmentId = Math.floor(address / WORD);
+      if (isLive(fragmentId, address - fragmentId * WORD)) return address;
+    }
+    return -1;
+  }
 }
 
 export class LiveRows {
   readonly #rowCounts = new Map<number, number>();
   readonly #deleted = new Map<number, Uint32Array>();
   readonly #selection: SearchedRows | null;
-  /** Runs of a table with stable ids, by their first ids; null for any other table. */
-  readonly #runs: readonly Run[] | null;
+  /** Null for a table without stable ids. */
+  readonly #runs: StableIds | null;
   /** The latest fragment, and its rows. */
   #lastId = -1;
   #lastCount = 0;
   #lastDeleted: Uint32Array | null = null;
   #lastSelected: Uint32Array | null = null;
 
-  private constructor(selection: SearchedRows | null, runs: readonly Run[] | null) {
+  private constructor(selection: SearchedRows | null, runs: StableIds | null) {
     this.#selection = selection;
     this.#runs = runs;
   }
@@ -59,7 +94,7 @@ export class LiveRows {
     fragments: readonly DataFragment[],
     selection: SearchedRows | null,
   ): Promise<LiveRows> {
-    const runs = hasStableRowIds(manifest) ? await runsOf(fragments, path) : null;
+    const runs = hasStableRowIds(manifest) ? await StableIds.of(fragments, path) : null;
     const rows = new LiveRows(selection, runs);
     for (const fragment of fragments) {
       rows.#rowCounts.set(fragment.id, fragment.physicalRows);
@@ -76,20 +111,10 @@ export class LiveRows {
   find(low: number, high: number): number {
     const id = high * WORD + low;
     if (this.#runs === null) return this.#isFound(high, low) ? id : -1;
-    const runs = this.#runs;
-    let index = firstIndex(0, runs.length, (run) => runs[run].first > id) - 1;
-    // An id may have several rows. All but one of them are deleted.
-    for (; index >= 0 && runs[index].highestEnd > id; index--) {
-      const { first, end, address } = runs[index];
-      if (id >= end) continue;
-      const rowAddress = address + id - first;
-      const fragmentId = Math.floor(rowAddress / WORD);
-      if (this.#isFound(fragmentId, rowAddress - fragmentId * WORD)) return rowAddress;
-    }
-    return -1;
+    return this.#runs.find(id, this.#isFound);
   }
 
-  #isFound(fragmentId: number, row: number): boolean {
+  readonly #isFound = (fragmentId: number, row: number): boolean => {
     // Neighbouring documents are usually in one fragment.
     if (fragmentId !== this.#lastId) {
       this.#lastId = fragmentId;
@@ -100,26 +125,5 @@ export class LiveRows {
     if (row >= this.#lastCount) return false;
     if (this.#lastDeleted !== null && isAmong(this.#lastDeleted, row)) return false;
     return this.#selection === null || isAmong(this.#lastSelected, row);
-  }
-}
-
-async function runsOf(fragments: readonly DataFragment[], path: string): Promise<Run[]> {
-  const runs: Run[] = [];
-  for (const fragment of fragments) {
-    const { values, counts } = stableIdsOf(fragment, path);
-    let address = fragment.id * WORD;
-    for (const [run, first] of values.entries()) {
-      const end = first + counts[run];
-      runs.push({ first, end, address, highestEnd: end });
-      address += counts[run];
-      if (run % 4096 === 0) await yieldToEventLoop();
-    }
-  }
-  runs.sort((a, b) => a.first - b.first);
-  let highest = 0;
-  for (const run of runs) {
-    highest = Math.max(highest, run.end);
-    run.highestEnd = highest;
-  }
-  return runs;
+  };
 }

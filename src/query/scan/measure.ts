@@ -55,7 +55,7 @@ export class QueryMeasure implements QueryObserver {
     stage: QueryStage,
     rows: AsyncIterable<Rows>,
     count: (rows: Rows) => number = ({ rowCount }) => rowCount,
-  ): AsyncGenerator<Rows, void, undefined> {
+  ): AsyncGenerator<Rows> {
     const measured = this.#stage(stage);
     const iterator = rows[Symbol.asyncIterator]();
     try {

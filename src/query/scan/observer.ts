@@ -23,7 +23,7 @@ export interface QueryObserver {
     stage: QueryStage,
     rows: AsyncIterable<Rows>,
     count?: (rows: Rows) => number,
-  ): AsyncGenerator<Rows, void, undefined>;
+  ): AsyncGenerator<Rows>;
 }
 
 /** Scans as the first stage. */
@@ -31,7 +31,7 @@ export function observedScan(
   source: FragmentSource,
   observer: QueryObserver | undefined,
   request: ScanRequest,
-): AsyncGenerator<ScannedRows, void, undefined> {
+): AsyncGenerator<ScannedRows> {
   if (observer === undefined) return scanColumns(source, request);
   return observer.rows("scan", scanColumns(observer.source("scan", source), request));
 }

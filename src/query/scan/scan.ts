@@ -71,7 +71,7 @@ export interface ScannedRows extends BatchRows {
 export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
-): AsyncGenerator<ScannedRows, void, undefined> {
+): AsyncGenerator<ScannedRows> {
   const { projection, batchRows, batchBytes, keeps } = request;
   const { readAhead, memory, isTransient, signal } = request;
   const isScanned = request.limit === Number.POSITIVE_INFINITY;
@@ -127,10 +127,7 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   }
 }
 
-/**
- * Makes row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are
- * lazy, because most filters never read them.
- */
+/** Makes row addresses: fragment id high, physical offset low. Lazy, as most filters never read them. */
 export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   const pick = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
@@ -147,15 +144,11 @@ export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   return lazyFixedColumn(lazy, ADDRESS_BYTES, rowCount, null);
 }
 
-/**
- * Yields the rows of a fragment with given physical offsets, batch by batch.
- * @param batches of the fragment
- * @param wanted ascending, each once; the batches have all of them
- */
+/** Yields the rows of a fragment at given physical offsets, ascending, which the batches all have. */
 export async function* pickScanned(
   batches: AsyncIterable<ScannedRows>,
   wanted: Uint32Array,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   let next = 0;
   for await (const { columns, rowCount, places } of batches) {
     if (next === wanted.length) return;
@@ -173,21 +166,14 @@ export async function* pickScanned(
   }
 }
 
-/**
- * True if a batch has no gaps and all its rows are wanted: the first and the last are then as far apart in
- * `wanted`.
- */
+/** True if all rows of a gapless batch are wanted: its ends are then as far apart in `wanted`. */
 const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
   picked === null &&
   rowCount > 0 &&
   wanted[next] === start &&
   wanted[next + rowCount - 1] === start + rowCount - 1;
 
-/**
- * Returns the rows of a batch with given physical offsets.
- * @param wanted ascending
- * @param next index in `wanted` of the first row that is not before the batch
- */
+/** Returns the rows of a batch whose physical offsets are in `wanted`, which ascends, from `next` on. */
 function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
   const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
   let count = 0;

@@ -117,10 +117,7 @@ async function takeParts(
   return parts;
 }
 
-/**
- * Returns the wanted rows, ascending, each once, and the position of each offset among them. `positions` is
- * null if the rows were asked for in that order.
- */
+/** Returns the distinct rows, ascending, and the position of each offset among them; null if in order. */
 function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
   let ascending = true;
   for (let index = 1; index < offsets.length && ascending; index++) {
@@ -175,10 +172,7 @@ async function fragmentsAtOffsets(
   return wanted;
 }
 
-/**
- * Returns the place of the first row of each fragment, and the end of the last. Places count the physical
- * rows of all fragments.
- */
+/** Returns the place of each fragment's first row, and the end, counting all physical rows. */
 function startsOf(fragments: readonly DataFragment[]): Float64Array {
   const starts = new Float64Array(fragments.length + 1);
   for (let index = 0; index < fragments.length; index++)

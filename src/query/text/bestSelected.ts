@@ -78,10 +78,7 @@ async function needsMost(source: FragmentSource, rows: RankedRows, request: Sele
   return passCount * step < 2 * request.wanted;
 }
 
-/**
- * Returns the result of {@link bestSelected} if the search found no other rows. It sorts only the rows that
- * pass.
- */
+/** Filters a search's only rows like {@link bestSelected}, and sorts only those that pass. */
 async function selectedOfAll(
   source: FragmentSource,
   rows: RankedRows,

@@ -80,10 +80,7 @@ export class FlatTexts {
     return query.kind === "phrase" && isPhrase(words, ofWords, query.slop);
   }
 
-  /**
-   * Passes the address and score of each text to `use`.
-   * @param indexed statistics of indexed documents
-   */
+  /** Passes the address and score of each text to `use`, with the statistics of indexed documents. */
   *finish(
     indexed: Corpus,
     indexedHaving: ReadonlyMap<string, number>,

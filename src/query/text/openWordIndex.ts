@@ -1,7 +1,4 @@
-/**
- * Opens the full-text index of a column. Fragments of unreadable segments are searched by reading their
- * texts.
- */
+/** Opens the full-text index of a column. Fragments of unreadable segments count as not indexed. */
 
 import { UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -36,11 +33,7 @@ export interface OpenWordIndex {
   readonly analyzer: Analyzer;
 }
 
-/**
- * Opens the index of a column.
- * @param column path
- * @throws CorruptFileError
- */
+/** Opens the index of the column at a path. @throws CorruptFileError */
 export async function openWordIndex(
   column: string,
   {
@@ -80,9 +73,7 @@ export async function openWordIndex(
   return { path, name, segments, others, analyzer };
 }
 
-/**
- * Returns the analyzer of an unreadable index, if the manifest records it; else one that cuts plain words.
- */
+/** Returns the recorded analyzer of an unreadable index; else one that cuts plain words. */
 async function analyzerOf(entries: Parameters<typeof detailedParameters>[0][]): Promise<Analyzer> {
   for (const entry of entries) {
     const parameters = detailedParameters(entry);

@@ -1,7 +1,4 @@
-/**
- * Scores of all rows of a query part, by fragment and row. Each fragment has a map, since a map holds at most
- * 2^24 entries.
- */
+/** Scores of a query part's rows: a map per fragment, since one map holds at most 2^24 entries. */
 
 import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
 import { addressOf } from "../columns/rowAddresses.js";

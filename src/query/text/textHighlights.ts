@@ -12,6 +12,7 @@
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
 import { runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
@@ -166,9 +167,7 @@ class RangeColumn {
     this.#names = paths.map((path) => encoder.encode(path));
   }
 
-  /**
-   * @param item index of the text in its list; null outside of lists
-   */
+  /** @param item index of the text in its list; null outside of lists */
   add(column: number, item: number | null, { start, end }: Range): void {
     this.#columns.push(column);
     this.#items.push(item);
@@ -185,12 +184,12 @@ class RangeColumn {
     const bits = new Uint8Array((length + 7) >>> 3);
     for (const [offset, item] of this.#items.entries())
       if (item !== null) bits[offset >>> 3] |= 1 << (offset & 7);
-    const items = integers(Int32Array.from(this.#items, (item) => item ?? 0));
+    const items = numbersColumn(Int32Array.from(this.#items, (item) => item ?? 0));
     const children = [
       this.#nameColumn(),
       { ...items, validity: validityFrom(bits, 0, length) },
-      integers(Int32Array.from(this.#starts)),
-      integers(Int32Array.from(this.#ends)),
+      numbersColumn(Int32Array.from(this.#starts)),
+      numbersColumn(Int32Array.from(this.#ends)),
     ];
     return {
       kind: "list",
@@ -211,11 +210,3 @@ class RangeColumn {
     return { kind: "variable", length: this.#columns.length, validity: null, offsets, bytes };
   }
 }
-
-const integers = (values: Int32Array): FixedColumn => ({
-  kind: "fixed",
-  length: values.length,
-  validity: null,
-  byteWidth: 4,
-  values: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
-});

@@ -1,6 +1,7 @@
 /** Collects the rows with the best scores; equal scores are ordered by address. */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync } from "../../async/eventLoop.js";
@@ -30,10 +31,7 @@ const orderOf = (type: typeof FLOAT32_TYPE, ascending: boolean) => ({
   nullsFirst: false,
 });
 
-/**
- * Keeps the best rows. Candidates accumulate to twice the wanted number, then the worse half is dropped. The
- * amortized cost per row is constant.
- */
+/** Keeps the best rows: at twice the wanted number, drops the worse half. Constant cost per row. */
 export class TopScores {
   readonly #most: number;
   readonly #room: number;
@@ -45,9 +43,7 @@ export class TopScores {
   #lastAddress = Number.POSITIVE_INFINITY;
   #threshold = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param most maximum number of rows; may be Infinity
-   */
+  /** @param most maximum number of rows; may be Infinity */
   constructor(most: number) {
     this.#most = most;
     this.#room = most + Math.max(most, LEAST_MORE);
@@ -184,7 +180,7 @@ export class TopScores {
   unranked(): RankedRows {
     this.#dropWorst();
     const count = this.#count;
-    const scores = floatColumn(this.#scores.subarray(0, count));
+    const scores = numbersColumn(this.#scores.subarray(0, count));
     return { addresses: addressColumn(this.#addresses, count), scores, rowCount: count };
   }
 
@@ -217,12 +213,6 @@ function leastRoundedTo(score: number): number {
   FLOAT[0] = score;
   FLOAT_BITS[0] += score > 0 ? -1 : 1;
   return (Math.max(FLOAT[0], -BEYOND) + Math.min(score, BEYOND)) / 2;
-}
-
-/** Wraps scores or distances as a column. */
-export function floatColumn(floats: Float32Array): FixedColumn {
-  const values = new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength);
-  return { kind: "fixed", length: floats.length, validity: null, byteWidth: 4, values };
 }
 
 /** Returns a range of the rows. */

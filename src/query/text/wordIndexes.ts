@@ -3,25 +3,17 @@
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import {
-  indexesOf,
-  type UnreadSegment,
-  type UsableIndex,
-  unreadSegmentsOf,
-} from "../indexes/tableIndexes.js";
+import { indexesOf, type UnreadSegment, type UsableIndex } from "../indexes/tableIndexes.js";
 
 /** Returns the paths of columns with a full-text index, including unreadable ones. */
 export function wordIndexedColumns(
   { file }: Pick<OpenVersion, "file">,
   fields: readonly TableField[],
 ): string[] {
-  const paths = [...indexesOf(file, fields)].flatMap(([path, indexes]) =>
-    indexes.some(isOfWords) ? [path] : [],
-  );
-  const unread = [...unreadSegmentsOf(file, fields)].flatMap(([path, segments]) =>
-    segments.some(({ family }) => family === "words") ? [path] : [],
-  );
-  return [...new Set([...paths, ...unread])];
+  const { usable, unread } = indexesOf(file, fields);
+  const paths = [...usable].filter(([, indexes]) => indexes.some(isOfWords));
+  const others = [...unread].filter(([, segments]) => segments.some(({ family }) => family === "words"));
+  return [...new Set([...paths, ...others].map(([path]) => path))];
 }
 
 /** Returns a column's path as in indexes, its full-text index if it has one, and unreadable segments. */
@@ -35,12 +27,9 @@ export function wordIndexOn(
   readonly unread: readonly UnreadSegment[];
 } {
   const path = formatFieldPath(parseFieldPath(column));
-  const unread = unreadSegmentsOf(file, fields).get(path) ?? [];
-  return {
-    path,
-    index: indexesOf(file, fields).get(path)?.find(isOfWords),
-    unread: unread.filter(({ family }) => family !== "values"),
-  };
+  const { usable, unread } = indexesOf(file, fields);
+  const segments = unread.get(path)?.filter(({ family }) => family !== "values") ?? [];
+  return { path, index: usable.get(path)?.find(isOfWords), unread: segments };
 }
 
 const isOfWords = ({ kind }: UsableIndex): boolean => kind.name === "FTS";

@@ -17,10 +17,7 @@ import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
 
 /** Default number of partitions to probe. */
 const DEFAULT_PROBES = 20;
-/**
- * Maximum number of ties with the last wanted row that are compared exactly. Rows often share a code, so
- * their distances are equal before that.
- */
+/** Ties with the last wanted row to compare exactly: rows that share a code have equal distances. */
 const MOST_TIES = 1024;
 /** Relative difference below which code distances count as ties, since their sums round differently. */
 const TIE_DIFFERENCE = 1e-5;
@@ -33,7 +30,7 @@ export async function* nearestByIndex(
   request: SearchRequest,
   index: VectorIndex,
   most: number,
-): AsyncGenerator<NearRows, void, undefined> {
+): AsyncGenerator<NearRows> {
   const { search, fragments, observer } = request;
   const { requested, queries } = search;
   const { refineFactor } = requested;
@@ -155,10 +152,7 @@ const slackAt = (distance: number): number =>
 
 const isBoundedBelow = ({ lowerBound }: VectorSearch): boolean => lowerBound !== Number.NEGATIVE_INFINITY;
 
-/**
- * Returns the addresses of the first `wanted` rows beyond the lower bound, of ties with the last of them, and
- * of nearer rows.
- */
+/** Returns addresses: the first `wanted` beyond the lower bound, ties with the last, and nearer rows. */
 function withTies({ distances, addresses }: NearestRowList, wanted: number, lowerBound: number): Uint32Array {
   let count = 0;
   const least = lowerBound === Number.NEGATIVE_INFINITY ? lowerBound : lowerBound + slackAt(lowerBound);
@@ -177,7 +171,7 @@ interface AddressPart {
 }
 
 /** Cuts the addresses of all queries into pieces of {@link READ_ROWS} rows. */
-function* piecesOf(addresses: readonly Uint32Array[]): Generator<AddressPart[], void, undefined> {
+function* piecesOf(addresses: readonly Uint32Array[]): Generator<AddressPart[]> {
   let parts: AddressPart[] = [];
   let room = 2 * READ_ROWS;
   for (const [query, all] of addresses.entries()) {

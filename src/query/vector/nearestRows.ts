@@ -1,9 +1,7 @@
-/**
- * Finds the nearest rows of vectors by comparing all rows, or all that a filter selects. It reads vectors
- * batch by batch and keeps only the wanted distances and addresses.
- */
+/** Finds the nearest rows by comparing all rows, or a filter's. Keeps only distances and addresses. */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { FLOAT32, UINT64 } from "../../expression/values/types.js";
 import { MAX_NEAREST, type NearestRowList, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
@@ -48,7 +46,7 @@ export async function* nearestRows(
   source: FragmentSource,
   request: SearchRequest,
   most: number,
-): AsyncGenerator<NearRows, void, undefined> {
+): AsyncGenerator<NearRows> {
   if (areKept(request.search, most)) yield* fewNearest(source, request, most);
   else yield* allByDistance(source, request, most);
 }
@@ -64,16 +62,13 @@ async function* fewNearest(
   source: FragmentSource,
   request: SearchRequest,
   most: number,
-): AsyncGenerator<NearRows, void, undefined> {
+): AsyncGenerator<NearRows> {
   const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
   await offerRows(source, request, nearest);
   for (const [query, collector] of nearest.entries()) yield { query, rows: collector.finish() };
 }
 
-/**
- * Compares all rows, or those of the filter, and offers them to the collector of each vector.
- * @param batches other rows to compare
- */
+/** Offers rows to the collector of each vector: those of `batches`, by default all that are searched. */
 export async function offerRows(
   source: FragmentSource,
   request: SearchRequest,
@@ -93,7 +88,7 @@ async function* allByDistance(
   source: FragmentSource,
   request: SearchRequest,
   most: number,
-): AsyncGenerator<NearRows, void, undefined> {
+): AsyncGenerator<NearRows> {
   for (let query = 0; query < resultCount(request.search); query++) {
     const sorted = sortRows(measuredRows(source, request, query), {
       orders: BY_DISTANCE,
@@ -116,7 +111,7 @@ async function* measuredRows(
   source: FragmentSource,
   request: SearchRequest,
   query: number,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const { queries, column, lowerBound, upperBound } = request.search;
   const search = column.isMulti ? request.search : { ...request.search, queries: [queries[query]] };
   for await (const { columns, rowCount } of vectorsOf(source, request)) {
@@ -129,19 +124,10 @@ async function* measuredRows(
     }
     if (count === 0) continue;
     const rows = wanted.subarray(0, count);
-    const measured: readonly Column[] = [distanceColumn(all), addressesAmong(columns)];
+    const measured: readonly Column[] = [numbersColumn(all), addressesAmong(columns)];
     yield { columns: measured.map((each) => takeColumn(each, rows)), rowCount: count };
   }
 }
-
-/** Wraps distances as a column. */
-export const distanceColumn = (distances: Float32Array): FixedColumn => ({
-  kind: "fixed",
-  length: distances.length,
-  validity: null,
-  byteWidth: 4,
-  values: new Uint8Array(distances.buffer, distances.byteOffset, distances.byteLength),
-});
 
 /** Scans the vectors and addresses of the rows to search. */
 function vectorsOf(source: FragmentSource, request: SearchRequest): AsyncIterable<BatchRows> {

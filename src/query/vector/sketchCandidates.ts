@@ -38,9 +38,7 @@ export class SketchCandidates {
   #taken = 0;
   readonly #bounds = new Float64Array(2);
 
-  /**
-   * @param farthest distance of the last wanted row among other rows
-   */
+  /** @param farthest distance of the last wanted row among other rows */
   constructor(query: SketchQuery, most: number, search: VectorSearch, farthest: number) {
     this.most = most;
     this.#query = { metric: search.metric as SketchMetric, query };
@@ -121,12 +119,7 @@ export class SketchCandidates {
     }
   }
 
-  /**
-   * Takes the next candidates in order.
-   * @param count maximum number
-   * @param farthest distance of the last wanted row among those taken
-   * @returns addresses; none at the end
-   */
+  /** Takes the addresses of the next candidates, at most `count` and `farthest` away; none at the end. */
   take(count: number, farthest: number): Uint32Array<ArrayBuffer> {
     const start = this.#taken;
     let end = start;

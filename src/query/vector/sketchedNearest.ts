@@ -8,7 +8,6 @@
  * whole.
  */
 
-import type { FixedColumn } from "../../arrow/columns/column.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
@@ -18,6 +17,7 @@ import { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
 import type { SketchMetric } from "../../indexes/vector/sketches/sketchKernels.js";
 import type { PlacedSketch } from "../../indexes/vector/sketches/sketchMemory.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { wordPairs } from "../columns/rowAddresses.js";
 import { selectedRows } from "../filter/filteredRows.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { type NearRows, nearestRows, offerRows, type SearchRequest } from "./nearestRows.js";
@@ -37,7 +37,7 @@ export async function* nearestBySketches(
   source: FragmentSource,
   request: SearchRequest,
   most: number,
-): AsyncGenerator<NearRows, void, undefined> {
+): AsyncGenerator<NearRows> {
   const { sketches } = source;
   const queries = most > MOST_WANTED ? null : queriesOf(request);
   if (sketches === undefined || queries === null) {
@@ -147,6 +147,7 @@ async function offerCandidates(
 ): Promise<void> {
   const { search, fragments, observer, signal } = request;
   const observed = observer?.source("scan", source) ?? source;
+  const plan = { fragments, projection: search.read, signal };
   const one = { ...search, queries: [search.queries[query]] };
   const exact = new Beam(candidates.most);
   const offered: Offered = {
@@ -160,18 +161,7 @@ async function offerCandidates(
   for (let isFirst = true; ; isFirst = false) {
     const words = candidates.take(isFirst ? candidates.most : READ_ROWS, exact.bound);
     if (words.length === 0) return;
-    const addresses: FixedColumn = {
-      kind: "fixed",
-      length: words.length / 2,
-      validity: null,
-      byteWidth: 8,
-      values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
-    };
-    const { columns } = await readRowsAtAddresses(
-      observed,
-      { fragments, projection: search.read, signal },
-      addresses,
-    );
+    const { columns } = await readRowsAtAddresses(observed, plan, wordPairs(words));
     await offerBatch(one, columns, [offered]);
   }
 }

@@ -34,10 +34,7 @@ export interface Offered {
   add(distance: number, low: number, high: number): void;
 }
 
-/**
- * Offers the rows of a batch within the bounds to the collector of each vector.
- * @param columns vectors as the search reads them, then addresses
- */
+/** Offers the rows of a batch (vectors, then addresses) within the bounds to each vector's collector. */
 export async function offerBatch(
   search: VectorSearch,
   columns: readonly Column[],
@@ -115,10 +112,7 @@ export function isWhole(
   return true;
 }
 
-/**
- * Measures rows with several vectors: the sum, over the query's vectors, of the distance to the nearest
- * vector of the row.
- */
+/** Measures multivector rows: the sum, over the queries, of the distance to the row's nearest vector. */
 async function measureLists(
   search: VectorSearch,
   lists: Extract<Column, { kind: "list" }>,

@@ -10,13 +10,7 @@ import type { TableField } from "../../schema/schema.js";
 import { coverageOf, jointCoverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import {
-  type IndexSegment,
-  LAZY,
-  noteUnread,
-  openIndexSegment,
-  unreadSegmentsOf,
-} from "../indexes/tableIndexes.js";
+import { type IndexSegment, indexesOf, LAZY, noteUnread, openIndexSegment } from "../indexes/tableIndexes.js";
 import { entryRefusal } from "../indexes/unreadIndexes.js";
 import { vectorIndexType } from "../indexes/vectorIndexType.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
@@ -39,7 +33,6 @@ const IVF = {
 /**
  * Finds the index on a column for a search by a metric.
  * @param metric null for the index's own metric
- * @param fields of the version
  * @throws CorruptFileError
  */
 export async function vectorIndexesOn(
@@ -49,7 +42,7 @@ export async function vectorIndexesOn(
   fields: readonly TableField[],
 ): Promise<ColumnIndexes> {
   // The index may be of a newer vector kind.
-  const unknown = unreadSegmentsOf(version.file, fields).get(formatFieldPath(path)) ?? [];
+  const unknown = indexesOf(version.file, fields).unread.get(formatFieldPath(path)) ?? [];
   noteUnread(version.table, unknown);
   const entries = (version.file.indexSection?.indices ?? []).filter(
     ({ fields: ids, indexDetails }) => ids.includes(field.id) && isVectorTypeUrl(indexDetails?.typeUrl ?? ""),

@@ -77,10 +77,7 @@ export interface ColumnIndexes {
   readonly index: VectorIndex | null;
   /** Without a usable index, the first recorded metric; null if none. */
   readonly metric: Metric | null;
-  /**
-   * Returns the ids of the fragments that the index covers; without a usable index, that any index covers.
-   * Null if there is no index or its coverage is unknown.
-   */
+  /** Fragments that the index covers, or any index if none is usable; null if none or unknown. */
   covered(): ReadonlySet<number> | null;
 }
 
@@ -100,8 +97,7 @@ export interface VectorIndex {
 /**
  * Plans a search.
  * @param indexesOn finds the indexes of a column for a metric; null for the index's own
- * @throws InvalidInputError for a column without vectors, a wrong dimension, or an unsuitable metric;
- *   TableColumnNotFoundError
+ * @throws InvalidInputError for no vectors, a wrong dimension or metric; TableColumnNotFoundError
  */
 export async function planVectorSearch(
   fields: readonly TableField[],
