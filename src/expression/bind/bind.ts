@@ -75,18 +75,12 @@ export class Binder {
     return yield* this.#nodes.condition(bound, node);
   }
 
-  /**
-   * Binds any expression. A literal beside a column takes the column's type in the expression itself, not in
-   * its parts.
-   */
+  /** Binds any expression. In the whole expression, a literal beside a column takes the column's type. */
   expression(node: Syntax): Steps<Bound> {
     return this.#bind(node, true);
   }
 
-  /**
-   * Binds an expression whose values are stored in a column.
-   * @param targetOf returns the type of the column for the type of the expression
-   */
+  /** Binds an expression whose values are stored in a column. @param targetOf as for `bindAssigned` */
   *assigned(node: Syntax, targetOf: (type: ValueType) => ValueType): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     const type = targetOf(bound.type);

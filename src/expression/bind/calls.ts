@@ -1,7 +1,4 @@
-/**
- * Binds calls of functions. Functions that return one of their operands take any type that all operands have
- * in common.
- */
+/** Binds calls of functions. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -19,10 +16,7 @@ import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 import { arrowNameOf, arrowTypeNamed } from "./typeNames.js";
 
-/**
- * Maximum number of operands of a function, or of items of a list that are not constants. Those of a row are
- * computed in one step.
- */
+/** Maximum number of operands, and of items of a list that are not constants. A step computes them. */
 const MAX_OPERANDS = 1024;
 /** Functions whose operands may be the constant items of a long list. */
 const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
@@ -87,10 +81,7 @@ export function* called(nodes: BoundNodes, node: SyntaxOf<"call">, operands: rea
   return yield* applied(nodes, node, name, definition, operands);
 }
 
-/**
- * Returns the value of a constant for a function definition. It leaves out the items of lists, which may be
- * many.
- */
+/** Returns the value of a constant for a function definition, without the items of a list. */
 function* knownValue({ column, type }: Constant): Steps<Scalar> {
   if (type.kind === "list") return isNullConstant(column) ? null : [];
   if (type.kind !== "string" || isNullConstant(column)) return scalarOf(column, type);

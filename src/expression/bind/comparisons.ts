@@ -1,7 +1,4 @@
-/**
- * Binds comparisons and chooses the type in which both sides are compared. See bind.ts for literals beside
- * columns.
- */
+/** Binds comparisons and chooses the type in which both sides are compared. See bind.ts for literals. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";

@@ -134,10 +134,7 @@ export function* literalList(
   return yield* member(nodes, node, operand, values);
 }
 
-/**
- * Returns the value of a literal in the type of a column; undefined if the cast needs more than one step or
- * fails.
- */
+/** Returns a literal in the type of a column; undefined if the cast needs a step or fails. */
 function literalValue(item: Syntax, type: ValueType, isRounded: boolean): Scalar | undefined {
   const value =
     item.kind === "number" || item.kind === "text" || item.kind === "value" ? item.value : undefined;

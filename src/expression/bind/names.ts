@@ -1,7 +1,4 @@
-/**
- * Finds the columns of names. The name of a column matches in any case if no other column matches too. A name
- * in backticks and the members of structs match exactly.
- */
+/** Finds the columns of names. An unquoted name of a column matches in any case if only one does. */
 
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { formatFieldPath, formatQuotedPath } from "../../ident.js";
@@ -70,9 +67,7 @@ export class Names {
       this.#byFolded = new Map();
       for (const field of this.#fields) {
         const folded = field.name.toLowerCase();
-        const group = this.#byFolded.get(folded);
-        if (group === undefined) this.#byFolded.set(folded, [field]);
-        else group.push(field);
+        this.#byFolded.set(folded, [...(this.#byFolded.get(folded) ?? []), field]);
       }
     }
     const matches = this.#byFolded.get(text.toLowerCase());

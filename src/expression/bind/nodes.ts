@@ -41,10 +41,7 @@ export class BoundNodes {
     return yield* this.folded(call, node);
   }
 
-  /**
-   * Makes a condition from a boolean, or from the matches of a regular expression, which are true if there
-   * are any.
-   */
+  /** Makes a condition from a boolean, or from the matches of a regular expression. */
   *condition(bound: Bound, node: Place): Steps<Bound> {
     if (bound.type.kind === "bool") return bound;
     if (bound.type.kind === "null") return nullOf(BOOL);

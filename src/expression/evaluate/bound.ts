@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { ValueKernel } from "../values/operands.js";
 import { isNullConstant, nullsOf } from "../values/scalars.js";
-import { BOOL, type ValueType } from "../values/types.js";
+import { BOOL, UNSIZED, type ValueType } from "../values/types.js";
 
 export interface Constant {
   readonly kind: "constant";
@@ -34,15 +34,9 @@ export interface BoundCall {
   /** True if null operands give a null result. A constant operand is then never null. */
   readonly isStrict: boolean;
   readonly isVolatile?: boolean;
-  /**
-   * True if the call returns its first operand that is not null. It does not compute the other operands of a
-   * row, so they cannot fail.
-   */
+  /** True if the call returns its first operand that is not null, and computes the others only if needed. */
   readonly takesFirst?: boolean;
-  /**
-   * A quicker kernel whose result is null in the same rows. A condition may be such a call: it holds if the
-   * result is not null.
-   */
+  /** A quicker kernel, null in the same rows. As a condition, the call is true in the other rows. */
   readonly nullKernel?: ValueKernel;
   /** The condition of a boolean call, if it says something about a column. */
   readonly condition?: Condition;
@@ -158,4 +152,3 @@ const isNumberInRange = ({ operands, condition }: BoundCall): boolean =>
 
 /** Parts per step. */
 const PARTS = 1024;
-const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);

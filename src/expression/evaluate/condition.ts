@@ -1,14 +1,10 @@
-/**
- * Finds the conditions of an expression on single columns. An index that finds such rows saves computing the
- * expression for every row.
- */
+/** Finds the conditions of an expression on single columns, which indexes answer. */
 
-import type { Column } from "../../arrow/columns/column.js";
-import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
-import { piecesOf } from "../kernels/like.js";
-import { columnOfScalars } from "../values/scalars.js";
-import type { Bound, BoundLogic, ColumnTest, Condition } from "./bound.js";
+import { piecesOf, solePart } from "../kernels/like.js";
+import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { BOOL } from "../values/types.js";
+import type { Bound, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
 
@@ -26,18 +22,10 @@ export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Co
       }
       return { kind: node.kind, parts };
     }
-    default:
-      return partCondition(node);
-  }
-}
-
-/** Parts per step. */
-const PARTS = 1024;
-
-function partCondition(node: Exclude<Bound, BoundLogic>): Condition {
-  switch (node.kind) {
-    case "constant":
-      return { kind: "constant", value: truthOfConstant(node.column) };
+    case "constant": {
+      const value = scalarOf(node.column, node.type);
+      return { kind: "constant", value: typeof value === "boolean" ? value : null };
+    }
     case "column":
       return testOf(node, { kind: "in", values: TRUE });
     case "call":
@@ -52,12 +40,9 @@ function partCondition(node: Exclude<Bound, BoundLogic>): Condition {
   }
 }
 
-const TRUE: Column = { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(1), bitOffset: 0 };
-
-function truthOfConstant(column: Column): boolean | null {
-  if (column.kind !== "bits" || !isValid(column.validity, 0)) return null;
-  return isValid({ bytes: column.bits, bitOffset: column.bitOffset, nullCount: 1 }, 0);
-}
+/** Parts per step. */
+const PARTS = 1024;
+const TRUE = columnOfScalars(BOOL, [true]);
 
 /** Returns the test of an operand that is a column. */
 export const testOf = (operand: Bound, test: ColumnTest): Condition =>
@@ -69,23 +54,18 @@ export const notCondition = (part: Condition): Condition =>
 export const withCondition = (node: Bound, condition: Condition): Bound =>
   node.kind === "call" && condition.kind !== "unknown" ? { ...node, condition } : node;
 
-/**
- * Returns the condition of LIKE with a constant pattern.
- * @param escaping a character that makes the wildcard after it literal
- */
+/** Returns the condition of LIKE with a constant pattern. @param escaping as for `likeKernel` */
 export function likeCondition(operand: Bound, pattern: string, escaping: string): Condition {
   if (operand.kind !== "column") return UNKNOWN_CONDITION;
   const pieces = piecesOf(pattern, escaping);
-  const [first, second, third] = pieces;
-  if (pieces.length === 0 || (pieces.length === 1 && first.kind === "text")) {
-    const text = first?.kind === "text" ? first.text : "";
-    return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [text]) });
-  }
-  if (pieces.length === 2 && first.kind === "text" && second.kind === "any") {
-    return testOf(operand, { kind: "startsWith", prefix: first.text });
-  }
-  if (pieces.length === 3 && first.kind === "any" && second.kind === "text" && third.kind === "any") {
-    return testOf(operand, { kind: "contains", text: second.text });
+  const part = solePart(pieces);
+  switch (part?.where) {
+    case "whole":
+      return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [part.text]) });
+    case "start":
+      return testOf(operand, { kind: "startsWith", prefix: part.text });
+    case "any":
+      return testOf(operand, { kind: "contains", text: part.text });
   }
   const tests: ColumnTest[] = [];
   for (const [index, piece] of pieces.entries()) {

@@ -73,10 +73,7 @@ export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> 
   return count;
 }
 
-/**
- * Splits a batch into parts with a bounded number of bytes, so that each step is short. A row with larger
- * values is a part of its own.
- */
+/** Splits a batch into parts of bounded size, so that steps are short. A larger row is a part of its own. */
 function partsOf(inputs: Inputs): readonly Inputs[] {
   const { columns, rowCount } = inputs;
   const sizes = columns.map((column) => estimatedBytes(column));
@@ -149,10 +146,7 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
 
 const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.kind !== "column";
 
-/**
- * Computes the operands of a call that returns the first one that is not null, each only for the rows that
- * need it.
- */
+/** Computes operands of which the first that is not null counts, each only for the rows that need it. */
 function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
   const operands: Operand[] = [];
@@ -204,10 +198,7 @@ function leaf(node: Constant | ColumnReference, { columns }: Inputs): Operand {
     : { column, step: 1 };
 }
 
-/**
- * True if all rows have the one value of a dictionary. The indices are checked, because a damaged file may
- * have any.
- */
+/** True if all rows have the only value of a dictionary. A damaged file may have any indices. */
 function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolean {
   if (dictionary.length !== 1 || validity !== null || indices.byteWidth !== 1 || !isThere(dictionary))
     return false;
@@ -304,9 +295,7 @@ function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): 
   }
 }
 
-/**
- * Returns the truth of each row from that of the dictionary's values; null if it must be looked up by index.
- */
+/** Returns the truth of each row by that of its value; null if it must be looked up by index. */
 function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
   if (results.kind !== "bits" || results.validity !== null) return null;
   const bits = lookUpInChunks(column, bitsOf({ column: results, step: 1 }, results.length));

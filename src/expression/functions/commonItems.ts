@@ -1,7 +1,4 @@
-/**
- * Casts lists and values that a function compares to one type of number, so that 1.5 is not an item of [1,
- * 2].
- */
+/** Casts lists and values that a function compares to one type of number: 1.5 is not an item of [1, 2]. */
 
 import { numericType } from "../values/commonTypes.js";
 import type { Scalar } from "../values/scalars.js";
@@ -23,10 +20,7 @@ export const withCommonItems =
   (types, constants) =>
     definition(broughtTogether(types, [], joined), constants);
 
-/**
- * Casts for a function that only compares. A list of integers keeps its type beside a constant that the type
- * has.
- */
+/** Casts for a function that only compares. A list of integers keeps its type beside constants it can hold. */
 export const withComparedItems =
   (definition: FunctionDefinition): FunctionDefinition =>
   (types, constants) =>

@@ -4,6 +4,7 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type HashName, hashAtOnce, startHash } from "../../platform/native.js";
 import { TextLane, textRows } from "../kernels/textRows.js";
+import { hexDigit } from "../parse/tokens.js";
 import type { GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { shownScalar } from "../values/scalars.js";
@@ -104,12 +105,6 @@ function putHex(bytes: Uint8Array, start: number, end: number, output: GrowingTe
     output.putByte(HEX[bytes[offset] >>> 4]);
     output.putByte(HEX[bytes[offset] & 15]);
   }
-}
-
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 function* fromHex(text: Uint8Array, start: number, end: number, output: GrowingTexts): Steps<void> {

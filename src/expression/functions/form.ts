@@ -1,7 +1,4 @@
-/**
- * The definition of a function for binding: it receives the types of the operands, and returns those it wants
- * and the type of the result.
- */
+/** Definitions of functions: they get the types of operands, and return those of operands and result. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";

@@ -247,10 +247,7 @@ function parseStride(text: string): bigint | string {
   return nanos > 0n && nanos < 1n << 63n ? nanos : "a length of time above 0 is expected";
 }
 
-/**
- * DATE_BIN('15 minutes', time [, origin]): the beginning of the bin. Bins begin at the origin, by default
- * 1970.
- */
+/** DATE_BIN('15 minutes', time [, origin]): the beginning of the bin. The default origin is 1970. */
 const dateBin = taking("vv?v", ([, timeType, origin], [text]) => {
   if (typeof text !== "string") return "the length of the bins must be a constant text, such as '15 minutes'";
   const stride = parseStride(text);

@@ -236,17 +236,10 @@ class ItemSet {
     const order = this.#order;
     if (slots === null) {
       const few = this.#few;
-      const count = this.#count;
-      if (order.isSmall) {
-        this.work = 1 + count;
-        for (let index = 0; index < count; index++) if (order.compare(few[index], item) === 0) return true;
-        return false;
-      }
       this.work = 1;
-      for (let index = 0; index < count; index++) {
-        if (!this.#takesStep(few[index], item)) {
-          if (order.compare(few[index], item) === 0) return true;
-        } else return null;
+      for (let index = 0; index < this.#count; index++) {
+        if (this.#takesStep(few[index], item)) return null;
+        if (order.compare(few[index], item) === 0) return true;
       }
       return false;
     }
@@ -268,11 +261,7 @@ class ItemSet {
 
   /** Counts a comparison. Returns true if it, or those before it, take a step. */
   #takesStep(left: number, right: number): boolean {
-    if (this.#order.isSmall) {
-      this.work++;
-      return this.work > MAX_CHAIN;
-    }
-    this.work += this.#order.work(left, right);
+    this.work += this.#order.isSmall ? 1 : this.#order.work(left, right);
     return this.work > MAX_CHAIN;
   }
 

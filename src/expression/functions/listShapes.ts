@@ -12,10 +12,7 @@ import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, listNames, operandCount, takingList } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 
-/**
- * ARRAY_DIMS(list): number of its items, number of items of its first item, and so on; null for a list
- * without items.
- */
+/** ARRAY_DIMS(list): number of its items, of items of its first item, and so on; null for an empty list. */
 const dims = takingList("l", (list) => {
   const type = listTypeOf(UINT64);
   const kernel: ValueKernel = function* run([lists], length, valid) {

@@ -4,9 +4,8 @@ import type { Column, Validity } from "../../arrow/columns/column.js";
 import { bothValid, isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
-import { fixedColumn } from "../kernels/arithmetic.js";
 import { automatonTest, textTest } from "../kernels/like.js";
-import { RowPace, TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
+import { numberRows, RowPace, TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
 import { Automaton } from "../regex/automaton.js";
 import { parsePattern } from "../regex/pattern.js";
 import { type Match, Search } from "../regex/search.js";
@@ -224,7 +223,7 @@ const count = taking("tt?it", (types, constants) => {
   const kernel: ValueKernel = ([texts, , starts], length) => {
     const lane = new TextLane(texts);
     const firsts = starts === undefined || starts.column.kind === "null" ? null : wholeNumbers(starts);
-    return countRows([lane], length, null, function* compute(row) {
+    const compute = function* (row: number): Steps<number> {
       if (lane.isNull(row)) return 0;
       const first = firsts === null || !isThere(starts, row) ? 1 : firsts(row);
       if (first < 1) throw new InvalidInputError("regexp_count: the start must be 1 or more");
@@ -242,15 +241,13 @@ const count = taking("tt?it", (types, constants) => {
         return true;
       });
       return count;
-    });
+    };
+    return numberRows([lane], length, null, compute, 64);
   };
   return { operands, type: INT64, kernel, isStrict: false, prepare: search.prepare };
 });
 
-/**
- * REGEXP_INSTR(text, pattern): the position of the first match, from 1; 0 for none, and for an empty text or
- * pattern.
- */
+/** REGEXP_INSTR(text, pattern): the position of the first match, from 1; 0 for none or an empty operand. */
 const position = taking("tt", (_, constants) => {
   const operands = [STRING, STRING];
   const [, pattern] = constants;
@@ -259,32 +256,16 @@ const position = taking("tt", (_, constants) => {
   const search = searchFor(pattern, "", false);
   const kernel: ValueKernel = ([texts], length, valid) => {
     const lane = new TextLane(texts);
-    return countRows([lane], length, valid, function* compute(row) {
+    const compute = function* (row: number): Steps<number> {
       const [start, end] = [lane.start(row), lane.end(row)];
       if (start === end || pattern === "") return 0;
       const match = yield* search.value.find(lane.bytes, start, end, start);
       return match === null ? 0 : (yield* countCharactersInSteps(lane.bytes, start, match[0])) + 1;
-    });
+    };
+    return numberRows([lane], length, valid, compute, 64);
   };
   return { operands, type: INT64, kernel, prepare: search.prepare };
 });
-
-/** Computes a whole number of 64 bits for each row. */
-function* countRows(
-  lanes: readonly TextLane[],
-  length: number,
-  valid: Validity | null,
-  compute: (row: number) => Steps<number>,
-): Steps<Column> {
-  const numbers = new BigInt64Array(length);
-  const words = new Int32Array(numbers.buffer);
-  const pace = new RowPace(lanes);
-  for (let row = 0; row < length; row++) {
-    if (isValid(valid, row)) words[2 * row] = yield* compute(row);
-    if (pace.isStep(row)) yield;
-  }
-  return fixedColumn(numbers, length, valid);
-}
 
 /**
  * REGEXP_MATCH(text, pattern [, flags]): the texts of the groups that took part in the first match; the match

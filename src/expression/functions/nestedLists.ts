@@ -30,10 +30,7 @@ const dimensionCount = takingList("l", (list) => {
 /** Maximum number of bytes, and of items, of a list that are written without steps. */
 const MAX_AT_ONCE = 2 ** 12;
 
-/**
- * Returns, for each item of a column of lists, the number of innermost items before it; null if the items are
- * the innermost.
- */
+/** Returns the number of innermost items before each item; null if the items are the innermost. */
 function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array | null> {
   if (type.kind !== "list") return null;
   const { items, offsets } = listLane({ column, step: 1 });

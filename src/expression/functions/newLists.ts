@@ -95,10 +95,7 @@ const repeat = taking("vi", ([value]) => {
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
 });
 
-/**
- * FLATTEN(list of lists): one list of the items of all inner lists that are not null. Other lists stay
- * unchanged.
- */
+/** FLATTEN(list of lists): the items of all inner lists. Other lists stay unchanged. */
 const flatten = takingList("l", ({ item: inner }) => {
   if (inner.kind !== "list") {
     return { operands: [listTypeOf(inner)], type: listTypeOf(inner), kernel: ([operand]) => operand.column };

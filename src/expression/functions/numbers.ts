@@ -1,7 +1,4 @@
-/**
- * Functions of numbers. Functions of real numbers compute with doubles, or with floats if all operands are
- * floats.
- */
+/** Functions of numbers. Real numbers are doubles, or floats if all operands are floats. */
 
 import type { DecimalType, FloatType } from "../../arrow/types/type.js";
 import { Pace } from "../../async/eventLoop.js";

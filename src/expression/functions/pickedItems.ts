@@ -1,7 +1,4 @@
-/**
- * Functions that pick one item of each list, or return positions of items. Nulls among the items equal each
- * other.
- */
+/** Functions that pick an item of each list, or return positions of items. Nulls in lists are equal. */
 
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";

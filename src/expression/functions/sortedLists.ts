@@ -92,10 +92,7 @@ interface ItemOrder {
   inSteps(left: number, right: number): Steps<number>;
 }
 
-/**
- * Returns the indices from `start` to `end` in an order; equal items keep theirs. Merges runs whose length
- * doubles.
- */
+/** Returns the indices from `start` to `end` in an order: a merge sort. Equal items keep their order. */
 function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
   let indices = new Uint32Array(end - start);
   for (let index = 0; index < indices.length; index++) indices[index] = start + index;

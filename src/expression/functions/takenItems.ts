@@ -1,7 +1,4 @@
-/**
- * Lists made from the items of other lists. The indices of the items are found row by row, and the items
- * taken together.
- */
+/** Lists made from the items of other lists. Their indices are collected, and they are taken together. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";

@@ -182,10 +182,7 @@ const concatWithSeparator: FunctionDefinition = (types) => {
   };
 };
 
-/**
- * CONTAINS_TOKENS(text, tokens): true if the text has all words of the tokens. Words are runs of letters and
- * digits.
- */
+/** CONTAINS_TOKENS(text, tokens): true if the text has all runs of letters and digits of the tokens. */
 const containsTokens = ofTexts("tt", BOOL, (operands, length, valid) => {
   const [text, needle] = [operands.text(0), operands.text(1)];
   return truthRows(operands.lanes, length, valid, function* test(row) {

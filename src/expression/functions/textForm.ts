@@ -1,6 +1,4 @@
-/**
- * The form of functions whose operands are texts and whole numbers, and that run in steps over UTF-8 bytes.
- */
+/** Functions of texts and whole numbers that run in steps over UTF-8 bytes. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";

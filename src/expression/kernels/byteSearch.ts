@@ -124,10 +124,7 @@ function* factorsOf(needle: Uint8Array): Steps<Factors> {
   return { cut, shift: period, remembered: size - period };
 }
 
-/**
- * Returns the offset of the suffix that comes last in the order of bytes, or in the reverse order, and its
- * period.
- */
+/** Returns the offset and the period of the suffix that is last in the order of bytes, or in its reverse. */
 function* greatestSuffix(needle: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
   const pace = new Pace(STEP_BYTES);
   let suffix = -1;

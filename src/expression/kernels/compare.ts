@@ -163,10 +163,7 @@ function relateNumbers(
   return bits;
 }
 
-/**
- * Compares floats that may be NaN. JavaScript compares NaN as false, so only a NaN on the right changes the
- * result.
- */
+/** Compares floats. JavaScript compares NaN as false, so only a NaN on the right changes the result. */
 function relateFloats(
   relation: Relation,
   left: Operand,
@@ -186,9 +183,7 @@ function relateFloats(
   return bits;
 }
 
-/**
- * Compares integers of 64 bits with a constant, on either side; null for other operands, and for few values.
- */
+/** Compares many integers of 64 bits with a constant, on either side; null for other operands. */
 function relatePairsToOne(
   relation: Relation,
   left: Operand,

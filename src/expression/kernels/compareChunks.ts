@@ -14,10 +14,7 @@ import { BIT_BYTES, MAX_CHUNKS, PIECE_BYTES, UNIT, unitKernels } from "./chunkKe
 import { clearAfter, compareKernels, laneBytes } from "./compareKernel.js";
 import { beside, type NumberRelation as Relation } from "./compareNumber.js";
 
-/**
- * Compares numbers in chunks with a number that is not NaN, on either side. Null if the operands are others
- * or there is no kernel for them.
- */
+/** Compares numbers in chunks with a number that is not NaN, on either side; null without a kernel. */
 export function relateChunksToOne(
   relation: Relation,
   left: Operand,
@@ -38,10 +35,7 @@ export function relateChunksToOne(
   return beside(relation, isRight, (turned) => compareChunks(shape, turned, chunks, number, length));
 }
 
-/**
- * Maximum number of comparisons of the indices. If more values must be distinguished, the indices are
- * decoded.
- */
+/** Maximum number of comparisons of the indices. For more values, the indices are decoded. */
 const MAX_COMPARED = 4;
 
 /**

@@ -6,19 +6,14 @@
  * Integers are compared modulo 2^32 or 2^64, so their sign makes no difference.
  */
 
-/**
- * Maximum number of bits of a set, unless the numbers themselves take about as much memory. The second cache
- * has room for it.
- */
+/** Maximum number of bits of a set, unless the numbers take as much memory. It fits the second cache. */
 const MAX_BITS = 2 ** 22;
 const BITS_PER_NUMBER = 64;
 const HASH_BITS_PER_NUMBER = 16;
 const MIN_HASH_BITS = 10;
 const MAX_HASH_BITS = 23;
 
-/**
- * Sets the bit of each value that is in the set: bit `row & 7` of byte `row >>> 3`. All bits are 0 before.
- */
+/** Sets bit `row & 7` of byte `row >>> 3` for each value in the set. All bits are 0 before. */
 export type Look = (values: Int32Array, length: number, bits: Uint8Array) => void;
 
 /** Integers of 32 bits that lie close together. */
@@ -65,10 +60,7 @@ export class CloseSet {
   };
 }
 
-/**
- * Looks up integers of 64 bits, which are pairs of words, the low ones first. @param numbers at least one
- * pair
- */
+/** Looks up integers of 64 bits: pairs of words, low ones first. @param numbers at least one pair */
 export function closePairs(numbers: Int32Array): Look | null {
   const { low, high, range } = spanOfPairs(numbers);
   if (!fits(range, numbers.length / 2)) return null;

@@ -88,10 +88,7 @@ export const automatonTest = (automaton: Automaton): TextTest => ({
   inSteps: (bytes, start, end) => automaton.matchesInSteps(bytes, start, end),
 });
 
-/**
- * Returns the rows whose text passes a test.
- * @param automaton for the same question; null without one
- */
+/** Returns the rows whose text passes a test. @param automaton for the same question; null without one */
 export function textTest(
   test: TextTest,
   isNegated: boolean,
@@ -132,18 +129,8 @@ export function textTest(
 type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
 
 function* piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Steps<TextTest> {
-  const [first, second, third] = pieces;
-  if (!ignoresCase) {
-    if (pieces.length === 0) return textsTest("whole", NOTHING);
-    if (pieces.length === 1 && first.kind === "text") return textsTest("whole", encoder.encode(first.text));
-    if (pieces.length === 2 && first.kind === "text" && second.kind === "any")
-      return textsTest("start", encoder.encode(first.text));
-    if (pieces.length === 2 && first.kind === "any" && second.kind === "text")
-      return textsTest("end", encoder.encode(second.text));
-    if (pieces.length === 3 && first.kind === "any" && second.kind === "text" && third.kind === "any") {
-      return textsTest("any", encoder.encode(second.text));
-    }
-  }
+  const part = ignoresCase ? null : solePart(pieces);
+  if (part !== null) return textsTest(part.where, encoder.encode(part.text));
   const parts = yield* withSets(() => patternOf(pieces, ignoresCase));
   return automatonTest(yield* Automaton.of({ kind: "sequence", parts }, true));
 }
@@ -209,9 +196,7 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
   return pieces;
 }
 
-/**
- * Finds the first wildcard or escape from a position on, or the end of the pattern. Positions must ascend.
- */
+/** Finds the first wildcard or escape, or the end of the pattern. The positions of calls must ascend. */
 function marksOf(pattern: string, escaping: string): (from: number) => number {
   const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, offset: -1 }));
   return (from) => {
@@ -229,16 +214,27 @@ function indexFrom(text: string, part: string, from: number): number {
   return index < 0 ? text.length : index;
 }
 
+/** The place of a text in another. */
+type Where = "whole" | "start" | "end" | "any";
+
+/** Returns the only text of a pattern and its place; null for patterns with several texts, `_` or just `%`. */
+export function solePart(pieces: readonly Piece[]): { readonly where: Where; readonly text: string } | null {
+  const [text = "", ...others] = pieces.flatMap((piece) => (piece.kind === "text" ? [piece.text] : []));
+  const hasOne = pieces.some(({ kind }) => kind === "one");
+  if (hasOne || others.length > 0 || (text === "" && pieces.length > 0)) return null;
+  const isOpen = [pieces[0], pieces.at(-1)].map((piece) => piece?.kind === "any");
+  const where = isOpen[0] ? (isOpen[1] ? "any" : "end") : isOpen[1] ? "start" : "whole";
+  return { where, text };
+}
+
 /** Returns the rows whose text begins or ends with another, or contains it. */
-export function partTest(where: "start" | "end" | "any", text: Uint8Array): ValueKernel {
+export function partTest(where: Where, text: Uint8Array): ValueKernel {
   const pieces = { pieces: [text], isFromStart: where === "start", isToEnd: where === "end" };
   return textTest(textsTest(where, text), false, text.length === 0 ? null : piecesAutomaton(pieces));
 }
 
-const NOTHING = new Uint8Array(0);
-
 /** Tests if a text equals another, begins or ends with it, or contains it. */
-export function textsTest(where: "whole" | "start" | "end" | "any", needle: Uint8Array): TextTest {
+export function textsTest(where: Where, needle: Uint8Array): TextTest {
   const size = needle.length;
   if (where === "any") {
     const search = new ByteSearch(needle);

@@ -30,10 +30,7 @@ function truthOf(operand: Operand, length: number): Truth {
   return { trues, falses };
 }
 
-/**
- * Returns the rows in which an operand is true: a bit for each, from bit 0 on. The result may share the
- * operand's memory.
- */
+/** Returns a bit for each row in which an operand is true. May share the operand's memory. */
 export function truesOf(operand: Operand, length: number): Uint8Array {
   if (operand.column.kind === "null") return new Uint8Array((length + 7) >>> 3);
   const bits = bitsOf(operand, length);

@@ -1,7 +1,4 @@
-/**
- * IN with constants: the values become a hash table, in which each row is looked up. Without a hit, a row is
- * unknown if the list has a null.
- */
+/** IN with constants. Without a hit in the table of values, a row is unknown if the list has a null. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";

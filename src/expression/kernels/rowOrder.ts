@@ -9,7 +9,7 @@ import { compareRanges } from "../../bytes/compare.js";
 import { bytesBeforeValue } from "../values/boundedTake.js";
 import { bitsOf, byteLane, numbersOf, type Operand, wordLane } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
-import { byteWidthOf, type ValueType } from "../values/types.js";
+import { byteWidthOf, UNSIZED, type ValueType } from "../values/types.js";
 import { STEP_BYTES } from "../values/work.js";
 import { compareRangesInSteps } from "./compareText.js";
 
@@ -19,10 +19,7 @@ const BYTES_PER_WORK = 8;
 export const SMALL_WORK = 8;
 
 export class RowOrder {
-  /**
-   * Returns a number below 0 if the left value comes first, and 0 if both are equal. For values that are not
-   * long.
-   */
+  /** Returns below 0 if the left value comes first, 0 if both are equal. Neither value may be long. */
   readonly compare: (left: number, right: number) => number;
   readonly #left: Column;
   readonly #right: Column;
@@ -104,7 +101,6 @@ function areListsSmall({ offsets, items, length }: ListColumn): boolean {
   return true;
 }
 
-const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
 const STEP_ITEMS = 2 ** 14;
 
 function orderInSteps(

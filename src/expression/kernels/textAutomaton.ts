@@ -141,10 +141,7 @@ function addStage(
   }
   return again;
 }
-/**
- * Computes the steps of codes and, after them, of bytes: `steps[16 * code + state]`, `steps[16 * (256 + byte)
- * + state]`.
- */
+/** Computes steps of codes, `steps[16 * code + state]`, and bytes, `steps[16 * (256 + byte) + state]`. */
 export function stepsOfSymbols(automaton: TextAutomaton, symbols: CodeSymbols | null): Uint8Array {
   const { steps } = automaton;
   const table = new Uint8Array(2 * BYTES * STATES).fill(FAULT);

@@ -61,10 +61,7 @@ const declareLocals = (wasm: KernelCode) => {
 };
 type Locals = ReturnType<typeof declareLocals>;
 
-/**
- * Marks hits in the bytes from `from`, a multiple of 16, up to `to`, and walks through the texts that have
- * hits. If `to` is 0, it walks through all texts.
- */
+/** Marks hits from `from`, a multiple of 16, up to `to` and walks their texts; all texts if `to` is 0. */
 const textKernel = (): Kernel | null =>
   kernel(PAGES, (wasm) => {
     const locals = declareLocals(wasm);
@@ -134,10 +131,7 @@ function answer({ wasm, text, out, state, count }: Locals): void {
   }, text.below(count));
 }
 
-/**
- * Stores 1 if positions descend, and returns then: such texts may end anywhere. It skips the last 3
- * positions.
- */
+/** Stores 1 and returns if positions descend: such texts may end anywhere. It skips the last 3. */
 function checkPositions({ wasm, address, end, low: faults, count }: Locals): void {
   const positions = (offset: number) => address.loadVector(POSITIONS + offset);
   end.set(count.shiftRight(2).shiftLeft(4));

@@ -27,9 +27,7 @@ export interface TextTest {
   inSteps(bytes: Uint8Array, start: number, end: number): Steps<boolean>;
 }
 
-/**
- * For fewer texts, copying them to the kernel and computing the steps of symbols costs more than it saves.
- */
+/** For fewer texts, copying them and computing the steps of symbols costs more than it saves. */
 const MIN_TEXTS = 1024;
 
 /** Texts one after another, or their codes. */
@@ -163,10 +161,7 @@ const STEP_CODES = 2 ** 18;
 /** Most texts have one of more codes than this. */
 const MAX_COMPLETING = 64;
 
-/**
- * Returns the codes without which no text fits; null if texts without any can fit, or there are many such
- * codes.
- */
+/** Returns the codes without which no text fits; null if a text without any may fit, or for many. */
 function completingCodes(
   steps: Uint8Array,
   { accepts, isOpen, firstFinal }: TextAutomaton,

@@ -109,23 +109,25 @@ export function* textRows(
   return yield* texts.finish(valid);
 }
 
-/** Computes a whole number of 32 bits for each row. */
+/** Computes a whole number for each row, which is not negative. @param bits of the numbers of the column */
 export function* numberRows(
   lanes: readonly TextLane[],
   length: number,
   valid: Validity | null,
   compute: (row: number) => number | Steps<number>,
+  bits: 32 | 64 = 32,
 ): Steps<Column> {
-  const numbers = new Int32Array(length);
+  const width = bits / 32;
+  const words = new Int32Array(width * length);
   const pace = new RowPace(lanes);
   for (let row = 0; row < length; row++) {
     if (isValid(valid, row)) {
       const computed = compute(row);
-      numbers[row] = typeof computed === "number" ? computed : yield* computed;
+      words[width * row] = typeof computed === "number" ? computed : yield* computed;
     }
     if (pace.isStep(row)) yield;
   }
-  return fixedColumn(numbers, length, valid);
+  return fixedColumn(width === 1 ? words : new BigInt64Array(words.buffer), length, valid);
 }
 
 export function* truthRows(

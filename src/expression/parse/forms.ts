@@ -1,7 +1,4 @@
-/**
- * Forms that begin with a word: CASE, CAST, and function calls, some of which have words between the
- * operands.
- */
+/** Forms that begin with a word: CASE, CAST, and calls, some with words between the operands. */
 
 import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
@@ -40,10 +37,7 @@ export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Ste
   return { kind: "cast", operand, types: [{ type, isTry }], offset: index };
 }
 
-/**
- * Parses a call from its opening parenthesis on.
- * @param name in lower case
- */
+/** Parses a call from its opening parenthesis on. @param name in lower case */
 export function* parseCall(grammar: Grammar, name: string, index: number): Steps<Syntax> {
   grammar.expectSymbol("(");
   grammar.refuseStatement();

@@ -1,7 +1,4 @@
-/**
- * The common part of all rules of the grammar: the current token, the expected tokens, and errors with a
- * position. Rules for whole operands are abstract here.
- */
+/** The common part of the rules of the grammar: the current token, expected tokens, and errors. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { type ExpressionSource, problem } from "./problem.js";

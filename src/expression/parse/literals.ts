@@ -4,6 +4,7 @@ import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
 import { LOOSEST } from "./operators.js";
 import type { Syntax, SyntaxOf, TypeName } from "./syntax.js";
+import { hexDigit } from "./tokens.js";
 
 /** Maximum number of digits that a double always holds exactly. */
 const EXACT_DIGITS = 15;
@@ -25,15 +26,12 @@ export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
   // The first digit of an odd number of digits is a byte.
   const bytes = new Uint8Array((digits.length + 1) >>> 1);
   for (let index = digits.length - 1, low = true, byte = bytes.length; index >= 0; index--, low = !low) {
-    const digit = valueOfDigit(digits.charCodeAt(index));
+    const digit = hexDigit(digits.charCodeAt(index));
     if (low) bytes[--byte] = digit;
     else bytes[byte] |= digit << 4;
   }
   return bytes;
 }
-
-/** @param unit of `0` to `9`, `a` to `f`, `A` to `F` */
-const valueOfDigit = (unit: number): number => (unit & 0xf) + (unit >= 0x41 ? 9 : 0);
 
 /** Parses items with commas between them, up to a bracket. The list may be empty. */
 export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]> {
@@ -47,10 +45,7 @@ export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]
   return items;
 }
 
-/**
- * Returns a literal before a comma or parenthesis; null for any other item. Nearly all items of long lists
- * are such literals.
- */
+/** Returns a literal before a comma or parenthesis, like most items of long lists; null for other items. */
 function simpleItem(grammar: Grammar): Syntax | null {
   const { lexer } = grammar;
   const { start } = lexer;

@@ -1,7 +1,4 @@
-/**
- * Quoted texts, in which each quote is doubled. The lexer reads a token in one go, so long texts are read
- * beforehand, in steps.
- */
+/** Quoted texts, with doubled quotes. The lexer reads a token in one go, so long texts are read before. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 

@@ -15,7 +15,7 @@
  *     AND
  *     OR
  *
- * Chains of AND and of OR become one node each. Statements, subqueries, and text after a semicolon are errors.
+ * Chains of AND and of OR become one node each. Statements, subqueries and text after the end are errors.
  */
 
 import { runSync, type Steps } from "../../async/eventLoop.js";

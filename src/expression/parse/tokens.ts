@@ -53,10 +53,7 @@ export class Lexer {
   /** Offsets of the token. */
   start = 0;
   end = 0;
-  /**
-   * The content of the token: a word or text without its quotes, the digits of a number, a symbol, the name
-   * of a parameter.
-   */
+  /** The content of the token: of a word or text without its quotes. */
   text = "";
   /** For an unquoted word, the word in upper case. Empty for other tokens. */
   keyword = "";
@@ -157,7 +154,7 @@ export class Lexer {
     const { text } = this.source;
     if (text[start] === "0" && (text[start + 1] === "x" || text[start + 1] === "X")) {
       let end = start + 2;
-      while (isHexDigit(text.charCodeAt(end))) end++;
+      while (hexDigit(text.charCodeAt(end)) >= 0) end++;
       this.kind = "hex";
       this.text = text.slice(start + 2, end);
       this.end = end;
@@ -247,8 +244,12 @@ function endOfMatch(pattern: RegExp, text: string, start: number): number {
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;
 
-const isHexDigit = (unit: number): boolean =>
-  isDigit(unit) || ((unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x66);
+/** Returns the value of a hexadecimal digit; -1 for other characters. */
+export function hexDigit(unit: number): number {
+  if (isDigit(unit)) return unit - 0x30;
+  const lower = unit | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
 
 /** ASCII only. */
 const isWordPart = (unit: number): boolean =>

@@ -235,9 +235,7 @@ export class Automaton {
     for (const reached of [FIRST, NONE]) this.#states.push({ reached, before: OTHER, next: NONE });
   }
 
-  /**
-   * Returns all character instructions that are reached without a character; null if the pattern has matched.
-   */
+  /** Returns all character instructions reached without a character; null if the pattern has matched. */
   #close(reached: Int32Array, before: Kind, after: Kind): number[] | null {
     const generation = ++this.#generation;
     const mark = this.#mark;

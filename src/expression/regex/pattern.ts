@@ -49,9 +49,7 @@ export type Pattern =
 
 const MAX_NESTING = 100;
 const MAX_REPEAT = 1000;
-/**
- * Maximum length in UTF-16 units: programs of longer patterns are too large, except those of large classes.
- */
+/** Maximum length in UTF-16 units. Programs of longer patterns are too large. */
 const MAX_LENGTH = 65_536;
 
 /** Maximum number of large classes whose other cases are looked up: each takes some ten microseconds. */

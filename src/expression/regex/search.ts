@@ -18,10 +18,7 @@ import { compilePattern, EDGE, type Instruction, isAt, type Kind } from "./progr
 /** Starts and ends of the whole match and of each group, counted in bytes; -1 for a group without a match. */
 export type Match = Int32Array;
 
-/**
- * Maximum number of looks at a character, on average, for all matches of one text, and the number that is
- * always allowed.
- */
+/** Maximum number of looks at a character, on average, for all matches of a text; and those that are free. */
 const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
 /** Maximum number of positions that all ways to match record together. */

@@ -14,10 +14,7 @@ import { copyInSteps, STEP_BYTES } from "./work.js";
 
 /** Maximum number of bytes, and of characters, that a function makes for one batch of rows. */
 export const MAX_MADE = 2 ** 28;
-/**
- * Maximum number of values, and of bytes, that are taken in one step. For values of a fixed size, only the
- * bytes count.
- */
+/** Maximum number of values, and of bytes, taken in one step. For a fixed size, only bytes count. */
 const FEW_VALUES = 2 ** 17;
 const FEW_BYTES = 2 ** 21;
 /** Up to this number of bytes, a loop copies a text faster than a call. */

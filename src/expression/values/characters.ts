@@ -1,7 +1,4 @@
-/**
- * Characters, which are code points, of UTF-8 texts. Bytes that are not UTF-8 count as some character, and
- * are kept.
- */
+/** Characters, which are code points, of UTF-8 texts. Other bytes count as some character, and are kept. */
 
 import type { Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "./work.js";

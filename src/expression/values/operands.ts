@@ -1,7 +1,4 @@
-/**
- * Operands of kernels: columns, and constants as columns of one value. A step of 0 makes a loop read a
- * constant for each row.
- */
+/** Operands of kernels: columns, and constants as columns of one value. */
 
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";

@@ -1,7 +1,4 @@
-/**
- * Single values in JavaScript, and columns of them: for constants, and for values that are too rare for typed
- * loops.
- */
+/** Single values in JavaScript, and columns of them, for constants and rare kinds of values. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";

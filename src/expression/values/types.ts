@@ -1,7 +1,4 @@
-/**
- * Types of values in expressions: those of columns, with their children. A dictionary has the type of its
- * values, because only evaluation needs to know the layout.
- */
+/** Types of values in expressions. A dictionary has the type of its values. */
 
 import type { Layout } from "../../arrow/columns/column.js";
 import {
@@ -41,6 +38,9 @@ export interface OtherValueType {
 }
 
 export type ValueType = PlainType | ListValueType | StructValueType | OtherValueType;
+
+/** Kinds of types whose values vary in size. */
+export const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
 
 export type NumericType = IntegerType | FloatType | DecimalType;
 
