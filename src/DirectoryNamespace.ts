@@ -7,7 +7,7 @@
 
 import type { Table } from "apache-arrow";
 import { type Lazy, lazy, lazyModule } from "./async/lazy.js";
-import type { Engine, OperationBody } from "./engine/engine.js";
+import type { Engine } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
@@ -31,8 +31,16 @@ import type * as versions from "./namespace/versions.js";
 import { accessOf, asksItself, pinRequest } from "./operations/access.js";
 import { operationError } from "./operations/failure.js";
 import { checkChoice, contextOptionsOf } from "./operations/namespaceOptions.js";
+import type { OperationBody } from "./operations/operation.js";
 import { optionalId, requireTableId } from "./operations/request.js";
-import { type OperationName, operationRow, type PartOf, type Requests } from "./operationTable.js";
+import {
+  type Answers,
+  type NamesOfPart,
+  type OperationName,
+  operationRow,
+  type Part,
+  type Requests,
+} from "./operationTable.js";
 import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
@@ -40,24 +48,14 @@ import { TableHandle } from "./TableHandle.js";
 const engineModule = lazyModule(() => import("./engine/engine.js"));
 
 /** The parts of the engine. The first call of an operation loads its part. */
-const PARTS = {
+const PARTS: {
+  readonly [Name in Part]: Lazy<{ readonly [Each in NamesOfPart<Name>]: OperationBody<Each> }>;
+} = {
   reading: lazyModule(() => import("./engine/reading.js")),
   describing: lazyModule(() => import("./engine/describing.js")),
   changing: lazyModule(() => import("./engine/changing.js")),
   upkeep: lazyModule(() => import("./engine/upkeep.js")),
 };
-
-type Parts = {
-  readonly [Part in keyof typeof PARTS]: (typeof PARTS)[Part] extends Lazy<infer M> ? M : never;
-};
-type Bodies = Readonly<Record<string, unknown>>;
-
-/** Answer of an operation; `unknown` if its part does not export the operation. */
-type Answer<Name extends OperationName> = Name extends keyof Parts[PartOf<Name>]
-  ? Parts[PartOf<Name>][Name] extends OperationBody<Requests[Name], infer Result>
-    ? Result
-    : unknown
-  : unknown;
 
 /**
  * A hierarchy of namespaces with versioned Lance tables in one local directory. Any number of instances, in
@@ -756,7 +754,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     name: Name,
     request: Requests[Name],
     rows?: rowsOf.RowsInput,
-  ): Promise<Answer<Name>> {
+  ): Promise<Answers[Name]> {
     const { part, authorizedAs: operation = name } = operationRow(name);
     let engine: Engine | undefined;
     try {
@@ -772,7 +770,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       engine = this.#engine.current ?? (await this.#engine.get());
       const bodies = PARTS[part].current ?? (await PARTS[part].get());
       if (!asksItself(name, id)) await access.require(operation, id, details);
-      const body = (bodies as Bodies)[name] as OperationBody<Requests[Name], Answer<Name>>;
+      const body = (bodies as Readonly<Record<string, unknown>>)[name] as OperationBody<Name>;
       return await engine.run({ operation, id, request: pinned, access, rows }, body);
     } catch (error) {
       const reported = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);

@@ -5,6 +5,7 @@
  * has is an error.
  */
 
+import type { Table } from "apache-arrow";
 import type * as branches from "./namespace/branches.js";
 import type * as clusters from "./namespace/clusters.js";
 import type * as indexes from "./namespace/indexes.js";
@@ -21,7 +22,7 @@ import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 
 /** Modules of `engine/`, each loaded with the first call of one of its operations. */
-type Part = "reading" | "describing" | "changing" | "upkeep";
+export type Part = "reading" | "describing" | "changing" | "upkeep";
 
 /** Traits that most operations do not have. */
 interface Traits {
@@ -44,20 +45,20 @@ interface Declaration extends Traits {
   readonly members: Rules;
 }
 
-/** Declaration whose request and part the compiler knows. */
-interface Operation<Request, PartName extends Part> extends Declaration {
+/** Declaration whose part, request and answer the compiler knows. The two types are absent at run time. */
+interface Operation<PartName extends Part, Request, Answer> extends Declaration {
   readonly part: PartName;
-  /** Type of the request; absent at run time. */
   readonly request?: Request;
+  readonly answer?: [Answer];
 }
 
 const operationOf =
   <PartName extends Part>(part: PartName) =>
-  <Request>() =>
+  <Request, Answer>() =>
   <Members extends RulesOf<Request, keyof RequestBase>>(
     members: Exactly<Members, Request>,
     traits: Traits = {},
-  ): Operation<Request, PartName> => ({ part, members, ...traits });
+  ): Operation<PartName, Request, Answer> => ({ part, members, ...traits });
 
 const reading = operationOf("reading");
 const describing = operationOf("describing");
@@ -83,11 +84,13 @@ type Exactly<Members, Type> = Members & Readonly<Record<Exclude<keyof Members, N
 
 /** Union of the words of a text. */
 type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text & string;
-/** Rules of members whose values the operation checks; spaces separate the names. */
-const values = <Names extends string>(...names: readonly Names[]) =>
-  Object.fromEntries(names.flatMap((text) => text.split(" ").map((name) => [name, "value"]))) as Readonly<
-    Record<Words<Names>, "value">
+/** Returns a record with the same value for several names; spaces separate the names. */
+export const recordOf = <Value, Names extends string>(value: Value, ...names: readonly Names[]) =>
+  Object.fromEntries(names.flatMap((text) => text.split(" ").map((name) => [name, value]))) as Readonly<
+    Record<Words<Names>, Value>
   >;
+/** Rules of members whose values the operation checks. */
+const values = <Names extends string>(...names: readonly Names[]) => recordOf("value" as const, ...names);
 const one = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: false });
 const each = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: true });
 
@@ -136,42 +139,62 @@ const STARTED: Rules = values("transactionId");
 
 export const OPERATIONS = {
   // ------------------------------------------------------------------------------------- namespaces
-  createNamespace: changing<namespaces.CreateNamespaceRequest>()(values("mode properties")),
-  describeNamespace: describing<namespaces.DescribeNamespaceRequest>()({}),
-  listNamespaces: describing<namespaces.ListNamespacesRequest>()(values("pageToken limit")),
-  namespaceExists: describing<namespaces.NamespaceExistsRequest>()({}),
-  dropNamespace: changing<namespaces.DropNamespaceRequest>()(values("mode behavior")),
+  createNamespace: changing<namespaces.CreateNamespaceRequest, namespaces.CreateNamespaceResponse>()(
+    values("mode properties"),
+  ),
+  describeNamespace: describing<namespaces.DescribeNamespaceRequest, namespaces.DescribeNamespaceResponse>()(
+    {},
+  ),
+  listNamespaces: describing<namespaces.ListNamespacesRequest, namespaces.ListNamespacesResponse>()(
+    values("pageToken limit"),
+  ),
+  namespaceExists: describing<namespaces.NamespaceExistsRequest, void>()({}),
+  dropNamespace: changing<namespaces.DropNamespaceRequest, namespaces.DropNamespaceResponse>()(
+    values("mode behavior"),
+  ),
   // ----------------------------------------------------------------------------------------- tables
-  declareTable: changing<tables.DeclareTableRequest>()(DECLARED),
-  createTable: changing<tables.CreateTableRequest>()(
+  declareTable: changing<tables.DeclareTableRequest, tables.DeclareTableResponse>()(DECLARED),
+  createTable: changing<tables.CreateTableRequest, tables.CreateTableResponse>()(
     values(
       "maxBatchBytes maxRows memory onProgress mode properties stableRowIds schema",
       "storageOptions vendCredentials",
     ),
     { takesRows: true },
   ),
-  tableExists: reading<tables.TableExistsRequest>()(values("branch version tag")),
-  describeTable: describing<tables.DescribeTableRequest>()(
+  tableExists: reading<tables.TableExistsRequest, void>()(values("branch version tag")),
+  describeTable: describing<tables.DescribeTableRequest, tables.DescribeTableResponse>()(
     values("branch version tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),
   ),
-  dropTable: changing<tables.DropTableRequest>()({}),
-  listTables: describing<tables.ListTablesRequest>()(values("pageToken limit includeDeclared")),
-  listAllTables: describing<tables.ListAllTablesRequest>()(values("pageToken limit includeDeclared")),
-  registerTable: changing<tables.RegisterTableRequest>()(values("location mode properties")),
-  deregisterTable: changing<tables.DeregisterTableRequest>()({}),
-  renameTable: changing<tables.RenameTableRequest>()(values("newTableName newNamespaceId")),
-  getTableStats: describing<tables.GetTableStatsRequest>()(values("branch version tag onProgress")),
-  restoreTable: changing<tables.RestoreTableRequest>()(values("version branch")),
+  dropTable: changing<tables.DropTableRequest, tables.DropTableResponse>()({}),
+  listTables: describing<tables.ListTablesRequest, tables.ListTablesResponse>()(
+    values("pageToken limit includeDeclared"),
+  ),
+  listAllTables: describing<tables.ListAllTablesRequest, tables.ListTablesResponse>()(
+    values("pageToken limit includeDeclared"),
+  ),
+  registerTable: changing<tables.RegisterTableRequest, tables.RegisterTableResponse>()(
+    values("location mode properties"),
+  ),
+  deregisterTable: changing<tables.DeregisterTableRequest, tables.DeregisterTableResponse>()({}),
+  renameTable: changing<tables.RenameTableRequest, tables.RenameTableResponse>()(
+    values("newTableName newNamespaceId"),
+  ),
+  getTableStats: describing<tables.GetTableStatsRequest, tables.GetTableStatsResponse>()(
+    values("branch version tag onProgress"),
+  ),
+  restoreTable: changing<tables.RestoreTableRequest, tables.RestoreTableResponse>()(values("version branch")),
   // ------------------------------------------------------------------------------------------- rows
-  insertIntoTable: changing<rows.InsertIntoTableRequest>()(
+  insertIntoTable: changing<rows.InsertIntoTableRequest, rows.InsertIntoTableResponse>()(
     values("branch maxBatchBytes maxRows memory onProgress mode schema"),
     { takesRows: true },
   ),
-  deleteFromTable: changing<rows.DeleteFromTableRequest>()(values("branch onProgress predicate params")),
-  updateTable: changing<rows.UpdateTableRequest>()(
+  deleteFromTable: changing<rows.DeleteFromTableRequest, rows.DeleteFromTableResponse>()(
+    values("branch onProgress predicate params"),
+  ),
+  updateTable: changing<rows.UpdateTableRequest, rows.UpdateTableResponse>()(
     values("branch updates values predicate params properties onProgress"),
   ),
-  mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest>()(
+  mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest, rows.MergeInsertIntoTableResponse>()(
     values(
       "branch maxBatchBytes maxRows memory onProgress on whenMatchedUpdateAll",
       "whenMatchedUpdateAllFilt whenNotMatchedInsertAll whenNotMatchedBySourceDelete",
@@ -179,48 +202,60 @@ export const OPERATIONS = {
     ),
     { takesRows: true },
   ),
-  queryTable: reading<queries.QueryTableRequest>()(QUERY),
-  takeRows: reading<queries.TakeRowsRequest>()(
+  queryTable: reading<queries.QueryTableRequest, queries.QueryResult>()(QUERY),
+  takeRows: reading<queries.TakeRowsRequest, Table>()(
     { ...values("branch version tag rowOffsets"), columns },
     { authorizedAs: "queryTable" },
   ),
-  takeBlobs: reading<queries.TakeBlobsRequest>()(values("branch version tag column rowOffsets"), {
-    authorizedAs: "queryTable",
-  }),
-  countTableRows: reading<queries.CountTableRowsRequest>()(
+  takeBlobs: reading<queries.TakeBlobsRequest, (queries.LazyBlob | null)[]>()(
+    values("branch version tag column rowOffsets"),
+    {
+      authorizedAs: "queryTable",
+    },
+  ),
+  countTableRows: reading<queries.CountTableRowsRequest, number>()(
     values("branch version tag onProgress predicate params useScalarIndex"),
   ),
-  explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest>()({
+  explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest, string>()({
     ...values("branch verbose format"),
     query: one<Omit<queries.QueryTableRequest, keyof TableRequest>>(QUERY),
   }),
-  analyzeTableQueryPlan: describing<queries.AnalyzeTableQueryPlanRequest>()({
+  analyzeTableQueryPlan: describing<queries.AnalyzeTableQueryPlanRequest, string>()({
     ...values("format"),
     ...QUERY,
   }),
   // ----------------------------------------------------------------------------------------- upkeep
-  optimizeTable: upkeepOf<upkeep.OptimizeTableRequest>()(
+  optimizeTable: upkeepOf<upkeep.OptimizeTableRequest, upkeep.OptimizeTableResponse | upkeep.StartedJob>()(
     values(
       "branch background onProgress targetRowsPerFragment materializeDeletions",
       "materializeDeletionsThreshold",
     ),
   ),
-  cleanupTable: upkeepOf<upkeep.CleanupTableRequest>()(
+  cleanupTable: upkeepOf<upkeep.CleanupTableRequest, upkeep.CleanupTableResponse | upkeep.StartedJob>()(
     values("branch background onProgress olderThanMs retainVersions deleteUnverified errorIfTagged"),
   ),
   // --------------------------------------------------------------------------------------- versions
-  createTableVersion: changing<versions.CreateTableVersionRequest>()(STAGED),
-  describeTableVersion: describing<versions.DescribeTableVersionRequest>()(
-    values("version branch unregisteredBranch"),
+  createTableVersion: changing<versions.CreateTableVersionRequest, versions.CreateTableVersionResponse>()(
+    STAGED,
   ),
-  batchCreateTableVersions: changing<versions.BatchCreateTableVersionsRequest>()({
+  describeTableVersion: describing<
+    versions.DescribeTableVersionRequest,
+    versions.DescribeTableVersionResponse
+  >()(values("version branch unregisteredBranch")),
+  batchCreateTableVersions: changing<
+    versions.BatchCreateTableVersionsRequest,
+    versions.BatchCreateTableVersionsResponse
+  >()({
     entries: each<versions.CreateTableVersionEntry>({ ...values("id"), ...STAGED }),
   }),
-  batchDeleteTableVersions: changing<versions.BatchDeleteTableVersionsRequest>()({
+  batchDeleteTableVersions: changing<
+    versions.BatchDeleteTableVersionsRequest,
+    versions.BatchDeleteTableVersionsResponse
+  >()({
     ...values("branch"),
     ranges: RANGES,
   }),
-  batchCommitTables: changing<versions.BatchCommitTablesRequest>()({
+  batchCommitTables: changing<versions.BatchCommitTablesRequest, versions.BatchCommitTablesResponse>()({
     operations: each<versions.BatchCommitOperation>({
       declareTable: one<tables.DeclareTableRequest>({ ...COMMON_MEMBERS, ...DECLARED }),
       createTableVersion: one<versions.CreateTableVersionEntry>({ ...values("id"), ...STAGED }),
@@ -228,47 +263,73 @@ export const OPERATIONS = {
       deregisterTable: one<tables.DeregisterTableRequest>(COMMON_MEMBERS),
     }),
   }),
-  listTableVersions: describing<versions.ListTableVersionsRequest>()(
+  listTableVersions: describing<versions.ListTableVersionsRequest, versions.ListTableVersionsResponse>()(
     values("branch pageToken limit unregisteredBranch descending"),
   ),
   // --------------------------------------------------------------------------------------- branches
-  createTableBranch: changing<branches.CreateTableBranchRequest>()(
+  createTableBranch: changing<branches.CreateTableBranchRequest, branches.CreateTableBranchResponse>()(
     values("name fromBranch fromVersion fromTag"),
   ),
-  listTableBranches: describing<branches.ListTableBranchesRequest>()(values("pageToken limit")),
-  deleteTableBranch: changing<branches.DeleteTableBranchRequest>()(values("name")),
+  listTableBranches: describing<branches.ListTableBranchesRequest, branches.ListTableBranchesResponse>()(
+    values("pageToken limit"),
+  ),
+  deleteTableBranch: changing<branches.DeleteTableBranchRequest, branches.DeleteTableBranchResponse>()(
+    values("name"),
+  ),
   // ------------------------------------------------------------------------------------------- tags
-  createTableTag: changing<tags.CreateTableTagRequest>()(values("version branch tag")),
-  listTableTags: describing<tags.ListTableTagsRequest>()(values("pageToken limit")),
-  getTableTagVersion: describing<tags.GetTableTagVersionRequest>()(values("tag")),
-  updateTableTag: changing<tags.UpdateTableTagRequest>()(values("version branch tag")),
-  deleteTableTag: changing<tags.DeleteTableTagRequest>()(values("tag")),
+  createTableTag: changing<tags.CreateTableTagRequest, tags.CreateTableTagResponse>()(
+    values("version branch tag"),
+  ),
+  listTableTags: describing<tags.ListTableTagsRequest, tags.ListTableTagsResponse>()(
+    values("pageToken limit"),
+  ),
+  getTableTagVersion: describing<tags.GetTableTagVersionRequest, tags.GetTableTagVersionResponse>()(
+    values("tag"),
+  ),
+  updateTableTag: changing<tags.UpdateTableTagRequest, tags.UpdateTableTagResponse>()(
+    values("version branch tag"),
+  ),
+  deleteTableTag: changing<tags.DeleteTableTagRequest, tags.DeleteTableTagResponse>()(values("tag")),
   // ----------------------------------------------------------------------------------------- schema
-  updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest>()({
+  updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest, schemas.UpdateFieldMetadataResponse>()({
     ...values("branch"),
     updates: each<schemas.FieldMetadataUpdate>(values("path metadata replace")),
   }),
-  updateTableSchemaMetadata: changing<schemas.UpdateTableSchemaMetadataRequest>()(values("branch metadata")),
-  alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest>()({
-    ...values("branch onProgress"),
-    newColumns: each<schemas.NewColumn>({
-      ...values("name expression dataType metadata computed"),
-      virtualColumn: VIRTUAL,
-    }),
-  }),
-  alterTableAlterColumns: changing<schemas.AlterTableAlterColumnsRequest>()({
+  updateTableSchemaMetadata: changing<
+    schemas.UpdateTableSchemaMetadataRequest,
+    schemas.UpdateTableSchemaMetadataResponse
+  >()(values("branch metadata")),
+  alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest, schemas.AlterTableAddColumnsResponse>()(
+    {
+      ...values("branch onProgress"),
+      newColumns: each<schemas.NewColumn>({
+        ...values("name expression dataType metadata computed"),
+        virtualColumn: VIRTUAL,
+      }),
+    },
+  ),
+  alterTableAlterColumns: changing<
+    schemas.AlterTableAlterColumnsRequest,
+    schemas.AlterTableAlterColumnsResponse
+  >()({
     ...values("branch onProgress"),
     alterations: each<schemas.ColumnAlteration>(values("path rename nullable dataType virtualColumn")),
   }),
-  alterTableDropColumns: changing<schemas.AlterTableDropColumnsRequest>()(values("branch columns")),
-  alterTableBackfillColumns: upkeepOf<schemas.AlterTableBackfillColumnsRequest>()(
+  alterTableDropColumns: changing<
+    schemas.AlterTableDropColumnsRequest,
+    schemas.AlterTableDropColumnsResponse
+  >()(values("branch columns")),
+  alterTableBackfillColumns: upkeepOf<
+    schemas.AlterTableBackfillColumnsRequest,
+    schemas.AlterTableBackfillColumnsResponse
+  >()(
     values(
       "branch onProgress column where concurrency cluster intraApplierConcurrency",
       "checkpointSize minCheckpointSize maxCheckpointSize batchCheckpointFlushIntervalSeconds",
       "readVersion taskSize numFrags commitGranularity manifest",
     ),
   ),
-  runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest>()(
+  runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest, clusters.BackfillTaskReport>()(
     values(
       "branch version onProgress taskId jobId column where fragmentId firstRow lastRow rows",
       "meaning content key checkpointSize minCheckpointSize intraApplierConcurrency",
@@ -276,29 +337,42 @@ export const OPERATIONS = {
     ),
     { authorizedAs: "alterTableBackfillColumns" },
   ),
-  describeComputedColumns: describing<schemas.DescribeComputedColumnsRequest>()(
-    values("branch version tag onProgress"),
-    { authorizedAs: "describeTable" },
-  ),
+  describeComputedColumns: describing<
+    schemas.DescribeComputedColumnsRequest,
+    schemas.DescribeComputedColumnsResponse
+  >()(values("branch version tag onProgress"), { authorizedAs: "describeTable" }),
   // ----------------------------------------------------------------------------------- transactions
-  describeTransaction: describing<transactions.DescribeTransactionRequest>()({}, { namesJob: true }),
-  alterTransaction: upkeepOf<transactions.AlterTransactionRequest>()(values("actions"), { namesJob: true }),
+  describeTransaction: describing<
+    transactions.DescribeTransactionRequest,
+    transactions.DescribeTransactionResponse
+  >()({}, { namesJob: true }),
+  alterTransaction: upkeepOf<transactions.AlterTransactionRequest, transactions.AlterTransactionResponse>()(
+    values("actions"),
+    { namesJob: true },
+  ),
   // ------------------------------------------------------------------------------------------- jobs
-  describeJob: describing<jobs.JobRequest>()(values("jobId"), { namesJob: true, ignored: STARTED }),
-  listJobs: describing<jobs.ListJobsRequest>()(values("state"), { namesJob: true }),
-  cancelJob: upkeepOf<jobs.JobRequest>()(values("jobId"), { namesJob: true, ignored: STARTED }),
-  waitForJob: upkeepOf<jobs.WaitForJobRequest>()(values("jobId timeoutMs onProgress"), {
+  describeJob: describing<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
+  listJobs: describing<jobs.ListJobsRequest, jobs.ListJobsResponse>()(values("state"), { namesJob: true }),
+  cancelJob: upkeepOf<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
+  waitForJob: upkeepOf<jobs.WaitForJobRequest, jobs.Job>()(values("jobId timeoutMs onProgress"), {
     namesJob: true,
     ignored: STARTED,
   }),
   // ---------------------------------------------------------------------------------------- indexes
-  createTableIndex: upkeepOf<indexes.CreateTableIndexRequest>()(INDEX),
-  createTableScalarIndex: upkeepOf<indexes.CreateTableIndexRequest>()(INDEX),
-  listTableIndices: describing<indexes.ListTableIndicesRequest>()(values("branch version pageToken limit")),
-  describeTableIndexStats: describing<indexes.DescribeTableIndexStatsRequest>()(
-    values("branch version indexName"),
+  createTableIndex: upkeepOf<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(INDEX),
+  createTableScalarIndex: upkeepOf<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(
+    INDEX,
   ),
-  dropTableIndex: upkeepOf<indexes.DropTableIndexRequest>()(values("branch indexName")),
+  listTableIndices: describing<indexes.ListTableIndicesRequest, indexes.ListTableIndicesResponse>()(
+    values("branch version pageToken limit"),
+  ),
+  describeTableIndexStats: describing<
+    indexes.DescribeTableIndexStatsRequest,
+    indexes.DescribeTableIndexStatsResponse
+  >()(values("branch version indexName")),
+  dropTableIndex: upkeepOf<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
+    values("branch indexName"),
+  ),
 };
 
 /** Name of an operation. */
@@ -309,8 +383,15 @@ export type Requests = {
   readonly [Name in OperationName]: NonNullable<(typeof OPERATIONS)[Name]["request"]>;
 };
 
-/** Part of the engine that has an operation. */
-export type PartOf<Name extends OperationName> = (typeof OPERATIONS)[Name]["part"];
+/** Answer of each operation. */
+export type Answers = {
+  readonly [Name in OperationName]: NonNullable<(typeof OPERATIONS)[Name]["answer"]>[0];
+};
+
+/** Names of the operations of a part of the engine. */
+export type NamesOfPart<PartName> = {
+  [Name in OperationName]: (typeof OPERATIONS)[Name]["part"] extends PartName ? Name : never;
+}[OperationName];
 
 /** Returns the declaration of an operation. */
 export const operationRow = (name: OperationName): Declaration => OPERATIONS[name];

@@ -102,6 +102,7 @@ const SHARED_BY_OPERATIONS = [
   "operations/context.ts",
   "operations/failure.ts",
   "operations/namespaceOptions.ts",
+  "operations/operation.ts",
   "operations/request.ts",
 ];
 

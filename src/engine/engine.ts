@@ -4,31 +4,23 @@
  * module.
  */
 
-import type { RequestBase } from "../namespace/request.js";
 import type { RowsInput } from "../namespace/rows.js";
 import type { Access } from "../operations/access.js";
 import { type OperationContext, openContext } from "../operations/context.js";
 import { inTermsOfRequest } from "../operations/failure.js";
 import type { ContextOptions } from "../operations/namespaceOptions.js";
+import type { OperationBody } from "../operations/operation.js";
 import { recoverBefore } from "../operations/recoverBefore.js";
 import { namingRefusedRoot } from "../operations/refusedRoot.js";
-import type { OperationName } from "../operationTable.js";
-
-/** Function that does the work of an operation. */
-export type OperationBody<Request, Response> = (
-  context: OperationContext,
-  request: Request,
-  access: Access,
-  rows: RowsInput,
-) => Promise<Response> | Response;
+import type { Answers, OperationName, Requests } from "../operationTable.js";
 
 /** A call that was checked and authorised. */
-export interface OperationCall<Request> {
+interface OperationCall<Name extends OperationName> {
   readonly operation: OperationName;
   /** Id of the object that the call is about. */
   readonly id: readonly string[];
   /** Request whose authorised members cannot change any more. */
-  readonly request: Request;
+  readonly request: Requests[Name];
   readonly access: Access;
   /** Absent for operations without rows, and if the caller passed none: the operation reports it. */
   readonly rows: RowsInput | undefined;
@@ -41,10 +33,10 @@ export class Engine {
     this.context = openContext(options);
   }
 
-  async run<Request extends RequestBase, Response>(
-    { operation, id, request, access, rows }: OperationCall<Request>,
-    body: OperationBody<Request, Response>,
-  ): Promise<Response> {
+  async run<Name extends OperationName>(
+    { operation, id, request, access, rows }: OperationCall<Name>,
+    body: OperationBody<Name>,
+  ): Promise<Answers[Name]> {
     // A batch that a dead process left unfinished must be finished before the operation reads anything.
     await recoverBefore(this.context, operation, id, request);
     const response = await body(this.context, request, access, rows as RowsInput);

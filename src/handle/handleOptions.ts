@@ -3,7 +3,6 @@
 import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
-import type { FullTextQuery } from "../namespace/textQueries.js";
 import type { WithProgress } from "../namespace/upkeep.js";
 import type { OperationName } from "../operationTable.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
@@ -39,21 +38,12 @@ export interface UpdateOptions extends SignalOptions, WithProgress {
 }
 
 /** Options of {@link TableHandle.search}. */
-export interface SearchOptions extends ScanOptions, queries.VectorSearchOptions {
-  /** Query vector, or several. */
-  readonly vector?: queries.SearchVector | undefined;
-  /** Words to search in all indexed text columns. */
+export interface SearchOptions
+  extends ScanOptions,
+    queries.VectorSearchOptions,
+    Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "highlight" | "rerank"> {
+  /** Words to search in all indexed text columns. Excludes `fullTextQuery`. */
   readonly text?: string | undefined;
-  /** Complete text query. Excludes `text`. */
-  readonly fullTextQuery?: FullTextQuery | undefined;
-  /** True: a text search adds the column `_highlights` with the matching ranges. Default: false. */
-  readonly highlight?: boolean | undefined;
-  /** Ranks the rows of a hybrid search. Default: reciprocal rank fusion. */
-  readonly rerank?: queries.Rerank | undefined;
-  /** True: the filter applies before the search. Default: true. */
-  readonly prefilter?: boolean | undefined;
-  /** True: skips rows that no index covers. Default: false. */
-  readonly fastSearch?: boolean | undefined;
 }
 
 /** Names of the options of a vector search. */

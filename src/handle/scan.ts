@@ -4,28 +4,14 @@ import type { RecordBatch, Schema } from "apache-arrow";
 import type * as queries from "../namespace/queries.js";
 import type { AnyRow, Selectable } from "./rowTypes.js";
 
+/** Members of a query request that are options of scans. */
+type ScanMember = "filter" | "params" | "orderBy" | "limit" | "offset" | "withRowId" | "batchSize";
+
 /** Options of {@link TableHandle.scan}. */
-export interface ScanOptions<Columns extends Selectable = Selectable> {
+export interface ScanOptions<Columns extends Selectable = Selectable>
+  extends Pick<queries.QueryTableRequest, ScanMember | "useScalarIndex" | "signal"> {
   /** Columns of the result. Default: all columns of the table. */
   readonly columns?: Columns | undefined;
-  /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
-  readonly filter?: string | queries.FilterExpression | undefined;
-  /** Values of the parameters in the filter, written `$name`. */
-  readonly params?: queries.FilterParameters | undefined;
-  /** Columns to sort by; the first has the highest priority. */
-  readonly orderBy?: queries.QueryTableRequest["orderBy"];
-  /** Maximum number of rows, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
-  /** Number of rows to skip, ≥ 0. Default: 0. */
-  readonly offset?: number | undefined;
-  /** True: adds the column `_rowid`. Default: false. */
-  readonly withRowId?: boolean | undefined;
-  /** Maximum number of rows per batch. Default: batches as stored on disk. */
-  readonly batchSize?: number | undefined;
-  /** False: the filter reads all rows. True: the filter uses scalar indexes. Default: the faster way. */
-  readonly useScalarIndex?: boolean | undefined;
-  /** Aborts the query. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**

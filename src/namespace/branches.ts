@@ -1,5 +1,6 @@
 /** Request and response types of the operations on branches. */
 
+import type { ChangeAnswer, PageAnswer, PageRequest } from "./members.js";
 import type { TableRequest } from "./request.js";
 
 /** Record of a branch. */
@@ -17,18 +18,11 @@ export interface BranchContents {
 }
 
 /** Request of `listTableBranches`. */
-export interface ListTableBranchesRequest extends TableRequest {
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of branches on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
-}
+export interface ListTableBranchesRequest extends TableRequest, PageRequest {}
 /** Answer of `listTableBranches`. */
-export interface ListTableBranchesResponse {
+export interface ListTableBranchesResponse extends PageAnswer {
   /** Branches by name, without main. Names ascend by their UTF-8 bytes. */
   readonly branches: Readonly<Record<string, BranchContents>>;
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }
 
 /** Request of `createTableBranch`. */
@@ -43,10 +37,7 @@ export interface CreateTableBranchRequest extends TableRequest {
   readonly fromTag?: string | undefined;
 }
 /** Answer of `createTableBranch`. */
-export interface CreateTableBranchResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface CreateTableBranchResponse extends ChangeAnswer {}
 
 /** Request of `deleteTableBranch`. */
 export interface DeleteTableBranchRequest extends TableRequest {
@@ -54,7 +45,4 @@ export interface DeleteTableBranchRequest extends TableRequest {
   readonly name: string;
 }
 /** Answer of `deleteTableBranch`. */
-export interface DeleteTableBranchResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface DeleteTableBranchResponse extends ChangeAnswer {}

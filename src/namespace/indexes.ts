@@ -1,7 +1,7 @@
 /** Request and response types of the operations on indexes. */
 
-import type { TableRequest } from "./request.js";
-import type { WithProgress } from "./upkeep.js";
+import type { BranchRequest, CommitAnswer, NumberRequest, PageAnswer, PageRequest } from "./members.js";
+import type { StartedJob, WithProgress } from "./upkeep.js";
 
 /** Kind of an index, in any case. */
 export type IndexType =
@@ -31,7 +31,7 @@ export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Recor
  * Request of `createTableIndex` and `createTableScalarIndex`. This release does not build the kinds `FM` and
  * `IVF_RQ`. Options of one kind are validated for all kinds, and ignored for other kinds.
  */
-export interface CreateTableIndexRequest extends TableRequest, WithProgress {
+export interface CreateTableIndexRequest extends BranchRequest, WithProgress {
   /** Path of the column, such as `a.b` for a struct member. */
   readonly column: string;
   /**
@@ -40,8 +40,6 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
    * `IVF_FLAT`, their only kind.
    */
   readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
   /**
    * Name of the index. Default: `<path>_idx`, with a number appended if an index on another column, or of
    * another kind, has that name.
@@ -112,30 +110,17 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   readonly efConstruction?: number | undefined;
 }
 /** Answer of `createTableIndex`. */
-export interface CreateTableIndexResponse {
+export interface CreateTableIndexResponse extends StartedJob {
   /** Equals `jobId`; `describeTransaction` reports the job's progress. */
   readonly transactionId: string;
-  /** Id of the job for `describeJob`, `waitForJob` and `cancelJob`. */
-  readonly jobId: string;
 }
 
 /** Request of `listTableIndices`. */
-export interface ListTableIndicesRequest extends TableRequest {
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of entries on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
-}
+export interface ListTableIndicesRequest extends NumberRequest, PageRequest {}
 /** Answer of `listTableIndices`. */
-export interface ListTableIndicesResponse {
+export interface ListTableIndicesResponse extends PageAnswer {
   /** Indexes sorted by name. */
   readonly indexes: readonly TableIndex[];
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }
 /** An index of a version. */
 export interface TableIndex {
@@ -171,39 +156,23 @@ export interface TableIndex {
 }
 
 /** Request of `describeTableIndexStats`. */
-export interface DescribeTableIndexStatsRequest extends TableRequest {
+export interface DescribeTableIndexStatsRequest extends NumberRequest {
   /** Name of the index. */
   readonly indexName: string;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
 }
 /** Answer of `describeTableIndexStats`. */
-export interface DescribeTableIndexStatsResponse {
+export interface DescribeTableIndexStatsResponse
+  extends Pick<TableIndex, "indexType" | "numIndexedRows" | "numUnindexedRows"> {
   /** Distance of a vector index. */
   readonly distanceType?: string;
-  /** Kind in upper case; see {@link CreateTableIndexRequest.indexType}. */
-  readonly indexType?: string;
-  /** Number of live rows that the index covers. */
-  readonly numIndexedRows?: number;
-  /** Number of live rows that the index does not cover. */
-  readonly numUnindexedRows?: number;
   /** Number of segments. */
   readonly numIndices?: number;
 }
 
 /** Request of `dropTableIndex`. */
-export interface DropTableIndexRequest extends TableRequest {
+export interface DropTableIndexRequest extends BranchRequest {
   /** Name of the index. */
   readonly indexName: string;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
-/** Answer of `dropTableIndex`. */
-export interface DropTableIndexResponse {
-  /** Id of the change for `describeTransaction`. */
-  readonly transactionId: string;
-  /** Number of the new version, which lacks the index. */
-  readonly version: number;
-}
+/** Answer of `dropTableIndex`. The new version lacks the index. */
+export interface DropTableIndexResponse extends CommitAnswer {}

@@ -1,9 +1,10 @@
 /** Request and response types of the operations on namespaces. */
 
+import type { ChangeAnswer, PageAnswer, PageRequest, WithProperties } from "./members.js";
 import type { AnyCase, ObjectId, Properties, RequestBase } from "./request.js";
 
 /** Request of `createNamespace`. */
-export interface CreateNamespaceRequest extends RequestBase {
+export interface CreateNamespaceRequest extends RequestBase, WithProperties {
   /** Path of the new namespace. Its parent must exist. */
   readonly id: ObjectId;
   /**
@@ -11,13 +12,9 @@ export interface CreateNamespaceRequest extends RequestBase {
    * if it is empty.
    */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties?: Properties | undefined;
 }
 /** Answer of `createNamespace`. */
-export interface CreateNamespaceResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
+export interface CreateNamespaceResponse extends ChangeAnswer {
   /** Properties of the namespace after the call. */
   readonly properties: Properties;
 }
@@ -34,18 +31,11 @@ export interface DescribeNamespaceResponse {
 export interface NamespaceExistsRequest extends RequestBase {}
 
 /** Request of `listNamespaces`. */
-export interface ListNamespacesRequest extends RequestBase {
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of names on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
-}
+export interface ListNamespacesRequest extends RequestBase, PageRequest {}
 /** Answer of `listNamespaces`. */
-export interface ListNamespacesResponse {
+export interface ListNamespacesResponse extends PageAnswer {
   /** Names in ascending order of their UTF-8 bytes. */
   readonly namespaces: readonly string[];
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }
 
 /** Request of `dropNamespace`. */

@@ -3,6 +3,7 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
 import type { DistanceType } from "./indexes.js";
+import type { BranchRequest, VersionRequest } from "./members.js";
 import type { AnyCase, TableRequest } from "./request.js";
 import type { FullTextQuery } from "./textQueries.js";
 import type { WithProgress } from "./upkeep.js";
@@ -125,7 +126,7 @@ export interface FoundRow {
 export type Rerank = (row: FoundRow) => number;
 
 /** Request of `queryTable`. */
-export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOptions, "k"> {
+export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOptions, "k"> {
   /** Columns of the result. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
   /** Maximum number of rows, ≥ 1. Default: no limit; 10 for a vector search. */
@@ -134,12 +135,6 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
   readonly k?: number | undefined;
   /** Number of rows to skip, ≥ 0. Default: 0. */
   readonly offset?: number | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
   /**
    * True: adds the column `_rowid`. It is the last column before `_relevance_score` and `_highlights`.
    * Default: false.
@@ -279,21 +274,15 @@ export type RowOffsets =
   | Float64Array;
 
 /** Request of `takeRows`. */
-export interface TakeRowsRequest extends TableRequest {
+export interface TakeRowsRequest extends VersionRequest {
   /** Row offsets from 0 to the number of live rows, exclusive. Any order and duplicates are allowed. */
   readonly rowOffsets: RowOffsets;
   /** Columns of the result. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
 }
 
 /** Request of `takeBlobs`. */
-export interface TakeBlobsRequest extends TableRequest {
+export interface TakeBlobsRequest extends VersionRequest {
   /**
    * Path of a blob column: a large_binary field with the metadata key `lance-encoding:blob`, or a struct of
    * the extension `lance.blob.v2`. The path may lead through structs but not through lists.
@@ -301,12 +290,6 @@ export interface TakeBlobsRequest extends TableRequest {
   readonly column: string;
   /** Row offsets; see {@link TakeRowsRequest.rowOffsets}. */
   readonly rowOffsets: RowOffsets;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
 }
 
 /**
@@ -329,29 +312,21 @@ export interface LazyBlob {
 }
 
 /** Request of `countTableRows`. */
-export interface CountTableRowsRequest extends TableRequest, WithProgress {
+export interface CountTableRowsRequest extends VersionRequest, WithProgress {
   /** Selects the rows to count: SQL text or an expression. Default: all rows. */
   readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /** See {@link QueryTableRequest.useScalarIndex}. */
   readonly useScalarIndex?: boolean | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
 }
 
 /** Request of `explainTableQueryPlan`. */
-export interface ExplainTableQueryPlanRequest extends TableRequest {
+export interface ExplainTableQueryPlanRequest extends BranchRequest {
   /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   /** True: shows long lists and conditions completely. Default: false. */
   readonly verbose?: boolean | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
   /** `Text` (default): one line per node. `Json`: a {@link QueryPlanNode} as JSON text. */
   readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }

@@ -1,9 +1,9 @@
 /** Input rows, and request and response types of the operations that change rows. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
-import type { MemoryShare } from "../memory.js";
+import type { BranchRequest, CommitAnswer, InputLimits, VersionAnswer, WithProperties } from "./members.js";
 import type { FilterExpression, FilterParameters } from "./queries.js";
-import type { AnyCase, Properties, RowObject, TableRequest } from "./request.js";
+import type { AnyCase, Properties, RowObject } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
 
 /**
@@ -46,9 +46,7 @@ export interface ForeignArrow {
 }
 
 /** Request of `insertIntoTable`. */
-export interface InsertIntoTableRequest extends TableRequest, WithProgress {
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
+export interface InsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits {
   /** `Append` (default) adds the rows. `Overwrite` replaces all rows. Any case is accepted. */
   readonly mode?: AnyCase<"Append" | "Overwrite"> | undefined;
   /**
@@ -56,28 +54,15 @@ export interface InsertIntoTableRequest extends TableRequest, WithProgress {
    * are null. Default: the columns of the table, or types inferred from the values.
    */
   readonly schema?: Schema | ForeignArrow["schema"] | undefined;
-  /**
-   * Maximum size in bytes of IPC input: of one uncompressed record batch, of all dictionaries together, and
-   * of an IPC file that arrives in pieces. Larger input is refused before it is in memory. Default: no limit.
-   */
-  readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
-  readonly maxRows?: number | undefined;
-  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
-  readonly memory?: MemoryShare | undefined;
 }
 /** Answer of `insertIntoTable`. */
-export interface InsertIntoTableResponse {
-  /** Id of the change for `describeTransaction`. */
-  readonly transactionId: string;
-  /** Number of the new version. */
-  readonly version: number;
+export interface InsertIntoTableResponse extends CommitAnswer {
   /** Number of inserted rows. */
   readonly numInsertedRows: number;
 }
 
 /** Request of `updateTable`. It sets at least one column, and each column at most once. */
-export interface UpdateTableRequest extends TableRequest, WithProgress {
+export interface UpdateTableRequest extends BranchRequest, WithProgress, WithProperties {
   /**
    * Pairs of a column path and an SQL expression: `[["n", "n + 1"]]`. Expressions see the values before the
    * update.
@@ -92,17 +77,9 @@ export interface UpdateTableRequest extends TableRequest, WithProgress {
   readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters in the predicate and the expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties?: Properties | undefined;
 }
 /** Answer of `updateTable`. */
-export interface UpdateTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the version after the update. */
-  readonly version: number;
+export interface UpdateTableResponse extends VersionAnswer {
   /** Number of updated rows. */
   readonly updatedRows: number;
   /** Properties for the users of the object. The engine ignores them. */
@@ -110,20 +87,14 @@ export interface UpdateTableResponse {
 }
 
 /** Request of `deleteFromTable`. */
-export interface DeleteFromTableRequest extends TableRequest, WithProgress {
+export interface DeleteFromTableRequest extends BranchRequest, WithProgress {
   /** Selects the rows to delete: SQL text or an expression. `true` selects all rows. */
   readonly predicate: string | FilterExpression;
   /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `deleteFromTable`. */
-export interface DeleteFromTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the version after the deletion. */
-  readonly version: number;
+export interface DeleteFromTableResponse extends VersionAnswer {
   /** Number of deleted rows. */
   readonly numDeletedRows: number;
 }
@@ -132,11 +103,9 @@ export interface DeleteFromTableResponse {
  * Request of `mergeInsertIntoTable`. At least one of the three `when…` clauses is required. Keys are compared
  * as in SQL: a key that contains a null equals no key.
  */
-export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress {
+export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits {
   /** Paths of the key columns. */
   readonly on: string | readonly string[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
   /**
    * True: table rows whose key occurs in the input get the values of the input row. Columns that the input
    * lacks keep their values. Default: false.
@@ -161,19 +130,9 @@ export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress 
   readonly timeout?: string | undefined;
   /** Ignored: the merge uses no index. */
   readonly useIndex?: boolean | undefined;
-  /** Maximum size in bytes of IPC input; see {@link InsertIntoTableRequest.maxBatchBytes}. */
-  readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
-  readonly maxRows?: number | undefined;
-  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
-  readonly memory?: MemoryShare | undefined;
 }
 /** Answer of `mergeInsertIntoTable`. */
-export interface MergeInsertIntoTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the version after the merge. */
-  readonly version: number;
+export interface MergeInsertIntoTableResponse extends VersionAnswer {
   /** Number of table rows that got new values. */
   readonly numUpdatedRows: number;
   /** Number of inserted rows. */

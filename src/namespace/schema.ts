@@ -1,9 +1,9 @@
 /** Request and response types of the operations on columns and metadata. */
 
 import type { DataType } from "apache-arrow";
-import type { TableRequest } from "./request.js";
+import type { BranchRequest, VersionAnswer, VersionRequest } from "./members.js";
 import type { JsonType } from "./tables.js";
-import type { WithProgress } from "./upkeep.js";
+import type { StartedJob, WithProgress } from "./upkeep.js";
 
 /** Change of the metadata of one field. */
 export interface FieldMetadataUpdate {
@@ -15,35 +15,23 @@ export interface FieldMetadataUpdate {
   readonly replace?: boolean | undefined;
 }
 /** Request of `updateFieldMetadata`. */
-export interface UpdateFieldMetadataRequest extends TableRequest {
+export interface UpdateFieldMetadataRequest extends BranchRequest {
   /** Changes in order. All are applied, or none. */
   readonly updates: readonly FieldMetadataUpdate[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `updateFieldMetadata`. */
-export interface UpdateFieldMetadataResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the new version. */
-  readonly version: number;
+export interface UpdateFieldMetadataResponse extends VersionAnswer {
   /** Complete metadata of each changed field, by canonical path. */
   readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 /** Request of `updateTableSchemaMetadata`. */
-export interface UpdateTableSchemaMetadataRequest extends TableRequest {
+export interface UpdateTableSchemaMetadataRequest extends BranchRequest {
   /** New metadata. It replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `updateTableSchemaMetadata`. */
-export interface UpdateTableSchemaMetadataResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the new version. */
-  readonly version: number;
+export interface UpdateTableSchemaMetadataResponse extends VersionAnswer {
   /** Metadata of the schema after the change. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -95,19 +83,12 @@ export interface VirtualColumn {
   readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
 /** Request of `alterTableAddColumns`. */
-export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
+export interface AlterTableAddColumnsRequest extends BranchRequest, WithProgress {
   /** At least one column. All are added, or none. */
   readonly newColumns: readonly NewColumn[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `alterTableAddColumns`. */
-export interface AlterTableAddColumnsResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the new version. */
-  readonly version: number;
-}
+export interface AlterTableAddColumnsResponse extends VersionAnswer {}
 
 /** Change of one field. At least one member besides `path` is required. */
 export interface ColumnAlteration {
@@ -127,48 +108,32 @@ export interface ColumnAlteration {
   readonly virtualColumn?: unknown | undefined;
 }
 /** Request of `alterTableAlterColumns`. */
-export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
+export interface AlterTableAlterColumnsRequest extends BranchRequest, WithProgress {
   /** Changes whose paths refer to the version before. All are applied, or none. */
   readonly alterations: readonly ColumnAlteration[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `alterTableAlterColumns`. */
-export interface AlterTableAlterColumnsResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the new version. */
-  readonly version: number;
-}
+export interface AlterTableAlterColumnsResponse extends VersionAnswer {}
 
 /** Request of `alterTableDropColumns`. */
-export interface AlterTableDropColumnsRequest extends TableRequest {
+export interface AlterTableDropColumnsRequest extends BranchRequest {
   /**
    * Paths of the columns. A struct that loses its last member is dropped, and so is an index on a dropped
    * column. An input of a computed column can only be dropped together with that column.
    */
   readonly columns: readonly string[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `alterTableDropColumns`. */
-export interface AlterTableDropColumnsResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Number of the new version. */
-  readonly version: number;
-}
+export interface AlterTableDropColumnsResponse extends VersionAnswer {}
 
 /**
  * Request of `alterTableBackfillColumns`. All numbers except `batchCheckpointFlushIntervalSeconds` are
  * integers. `column`, `branch`, `where`, `readVersion` and `numFrags` select the rows to fill; all other
  * members only divide the work.
  */
-export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
+export interface AlterTableBackfillColumnsRequest extends BranchRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
   /**
    * SQL that selects the rows to compute, even if they have a value. `true` computes all rows again. Default:
    * rows in which the column is null.
@@ -218,20 +183,10 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   readonly manifest?: string | undefined;
 }
 /** Answer of `alterTableBackfillColumns`. */
-export interface AlterTableBackfillColumnsResponse {
-  /** Id of the job for `describeJob`, `waitForJob` and `cancelJob`. */
-  readonly jobId: string;
-}
+export interface AlterTableBackfillColumnsResponse extends StartedJob {}
 
 /** Request of `describeComputedColumns`. */
-export interface DescribeComputedColumnsRequest extends TableRequest, WithProgress {
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
-}
+export interface DescribeComputedColumnsRequest extends VersionRequest, WithProgress {}
 /** Answer of `describeComputedColumns`. */
 export interface DescribeComputedColumnsResponse {
   /** Computed columns in schema order. */

@@ -1,20 +1,41 @@
 /** Requests and responses of the operations on whole tables. */
 
 import type { Schema } from "apache-arrow";
-import type { MemoryShare } from "../memory.js";
+import type {
+  BranchRequest,
+  ChangeAnswer,
+  CommitAnswer,
+  InputLimits,
+  PageAnswer,
+  PageRequest,
+  VersionRequest,
+  WithProperties,
+} from "./members.js";
 import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from "./request.js";
 import type { ForeignArrow } from "./rows.js";
 import type { WithProgress } from "./upkeep.js";
+
+/** Members of an answer about a table with a directory. */
+interface DirectoryAnswer extends ChangeAnswer {
+  /** Absolute path of the table's directory; that of a dropped table no longer exists. */
+  readonly location: string;
+  /** Properties of the table. */
+  readonly properties: Properties;
+}
+
+/** Answer of an operation that takes the id from a table. */
+interface RemovalAnswer extends DirectoryAnswer {
+  /** Path of the former table. */
+  readonly id: readonly string[];
+}
 
 /**
  * Request of `declareTable`. A declared table has no version until somebody adds rows or publishes a
  * manifest.
  */
-export interface DeclareTableRequest extends TableRequest {
+export interface DeclareTableRequest extends TableRequest, WithProperties {
   /** Directory of the table. If present, it must equal the location that the namespace chooses. */
   readonly location?: string | undefined;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties?: Properties | undefined;
   /**
    * False: over HTTP, the answer omits the storage options of the server. In process it has no effect,
    * because local files need no credentials.
@@ -22,31 +43,23 @@ export interface DeclareTableRequest extends TableRequest {
   readonly vendCredentials?: boolean | undefined;
 }
 /** Answer of `declareTable`. */
-export interface DeclareTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Absolute path of the table's directory. */
-  readonly location: string;
+export interface DeclareTableResponse extends DirectoryAnswer {
   /**
    * Storage options for the table's files. Over HTTP: the return value of the handler's `storageOptions`. In
    * process: absent.
    */
   readonly storageOptions?: Readonly<Record<string, string>>;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties: Properties;
   /** True: clients should commit through the namespace. False: clients write manifests themselves. */
   readonly managedVersioning: boolean;
 }
 
 /** Request of `createTable`. */
-export interface CreateTableRequest extends TableRequest, WithProgress {
+export interface CreateTableRequest extends TableRequest, WithProgress, InputLimits, WithProperties {
   /**
    * `Create` (default) fails if the table exists. `ExistOk` leaves it unchanged. `Overwrite` replaces its
    * rows and schema.
    */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties?: Properties | undefined;
   /**
    * Storage options as other engines need them. They are checked to be strings and otherwise ignored, because
    * the engine writes to its own directory.
@@ -64,50 +77,25 @@ export interface CreateTableRequest extends TableRequest, WithProgress {
    * are null. Default: types inferred from the values.
    */
   readonly schema?: Schema | ForeignArrow["schema"] | undefined;
-  /**
-   * Maximum size in bytes of IPC input: of one uncompressed record batch, of all dictionaries together, and
-   * of an IPC file that arrives in pieces. Larger input is refused before it is in memory. Default: no limit.
-   */
-  readonly maxBatchBytes?: number | undefined;
-  /** Maximum number of input rows; more rows fail with an InvalidInputError. Default: no limit. */
-  readonly maxRows?: number | undefined;
-  /** Memory bound, shared with other work, for rows in transit. Default: no bound. */
-  readonly memory?: MemoryShare | undefined;
 }
 /** Answer of `createTable`. */
-export interface CreateTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Absolute path of the table's directory. */
-  readonly location: string;
+export interface CreateTableResponse extends DirectoryAnswer {
   /** Number of the version with the rows. With `ExistOk`: the latest version of the existing table. */
   readonly version: number;
   /** Number of inserted rows. */
   readonly numInsertedRows: number;
-  /** Properties of the table. */
-  readonly properties: Properties;
   /** See {@link DeclareTableResponse.storageOptions}. */
   readonly storageOptions?: Readonly<Record<string, string>>;
 }
 
 /** Request of `tableExists`. */
-export interface TableExistsRequest extends TableRequest {
+export interface TableExistsRequest extends VersionRequest {
   /** Number of a version that must exist. Default: any version. */
   readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
 }
 
 /** Request of `describeTable`. */
-export interface DescribeTableRequest extends TableRequest {
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
+export interface DescribeTableRequest extends VersionRequest {
   /** Ignored: the answer always has the URI. */
   readonly withTableUri?: boolean | undefined;
   /** Ignored: the answer is always complete. */
@@ -181,51 +169,24 @@ export interface JsonType {
 /** Request of `dropTable`. */
 export interface DropTableRequest extends TableRequest {}
 /** Answer of `dropTable`. */
-export interface DropTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Path of the dropped table. */
-  readonly id: readonly string[];
-  /** Absolute path of the former directory. */
-  readonly location: string;
-  /** Properties of the dropped table. */
-  readonly properties: Properties;
-}
+export interface DropTableResponse extends RemovalAnswer {}
 
 /** Request of `registerTable`. */
-export interface RegisterTableRequest extends TableRequest {
+export interface RegisterTableRequest extends TableRequest, WithProperties {
   /**
    * Directory of the table relative to the root, with `/` as separator. A root table lies in `<name>.lance`.
    */
   readonly location: string;
   /** `Create` (default) fails if the id is taken. `Overwrite` takes the id from the other table. */
   readonly mode?: AnyCase<"Create" | "Overwrite"> | undefined;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties?: Properties | undefined;
 }
 /** Answer of `registerTable`. */
-export interface RegisterTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Absolute path of the table's directory. */
-  readonly location: string;
-  /** Properties for the users of the object. The engine ignores them. */
-  readonly properties: Properties;
-}
+export interface RegisterTableResponse extends DirectoryAnswer {}
 
 /** Request of `deregisterTable`. The files of the table stay. */
 export interface DeregisterTableRequest extends TableRequest {}
 /** Answer of `deregisterTable`. */
-export interface DeregisterTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-  /** Path of the deregistered table. */
-  readonly id: readonly string[];
-  /** Absolute path of the table's directory. */
-  readonly location: string;
-  /** Properties of the deregistered table. */
-  readonly properties: Properties;
-}
+export interface DeregisterTableResponse extends RemovalAnswer {}
 
 /** Request of `renameTable`. */
 export interface RenameTableRequest extends TableRequest {
@@ -235,51 +196,31 @@ export interface RenameTableRequest extends TableRequest {
   readonly newNamespaceId?: readonly string[] | undefined;
 }
 /** Answer of `renameTable`. */
-export interface RenameTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface RenameTableResponse extends ChangeAnswer {}
 
 /** Request of `listTables`. */
-export interface ListTablesRequest extends RequestBase {
+export interface ListTablesRequest extends RequestBase, PageRequest {
   /** Path of the namespace. Default: the root namespace. */
   readonly id?: ObjectId | undefined;
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of names on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
   /** True: includes declared tables. Default: true. */
   readonly includeDeclared?: boolean | undefined;
 }
 /** Request of `listAllTables`. An id has no effect. */
-export interface ListAllTablesRequest extends RequestBase {
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of entries on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
+export interface ListAllTablesRequest extends RequestBase, PageRequest {
   /** True: includes declared tables. Default: true. */
   readonly includeDeclared?: boolean | undefined;
 }
 /** Answer of `listTables` and `listAllTables`. */
-export interface ListTablesResponse {
+export interface ListTablesResponse extends PageAnswer {
   /**
    * Names in ascending order of their UTF-8 bytes. `listAllTables` returns whole ids, with parts joined by
    * `$`.
    */
   readonly tables: readonly string[];
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }
 
 /** Request of `getTableStats`. */
-export interface GetTableStatsRequest extends TableRequest, WithProgress {
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /** Number of the version to read. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string | undefined;
-}
+export interface GetTableStatsRequest extends VersionRequest, WithProgress {}
 /** Answer of `getTableStats`. */
 export interface GetTableStatsResponse {
   /** Total bytes of data files and index files. */
@@ -317,16 +258,9 @@ export interface FragmentStats {
 }
 
 /** Request of `restoreTable`. */
-export interface RestoreTableRequest extends TableRequest {
+export interface RestoreTableRequest extends BranchRequest {
   /** Number of the version whose content becomes the latest. */
   readonly version: number;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `restoreTable`. */
-export interface RestoreTableResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId: string;
-  /** Number of the new version. */
-  readonly version: number;
-}
+export interface RestoreTableResponse extends CommitAnswer {}

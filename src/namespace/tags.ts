@@ -1,5 +1,6 @@
 /** Request and response types of the operations on tags. */
 
+import type { BranchRequest, ChangeAnswer, PageAnswer, PageRequest } from "./members.js";
 import type { TableRequest } from "./request.js";
 
 /** Version that a tag names. */
@@ -13,25 +14,20 @@ export interface TagContents {
 }
 
 /** Request of `listTableTags`. */
-export interface ListTableTagsRequest extends TableRequest {
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of tags on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
-}
+export interface ListTableTagsRequest extends TableRequest, PageRequest {}
 /** Answer of `listTableTags`. */
-export interface ListTableTagsResponse {
+export interface ListTableTagsResponse extends PageAnswer {
   /** Tags by name. Names ascend by their UTF-8 bytes. */
   readonly tags: Readonly<Record<string, TagContents>>;
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }
 
-/** Request of `getTableTagVersion`. */
-export interface GetTableTagVersionRequest extends TableRequest {
+interface TagRequest extends TableRequest {
   /** Name of the tag. */
   readonly tag: string;
 }
+
+/** Request of `getTableTagVersion`. */
+export interface GetTableTagVersionRequest extends TagRequest {}
 /** Answer of `getTableTagVersion`. */
 export interface GetTableTagVersionResponse {
   /** Number of the version that the tag names. */
@@ -41,42 +37,24 @@ export interface GetTableTagVersionResponse {
 }
 
 /** Request of `createTableTag`. */
-export interface CreateTableTagRequest extends TableRequest {
+export interface CreateTableTagRequest extends BranchRequest {
   /** Name of the new tag: 1 to 240 of the characters A-Z a-z 0-9 . - _ */
   readonly tag: string;
-  /** Number of an existing version. */
+  /** Number of an existing version of the branch. */
   readonly version: number;
-  /** Branch of the version. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `createTableTag`. */
-export interface CreateTableTagResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface CreateTableTagResponse extends ChangeAnswer {}
 
 /** Request of `updateTableTag`. */
-export interface UpdateTableTagRequest extends TableRequest {
-  /** Name of the tag. */
-  readonly tag: string;
-  /** Number of the version that the tag names from now on. */
+export interface UpdateTableTagRequest extends TagRequest, BranchRequest {
+  /** Number of the version of the branch that the tag names from now on. */
   readonly version: number;
-  /** Branch of the version. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `updateTableTag`. */
-export interface UpdateTableTagResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface UpdateTableTagResponse extends ChangeAnswer {}
 
 /** Request of `deleteTableTag`. */
-export interface DeleteTableTagRequest extends TableRequest {
-  /** Name of the tag. */
-  readonly tag: string;
-}
+export interface DeleteTableTagRequest extends TagRequest {}
 /** Answer of `deleteTableTag`. */
-export interface DeleteTableTagResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
-}
+export interface DeleteTableTagResponse extends ChangeAnswer {}

@@ -1,7 +1,7 @@
 /** Request and response types of cleanup and compaction, and members that report progress. */
 
 import type { JobUnit } from "./jobs.js";
-import type { TableRequest } from "./request.js";
+import type { BranchRequest } from "./members.js";
 
 /** Selects the versions and files that a cleanup removes. */
 export interface CleanupSettings {
@@ -72,10 +72,7 @@ export interface StartedJob {
 }
 
 /** Request of `optimizeTable`. */
-export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
-  /** Branch to compact. Default: main. */
-  readonly branch?: string | undefined;
-}
+export interface OptimizeTableRequest extends BranchRequest, OptimizeSettings, LongWork {}
 /** Answer of `optimizeTable`. */
 export interface OptimizeTableResponse {
   /** Id of the change for `describeTransaction`. Absent if there was nothing to do. */
@@ -102,10 +99,7 @@ export interface OptimizeTableResponse {
 }
 
 /** Request of `cleanupTable`. */
-export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
-  /** Branch whose versions are cleaned up. Default: main. */
-  readonly branch?: string | undefined;
-}
+export interface CleanupTableRequest extends BranchRequest, CleanupSettings, LongWork {}
 /** Answer of `cleanupTable`. */
 export interface CleanupTableResponse {
   /** Bytes of all removed files, including manifests. */

@@ -1,6 +1,14 @@
 /** Request and response types of the operations on versions. */
 
-import type { AnyCase, ObjectId, RequestBase, TableRequest } from "./request.js";
+import type {
+  BranchRequest,
+  ChangeAnswer,
+  EarlyBranchRequest,
+  NumberRequest,
+  PageAnswer,
+  PageRequest,
+} from "./members.js";
+import type { AnyCase, ObjectId, RequestBase } from "./request.js";
 import type {
   DeclareTableRequest,
   DeclareTableResponse,
@@ -25,7 +33,7 @@ export interface TableVersion {
 }
 
 /** Request of `createTableVersion`, which publishes a staged manifest. */
-export interface CreateTableVersionRequest extends TableRequest {
+export interface CreateTableVersionRequest extends EarlyBranchRequest {
   /**
    * Number of the new version. It must be free, equal the number in the manifest, and exceed the latest by at
    * most 2^32.
@@ -44,18 +52,9 @@ export interface CreateTableVersionRequest extends TableRequest {
    * versions.
    */
   readonly namingScheme?: AnyCase<"V1" | "V2"> | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /**
-   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
-   * the namespace publish a branch's first version before they register the branch. Default: false.
-   */
-  readonly unregisteredBranch?: boolean | undefined;
 }
 /** Answer of `createTableVersion`. */
-export interface CreateTableVersionResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
+export interface CreateTableVersionResponse extends ChangeAnswer {
   /** The published version. */
   readonly version: TableVersion;
 }
@@ -72,9 +71,7 @@ export interface BatchCreateTableVersionsRequest extends RequestBase {
   readonly entries: readonly CreateTableVersionEntry[];
 }
 /** Answer of `batchCreateTableVersions`. */
-export interface BatchCreateTableVersionsResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
+export interface BatchCreateTableVersionsResponse extends ChangeAnswer {
   /** Published versions, in the order of the entries. */
   readonly versions: readonly TableVersion[];
 }
@@ -88,16 +85,12 @@ export interface VersionRange {
 }
 
 /** Request of `batchDeleteTableVersions`. */
-export interface BatchDeleteTableVersionsRequest extends TableRequest {
+export interface BatchDeleteTableVersionsRequest extends BranchRequest {
   /** Ranges of versions to delete. Numbers without a version are ignored. */
   readonly ranges: readonly VersionRange[];
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
 }
 /** Answer of `batchDeleteTableVersions`. */
-export interface BatchDeleteTableVersionsResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
+export interface BatchDeleteTableVersionsResponse extends ChangeAnswer {
   /** Number of deleted versions. */
   readonly deletedCount: number;
 }
@@ -136,25 +129,13 @@ export interface BatchCommitResult {
   readonly deregisterTable?: DeregisterTableResponse;
 }
 /** Answer of `batchCommitTables`. */
-export interface BatchCommitTablesResponse {
-  /** Id of the change for `describeTransaction`. Absent if the change wrote no transaction. */
-  readonly transactionId?: string;
+export interface BatchCommitTablesResponse extends ChangeAnswer {
   /** Results in the order of the operations. */
   readonly results: readonly BatchCommitResult[];
 }
 
 /** Request of `describeTableVersion`. */
-export interface DescribeTableVersionRequest extends TableRequest {
-  /** Number of the version. Default: the latest version. */
-  readonly version?: number | undefined;
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /**
-   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
-   * the namespace publish a branch's first version before they register the branch. Default: false.
-   */
-  readonly unregisteredBranch?: boolean | undefined;
-}
+export interface DescribeTableVersionRequest extends NumberRequest, EarlyBranchRequest {}
 /** Answer of `describeTableVersion`. */
 export interface DescribeTableVersionResponse {
   /** The version. */
@@ -162,25 +143,12 @@ export interface DescribeTableVersionResponse {
 }
 
 /** Request of `listTableVersions`. */
-export interface ListTableVersionsRequest extends TableRequest {
-  /** Name of the branch. Default: main. */
-  readonly branch?: string | undefined;
-  /**
-   * True: accepts a branch that is not registered yet, and treats it as empty. Writers that commit through
-   * the namespace publish a branch's first version before they register the branch. Default: false.
-   */
-  readonly unregisteredBranch?: boolean | undefined;
-  /** `pageToken` of the previous page. Default: the first page. */
-  readonly pageToken?: string | undefined;
-  /** Maximum number of versions on the page, ≥ 1. Default: no limit. */
-  readonly limit?: number | undefined;
+export interface ListTableVersionsRequest extends EarlyBranchRequest, PageRequest {
   /** True: lists the newest version first. Default: false. */
   readonly descending?: boolean | undefined;
 }
 /** Answer of `listTableVersions`. */
-export interface ListTableVersionsResponse {
+export interface ListTableVersionsResponse extends PageAnswer {
   /** Versions, oldest first unless `descending` is true. */
   readonly versions: readonly TableVersion[];
-  /** Token that requests the next page. Absent on the last page. */
-  readonly pageToken?: string;
 }

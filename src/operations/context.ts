@@ -31,10 +31,13 @@ import { LruCache } from "../io/memory/cache.js";
 import type { ScratchMemory } from "../io/memory/scratch.js";
 import { takeScratch } from "../io/memory/spareScratch.js";
 import { Spelling } from "../io/names/spelling.js";
+import type { UnlistedJob } from "../jobs/jobFiles.js";
 import type { Jobs } from "../jobs/jobs.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
+import type { DirectoryNamespaceOptions, NamespaceWarning } from "../namespace/options.js";
 import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
+import type { UnreadIndex } from "../query/indexes/unreadIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import type { KeptDeletions } from "../table/fragments/deletions.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
@@ -46,8 +49,6 @@ import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.
 import type { RegisteredFunction } from "../write/userFunctions.js";
 import { DataFiles } from "./dataFiles.js";
 import type { ContextOptions } from "./namespaceOptions.js";
-import { RecentTransactions } from "./recentTransactions.js";
-import { unlistedWarnings, unreadWarnings } from "./warnings.js";
 
 const sketchStores = lazyModule(() => import("../indexes/vector/sketches/sketchStore.js"));
 const jobsModule = lazyModule(() => import("../jobs/jobs.js"));
@@ -72,6 +73,10 @@ const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
 const DELETIONS_CACHE_BYTES = 32 * 1024 * 1024;
 /** Default of the option `vectorCacheBytes`. */
 const SKETCH_BYTES = 256 * 1024 * 1024;
+/** Maximum number of remembered transactions. */
+const MAX_TRANSACTIONS = 10_000;
+/** Maximum number of remembered warnings of a kind. The host gets a remembered warning only once. */
+const MAX_WARNINGS = 1000;
 /** Default maximum of threads, because each thread holds pages of its own. */
 const MAX_DEFAULT_WORKERS = 8;
 
@@ -113,6 +118,29 @@ export interface OperationContext extends CatalogEnvironment {
   /** See {@link DataFiles.openOnce}. */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   close(): Promise<void>;
+}
+
+/**
+ * Remembers the tables of this engine's latest transactions, so that a lookup by transaction id needs no
+ * search. An entry may be wrong: the table may have been renamed or dropped since.
+ */
+class RecentTransactions {
+  readonly #tableIds = new LruCache<readonly string[]>(MAX_TRANSACTIONS);
+
+  /**
+   * Remembers the transaction of a response.
+   * @param response ignored without a transaction id
+   */
+  note(tableId: readonly string[], response: unknown): void {
+    if (typeof response !== "object" || response === null || !("transactionId" in response)) return;
+    const { transactionId } = response;
+    if (typeof transactionId !== "string" || tableId.length === 0) return;
+    this.#tableIds.set(transactionId, tableId, 1);
+  }
+
+  tableOf(transactionId: string): readonly string[] | undefined {
+    return this.#tableIds.peek(transactionId);
+  }
 }
 
 /** Leaves one processor to the calling thread. */
@@ -237,4 +265,48 @@ export function openContext(options: ContextOptions): OperationContext {
       await cleanUpAfterCommit(committed);
     },
   };
+}
+
+/** Returns a function that warns about an index, unless it is among the recent warnings. */
+function unreadWarnings(
+  onWarning: NonNullable<DirectoryNamespaceOptions["onWarning"]>,
+): (index: UnreadIndex) => void {
+  const isNew = newKeys();
+  return ({ location, name, segment, reason }) => {
+    if (!isNew(JSON.stringify([location, name, segment, reason]))) return;
+    const message = `index ${name} of ${location} is not used, queries scan all rows instead: ${reason}`;
+    tell(onWarning, { kind: "indexNotRead", message, indexName: name, location });
+  };
+}
+
+/** Returns a function that warns about an unlisted job, unless it is among the recent warnings. */
+function unlistedWarnings(
+  onWarning: NonNullable<DirectoryNamespaceOptions["onWarning"]>,
+): (job: UnlistedJob) => void {
+  const isNew = newKeys();
+  return ({ jobId, location, reason }) => {
+    if (!isNew(JSON.stringify([jobId, reason]))) return;
+    const message = `listJobs leaves out job ${jobId} because its record cannot be read: ${reason}`;
+    tell(onWarning, { kind: "jobNotListed", message, jobId, location });
+  };
+}
+
+/** Returns a function that is true for keys that it did not receive recently. */
+function newKeys(): (key: string) => boolean {
+  const keys = new Set<string>();
+  return (key) => {
+    if (keys.has(key)) return false;
+    keys.add(key);
+    const [oldest] = keys;
+    if (keys.size > MAX_WARNINGS) keys.delete(oldest);
+    return true;
+  };
+}
+
+function tell(onWarning: (warning: NamespaceWarning) => unknown, warning: NamespaceWarning): void {
+  // The callback may be async and may fail. The call must not fail with it.
+  const warn = async (): Promise<unknown> => onWarning(warning);
+  Promise.resolve()
+    .then(warn)
+    .catch(() => undefined);
 }

@@ -62,9 +62,8 @@ export function optionalFilter(filter: unknown, label: string): ExpressionInput 
  * @throws InvalidInputError if the value is not a filter
  */
 export function textOfFilter(filter: unknown, label: string): string {
-  if (typeof filter === "string") return filter;
-  if (isExpression(filter)) return printExpression(filter.syntax);
-  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
+  const input = requireFilter(filter, label);
+  return typeof input === "string" ? input : printExpression(input.syntax);
 }
 
 /**

@@ -1,5 +1,8 @@
 /** Finds branches and tags by their exact names. A disk that ignores case would also find similar names. */
 
+import type { TableEntry } from "../catalog/locations/tables.js";
+import { TableTagNotFoundError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
 import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../table/refs/branches.js";
 import { branchExists } from "../table/refs/refs.js";
 import { readTag, type Tag } from "../table/refs/tags.js";
@@ -8,13 +11,17 @@ import type { RefsAt, TableAt } from "../table/versions/tableAt.js";
 import type { OperationContext } from "./context.js";
 
 /**
- * Reads a tag. Returns null if it does not exist.
- * @throws InvalidInputError for an illegal name; CorruptFileError
+ * Reads a tag.
+ * @throws TableTagNotFoundError; InvalidInputError for an illegal name; CorruptFileError
  */
-export async function findTag(table: TableAt<OperationContext>, name: string): Promise<Tag | null> {
+export async function requireTag(
+  { table, entry }: { readonly table: TableAt<OperationContext>; readonly entry: TableEntry },
+  name: string,
+): Promise<Tag> {
   const tag = await readTag(table, name);
   const { spelling } = table.environment;
-  return tag !== null && (await spelling.isExact(tagsDirectory(table.mainRoot), tagName(name))) ? tag : null;
+  if (tag !== null && (await spelling.isExact(tagsDirectory(table.mainRoot), tagName(name)))) return tag;
+  throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${name}`);
 }
 
 /** True if a branch is registered. */

@@ -1,14 +1,14 @@
 /** Options of a namespace. They are checked and copied when it is opened. */
 
 import { InvalidInputError } from "../errors.js";
+import { formatFieldPath } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions } from "../namespace/options.js";
-import { checkOptionMembers, shortly } from "../optionMembers.js";
+import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
-import { registerClusters } from "./registeredClusters.js";
 
 /**
  * Names of all options. An unknown option is refused, because a misspelt one would silently mean its default.
@@ -128,6 +128,30 @@ export function checkChoice(value: unknown, option: string, choices: readonly st
   if (value === undefined || choices.includes(value as string)) return;
   const choiceList = choices.map((choice) => JSON.stringify(choice)).join(" or ");
   throw new InvalidInputError(`${option}: must be ${choiceList}, not ${shortly(value)}`);
+}
+
+/**
+ * Checks the option `clusters`.
+ * @param clusters unchecked
+ * @throws InvalidInputError naming the cluster and the member
+ */
+function registerClusters(clusters: unknown): ReadonlyMap<string, ClusterExecutor> {
+  if (clusters === undefined) return new Map();
+  if (!isObject(clusters)) {
+    throw new InvalidInputError("clusters: must be an object with an executor for each name");
+  }
+  for (const [name, executor] of Object.entries(clusters)) {
+    const label = `clusters.${formatFieldPath([name])}`;
+    const { run, manifests } = isObject(executor) ? (executor as Partial<ClusterExecutor>) : {};
+    if (typeof run !== "function") {
+      throw new InvalidInputError(`${label}: must be an executor, with a function run`);
+    }
+    const areTexts = Array.isArray(manifests) && manifests.every((each) => typeof each === "string");
+    if (manifests !== undefined && !areTexts) {
+      throw new InvalidInputError(`${label}.manifests: must be a list of names`);
+    }
+  }
+  return new Map(Object.entries(clusters));
 }
 
 /**

@@ -18,10 +18,8 @@ export async function readRefPage<Contents>(
   page: NamePageRequest,
   read: (name: string) => Promise<Contents | null>,
 ): Promise<{ readonly refs: Record<string, Contents>; readonly pageToken?: string }> {
-  const { names: wanted, pageToken } = pageOf(names.sort(compareNames), page);
+  const { names: wanted, ...rest } = pageOf(names.sort(compareNames), page);
   const contents = await mapParallel(wanted, PARALLELISM, read);
-  const refs: [string, Contents][] = [];
-  for (const [index, content] of contents.entries())
-    if (content !== null) refs.push([wanted[index], content]);
-  return { refs: Object.fromEntries(refs), ...(pageToken !== undefined && { pageToken }) };
+  const refs = contents.flatMap((content, index) => (content === null ? [] : [[wanted[index], content]]));
+  return { refs: Object.fromEntries(refs), ...rest };
 }

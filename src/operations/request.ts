@@ -16,6 +16,9 @@ const MAX_PARTS = 10_000;
 /** Maximum characters of an object's properties. Every operation reads them with the catalog. */
 const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
+/** A copy of a part of a batch. */
+export type PinnedPart<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
+
 /** Returns the id of a table, which has at least one part. The catalog checks whether the name is legal. */
 export function requireTableId(id: unknown): readonly string[] {
   const parts = optionalId(id);
@@ -26,7 +29,7 @@ export function requireTableId(id: unknown): readonly string[] {
 
 /** Returns the id of any object. An absent id is the root namespace. */
 export function optionalId(id: unknown): readonly string[] {
-  if (id === undefined || id === null) return [];
+  if (isAbsent(id)) return [];
   if (typeof id === "string") return parseIdentifier(id);
   if (!Array.isArray(id)) {
     throw new InvalidInputError(`id: must be a name, or an array of names, not ${shortly(id)}`);
@@ -41,33 +44,52 @@ export function optionalId(id: unknown): readonly string[] {
 
 /** Returns a version number: an integer from 0 to 2^53 - 1. */
 export function requireVersion(value: unknown, member = "version"): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${shortly(value)}`);
-  }
-  return value;
+  if (isInteger(value, 0)) return value;
+  throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${shortly(value)}`);
 }
 
-export function optionalVersion(value: unknown, member = "version"): number | undefined {
-  return value === undefined || value === null ? undefined : requireVersion(value, member);
+export const optionalVersion = (value: unknown, member = "version"): number | undefined =>
+  isAbsent(value) ? undefined : requireVersion(value, member);
+
+export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+const isInteger = (value: unknown, least: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= least;
+
+/**
+ * Returns a value of a form; undefined if it is absent.
+ * @param form form of valid values, for the error message
+ */
+export function optionalOf<Value>(
+  value: unknown,
+  member: string,
+  form: string,
+  isValid: (present: unknown) => boolean,
+): Value | undefined {
+  if (isAbsent(value)) return undefined;
+  if (isValid(value)) return value as Value;
+  throw new InvalidInputError(`${member}: must be ${form}, not ${shortly(value)}`);
 }
 
 /** Returns an integer of at least `least`. */
-export function optionalCount(value: unknown, member: string, least = 0): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
-    throw new InvalidInputError(`${member}: must be an integer of at least ${least}, not ${shortly(value)}`);
-  }
-  return value;
+export const optionalCount = (value: unknown, member: string, least = 0): number | undefined =>
+  optionalOf(value, member, `an integer of at least ${least}`, (count) => isInteger(count, least));
+
+/** Returns an integer from 1 to `most`. */
+export function optionalCountTo(value: unknown, member: string, most: number): number | undefined {
+  const count = optionalCount(value, member, 1);
+  if (count === undefined || count <= most) return count;
+  throw new InvalidInputError(`${member}: must be an integer from 1 to ${most}, not ${count}`);
 }
 
 /** Returns a number of at least 0; fractions are allowed. */
-export function optionalAmount(value: unknown, member: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
-    throw new InvalidInputError(`${member}: must be a number of at least 0, not ${shortly(value)}`);
-  }
-  return value;
-}
+export const optionalAmount = (value: unknown, member: string): number | undefined =>
+  optionalOf(
+    value,
+    member,
+    "a number of at least 0",
+    (amount) => Number.isFinite(amount) && (amount as number) >= 0,
+  );
 
 /** Returns the limits of the input rows. */
 export function inputBounds(request: {
@@ -83,25 +105,27 @@ export function inputBounds(request: {
 }
 
 /** Returns a number from 0 to 1. */
-export function optionalFraction(value: unknown, member: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
-    throw new InvalidInputError(`${member}: must be a number from 0 to 1, not ${shortly(value)}`);
-  }
-  return value;
-}
+export const optionalFraction = (value: unknown, member: string): number | undefined =>
+  optionalOf(
+    value,
+    member,
+    "a number from 0 to 1",
+    (share) => typeof share === "number" && share >= 0 && share <= 1,
+  );
+
+/** True for a list or a typed array. */
+export const isNumberList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
 
 /** Returns a copy of row offsets, because the caller may change its array. */
 export function requireRowOffsets(value: unknown): Float64Array {
-  const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
-  if (!isNumbers) {
+  if (!isNumberList(value)) {
     throw new InvalidInputError(`rowOffsets: must be an array of numbers, not ${shortly(value)}`);
   }
-  const numbers = value as ArrayLike<unknown>;
-  const offsets = new Float64Array(numbers.length);
+  const offsets = new Float64Array(value.length);
   for (let index = 0; index < offsets.length; index++) {
-    const offset = numbers[index];
-    if (typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) {
+    const offset = value[index];
+    if (!isInteger(offset, 0)) {
       const shown = typeof offset === "number" ? offset : typeof offset;
       throw new InvalidInputError(`rowOffsets: must be integers of at least 0, not ${shown}`);
     }
@@ -120,12 +144,8 @@ export function optionalPage(request: { readonly pageToken?: unknown; readonly l
   return { after: optionalString(request.pageToken, "pageToken") ?? "", limit };
 }
 
-export function optionalString(value: unknown, member: string): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "string")
-    throw new InvalidInputError(`${member}: must be a string, not ${shortly(value)}`);
-  return value;
-}
+export const optionalString = (value: unknown, member: string): string | undefined =>
+  optionalOf(value, member, "a string", (text) => typeof text === "string");
 
 /** Returns a required string that is not empty. */
 export function requireString(value: unknown, member: string): string {
@@ -134,23 +154,11 @@ export function requireString(value: unknown, member: string): string {
   return text;
 }
 
-export function optionalBoolean(value: unknown, member: string): boolean | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "boolean")
-    throw new InvalidInputError(`${member}: must be a boolean, not ${shortly(value)}`);
-  return value;
-}
+export const optionalBoolean = (value: unknown, member: string): boolean | undefined =>
+  optionalOf(value, member, "a boolean", (flag) => typeof flag === "boolean");
 
-/** Returns a callback function. */
-export function optionalCallback<Callback>(
-  value: Callback | undefined,
-  member: string,
-): Callback | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "function")
-    throw new InvalidInputError(`${member}: must be a function, not ${shortly(value)}`);
-  return value;
-}
+export const optionalCallback = <Callback>(value: Callback | undefined, member: string) =>
+  optionalOf<Callback>(value, member, "a function", (callback) => typeof callback === "function");
 
 /** Returns a required list of objects that is not empty. */
 export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
@@ -172,6 +180,21 @@ export function boundedParts<Part>(parts: readonly Part[], member: string): read
   throw new InvalidInputError(`${member}: ${parts.length} parts; a batch has at most ${MAX_PARTS}`);
 }
 
+/**
+ * Returns a frozen copy of each part of a batch, because the caller or `authorize` may change them later.
+ * @throws InvalidInputError unless `parts` is a list of objects with ids of tables, within the maximum length
+ */
+export function pinParts<Part extends object>(
+  parts: readonly Part[],
+  member: string,
+  idOf: (part: Part) => unknown,
+): PinnedPart<Part>[] {
+  return boundedParts(requireList(parts, member), member).map((part) => {
+    const id = Object.freeze([...requireTableId(idOf(part))]);
+    return Object.freeze({ ...part, id });
+  });
+}
+
 /** Returns a list of objects, possibly empty, with unchecked members. */
 export function requireObjects(value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(value))
@@ -179,33 +202,24 @@ export function requireObjects(value: unknown, member: string): readonly Readonl
   return value.length === 0 ? [] : requireList(value, member);
 }
 
-export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
-
 export function requireStrings(value: unknown, member: string): readonly string[] {
   if (!Array.isArray(value))
     throw new InvalidInputError(`${member}: must be an array of strings, not ${shortly(value)}`);
   return value.map((entry, index) => requireString(entry, `${member}[${index}]`));
 }
 
-/** Returns a copy of a required map of strings. With `nulls`, values may be null. */
-export function requireMap(value: unknown, member: string): Readonly<Record<string, string>>;
-export function requireMap(
-  value: unknown,
-  member: string,
-  options: { readonly nulls: true },
-): Readonly<Record<string, string | null>>;
-export function requireMap(
-  value: unknown,
-  member: string,
-  options?: { readonly nulls: true },
-): Readonly<Record<string, string | null>> {
+/** Returns a copy of a required map of strings. */
+export function requireMap(value: unknown, member: string): Readonly<Record<string, string>> {
   if (isAbsent(value)) throw new InvalidInputError(`${member}: is needed`);
-  if (options?.nulls !== true || typeof value !== "object") {
-    return Object.fromEntries(Object.entries(optionalStringMap(value, member) ?? {}));
-  }
-  const entries = Symbol.iterator in value ? [] : Object.entries(value);
-  const present = entries.filter(([, entry]) => entry !== null);
-  optionalStringMap(Symbol.iterator in value ? value : Object.fromEntries(present), member);
+  return { ...optionalStringMap(value, member) };
+}
+
+/** Returns a copy of a required map whose values are strings or null. */
+export function requireNullableMap(value: unknown, member: string): Readonly<Record<string, string | null>> {
+  if (typeof value !== "object" || value === null || Symbol.iterator in value)
+    return requireMap(value, member);
+  const entries = Object.entries(value);
+  optionalStringMap(Object.fromEntries(entries.filter(([, entry]) => entry !== null)), member);
   return Object.fromEntries(entries);
 }
 
@@ -214,7 +228,7 @@ export function optionalStringMap(
   value: unknown,
   member: string,
 ): Readonly<Record<string, string>> | undefined {
-  if (value === undefined || value === null) return undefined;
+  if (isAbsent(value)) return undefined;
   // The entries of a Map are not members and would silently be lost.
   if (typeof value !== "object" || Symbol.iterator in value) {
     throw new InvalidInputError(`${member}: must be an object of strings, not ${shortly(value)}`);
@@ -248,13 +262,13 @@ export function optionalSchema(schema: unknown): Schema | undefined {
 }
 
 /** Returns one of `choices`, which are in PascalCase. Any case and snake_case are accepted. */
-export function parseChoice<Choice extends string>(
+export function parseChoice<const Choice extends string, Fallback extends Choice | undefined>(
   value: unknown,
   member: string,
   choices: readonly Choice[],
-  fallback: Choice,
-): Choice {
-  if (value === undefined || value === null) return fallback;
+  fallback: Fallback,
+): Choice | Fallback {
+  if (isAbsent(value)) return fallback;
   if (typeof value === "string") {
     const lowerCase = value.toLowerCase();
     const match = choices.find(

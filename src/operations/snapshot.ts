@@ -6,13 +6,12 @@ import {
   InvalidTableStateError,
   TableBranchNotFoundError,
   TableNotFoundError,
-  TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
-import { checkBranchName, isMainBranch } from "../table/refs/refs.js";
+import { checkBranchName, isMainBranch, type RefTarget } from "../table/refs/refs.js";
 import { refuseBufferedRows } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";
@@ -21,8 +20,8 @@ import { branchAt, type OpenVersion, type TableAt, tableAt } from "../table/vers
 import { findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { findTag, isRegistered } from "./findRefs.js";
-import { optionalString, optionalVersion, requireTableId } from "./request.js";
+import { isRegistered, requireTag } from "./findRefs.js";
+import { optionalString, optionalVersion, requireTableId, requireVersion } from "./request.js";
 
 /** An existing table or branch. */
 export interface OpenTable {
@@ -59,16 +58,14 @@ interface Selection {
  * Opens the table or branch of a request.
  * @throws TableNotFoundError; TableBranchNotFoundError; InvalidInputError for illegal names
  */
-export function openTable(context: OperationContext, request: Selection): Promise<OpenTable> {
-  return open(context, request, "latest");
-}
+export const openTable = (context: OperationContext, request: Selection): Promise<OpenTable> =>
+  open(context, request, "latest");
 
 /**
  * Opens the table or branch of a request without looking up the latest version: `latest` may be an older one.
  */
-export function openAtAnyVersion(context: OperationContext, request: Selection): Promise<OpenTable> {
-  return open(context, request, "any");
-}
+export const openAtAnyVersion = (context: OperationContext, request: Selection): Promise<OpenTable> =>
+  open(context, request, "any");
 
 async function open(
   context: OperationContext,
@@ -97,6 +94,16 @@ async function open(
   return { entry, table, latest };
 }
 
+/** Opens the branch of a request for a ref. Does not check that the version exists. */
+export async function openTarget(
+  context: OperationContext,
+  { id, branch, version: number }: Selection,
+): Promise<{ readonly table: TableAt; readonly target: RefTarget }> {
+  const version = requireVersion(number);
+  const { table } = await openAtAnyVersion(context, { id, branch });
+  return { table, target: { branch: table.branch, version } };
+}
+
 /**
  * Checks that a table or branch lies in a directory that the engine may use.
  * @returns undefined if the check is synchronous
@@ -119,10 +126,8 @@ const confirmPlace = (
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
   const writable = await writableOf(open);
-  if (writable !== null) return writable;
-  throw new InvalidTableStateError(
-    `table ${formatIdentifier(open.entry.id)} is only declared: it has no data yet`,
-  );
+  if (writable === null) throw withoutData(open.entry.id);
+  return writable;
 }
 
 /**
@@ -168,9 +173,7 @@ export async function openDescribed(
   let { entry: tableEntry, table, latest } = await openTable(context, request);
   let version = requestedVersion;
   if (tag !== undefined) {
-    const target = await findTag(table, tag);
-    if (target === null)
-      throw new TableTagNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no tag ${tag}`);
+    const target = await requireTag({ table, entry: tableEntry }, tag);
     await access.requireBranch(target.branch);
     if (target.branch !== null) table = branchAt(table, target.branch);
     version = target.version;
@@ -199,15 +202,14 @@ export async function requireSnapshot(
   request: Selection,
   access: Access,
 ): Promise<Snapshot> {
-  const snapshot = await openSnapshot(context, request, access);
-  if (snapshot !== null) {
-    await refuseBufferedRows(snapshot);
-    return snapshot;
-  }
-  throw new InvalidTableStateError(
-    `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,
-  );
+  const { entry, snapshot } = await openDescribed(context, request, access);
+  if (snapshot === null) throw withoutData(entry.id);
+  await refuseBufferedRows(snapshot);
+  return snapshot;
 }
+
+const withoutData = (id: readonly string[]): InvalidTableStateError =>
+  new InvalidTableStateError(`table ${formatIdentifier(id)} is only declared: it has no data yet`);
 
 /**
  * True if an opened version still exists, so that missing files mean damage. The table may have been dropped

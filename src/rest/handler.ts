@@ -10,8 +10,13 @@ import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace/request.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import type { AuthOptions } from "./auth/auth.js";
-import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialects/dialect.js";
-import { managedVersions } from "./dialects/managedVersions.js";
+import {
+  type Dialect,
+  FORM_DIALECT,
+  INTERFACE_DIALECT,
+  isFormClient,
+  managedVersions,
+} from "./dialects/dialect.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./dialects/remoteClient.js";
 import { Counters, type RestCounters } from "./http/counters.js";
 import { type OriginOptions, Origins } from "./http/origins.js";

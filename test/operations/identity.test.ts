@@ -241,7 +241,7 @@ describe("a disk that pauses while the table is replaced", () => {
       remake,
     );
     const context = openContext({ root, disk, durability: "none" });
-    await expect(dropTable(context, { id })).rejects.toBeInstanceOf(TableNotFoundError);
+    await expect(dropTable(context, { id }, UNRESTRICTED, [])).rejects.toBeInstanceOf(TableNotFoundError);
     await context.close();
     expect(await valuesOf(id, "w")).toEqual(["x"]);
   });
@@ -257,7 +257,7 @@ describe("a disk that pauses while the table is replaced", () => {
       },
     );
     const context = openContext({ root, disk, durability: "none" });
-    await expect(renameTable(context, { id, newTableName: "u" }, UNRESTRICTED)).rejects.toBeInstanceOf(
+    await expect(renameTable(context, { id, newTableName: "u" }, UNRESTRICTED, [])).rejects.toBeInstanceOf(
       TableNotFoundError,
     );
     await context.close();
@@ -275,7 +275,12 @@ describe("a disk that pauses while the table is replaced", () => {
         () => (how === "dropped" ? reference.dropTable(root, "t") : remake()),
       );
       const context = openContext({ root, disk, durability: "none" });
-      const published = createTableVersion(context, { id, version: 2, manifestPath: staged }, UNRESTRICTED);
+      const published = createTableVersion(
+        context,
+        { id, version: 2, manifestPath: staged },
+        UNRESTRICTED,
+        [],
+      );
       await expect(published).rejects.toBeInstanceOf(NamespaceError);
       expect(disk.interrupted).toBe(true);
       await context.close();

@@ -126,7 +126,7 @@ describe("a tag", () => {
         await rival.createTableTag({ id, tag: "fresh", version: 2 });
       },
     );
-    await expect(deleteTableTag(context, { id, tag: "stable" }, UNRESTRICTED)).rejects.toMatchObject({
+    await expect(deleteTableTag(context, { id, tag: "stable" }, UNRESTRICTED, [])).rejects.toMatchObject({
       code: 8,
     });
     expect([disk.interrupted, acted]).toEqual([true, 1]);
@@ -141,7 +141,7 @@ describe("a tag", () => {
       () => rival.deleteTableTag({ id, tag: "stable" }),
     );
     await expect(
-      updateTableTag(context, { id, tag: "stable", version: 2 }, UNRESTRICTED),
+      updateTableTag(context, { id, tag: "stable", version: 2 }, UNRESTRICTED, []),
     ).rejects.toMatchObject({
       code: 8,
     });
@@ -161,7 +161,7 @@ describe("a branch", () => {
         await rival.insertIntoTable({ id, branch: "b" }, rowsOf(9));
       },
     );
-    await deleteTableBranch(context, { id, name: "b" });
+    await deleteTableBranch(context, { id, name: "b" }, UNRESTRICTED, []);
     expect(disk.interrupted).toBe(true);
     expect(await values("b")).toEqual([0, 1, 9]);
     await expectNothingLeft();
@@ -179,7 +179,7 @@ describe("a branch", () => {
         await rival.insertIntoTable({ id, branch: "b" }, rowsOf(9));
       },
     );
-    await expect(createTableBranch(context, { id, name: "b" }, UNRESTRICTED)).rejects.toMatchObject({
+    await expect(createTableBranch(context, { id, name: "b" }, UNRESTRICTED, [])).rejects.toMatchObject({
       status: 409,
     });
     expect(disk.interrupted).toBe(true);

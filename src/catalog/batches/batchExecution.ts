@@ -3,12 +3,14 @@
  * those that were begun.
  */
 
+import type { Disk } from "../../io/disk/disk.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
+import { basename } from "../../platform/native.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { type Batch, type BatchOutcome, endBatch, endOwnBatch } from "./batchJournal.js";
 import { type BatchLocks, LocksLostError, requireLock, requireLocks } from "./batchLocks.js";
 import { type BatchWork, doStep, undoStep } from "./batchParts.js";
 import { isLasting } from "./batchRefusals.js";
-import { guardedDisk } from "./guardedDisk.js";
 import type { BatchStep } from "./journalFormat.js";
 
 /** Outcome of a batch, and the reason if it was undone. */
@@ -94,4 +96,40 @@ async function end(work: BatchWork, outcome: BatchOutcome): Promise<void> {
   const confirm = () => requireLock(locks.batch);
   if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
   throw new LocksLostError("another process has ended the batch");
+}
+
+const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
+  "overwrite",
+  "link",
+  "rename",
+  "remove",
+  "removeTree",
+  "removeEmptyDirectory",
+  "makeDirectory",
+]);
+
+/**
+ * Wraps a disk for work under a lock, and checks the lock right before each call that changes what others
+ * see. It prevents changes by a process that was suspended and has lost its lock, however deep in the work a call is
+ * and however long it has waited. Files that are being written belong to this process, and are not guarded.
+ * @param confirm rejects if the lock is lost
+ */
+function guardedDisk(disk: Disk, confirm: () => Promise<void>): Disk {
+  return new Proxy(disk, {
+    get(target, verb) {
+      const value: unknown = Reflect.get(target, verb);
+      if (typeof value !== "function") return value;
+      if (!CHANGES.has(verb)) return value.bind(target);
+      return async (...operands: unknown[]) => {
+        if (
+          !basename(String(operands[0])).startsWith(TEMPORARY_PREFIX) ||
+          verb === "link" ||
+          verb === "rename"
+        ) {
+          await confirm();
+        }
+        return Reflect.apply(value, target, operands);
+      };
+    },
+  });
 }

@@ -7,6 +7,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import { sleep } from "../../async/sleep.js";
 import { CorruptFileError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "./confinement.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
@@ -29,7 +30,6 @@ import {
   withDescriptor,
 } from "./fileCalls.js";
 import { followLink, LinkedFileError } from "./linkedFile.js";
-import { IS_WINDOWS, whileHeldByOthers } from "./onWindows.js";
 import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
 import { realPathOrNull } from "./realPath.js";
 
@@ -50,6 +50,10 @@ const MAX_DURABLE_DIRECTORIES = 4096;
 
 /** Bytes up to which `open` reads a whole file. */
 const READ_ALONG_BYTES = 32 * 1024;
+
+const IS_WINDOWS = process.platform === "win32";
+/** Maximum number of attempts at a call on a file that other programs may have open. */
+const WINDOWS_ATTEMPTS = 6;
 
 // Some platforms lack some of these constants.
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
@@ -302,4 +306,20 @@ const isLinkError = async (error: unknown, filePath: string): Promise<boolean> =
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileStat["kind"] {
   return entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
+}
+
+/**
+ * Repeats a refused call: Windows does not rename or remove a file while a scanner or indexer has it open.
+ */
+async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const code = codeOf(error);
+      const held = code === "EBUSY" || code === "EPERM" || code === "EACCES";
+      if (!IS_WINDOWS || !held || attempt === WINDOWS_ATTEMPTS) throw error;
+      await sleep(10 * attempt);
+    }
+  }
 }

@@ -1,22 +1,16 @@
 /** CreateTableBranch: starts a branch from a version of a branch, or from a tag. */
 
-import { InvalidInputError, InvalidTableStateError, TableTagNotFoundError } from "../../errors.js";
+import { InvalidInputError, InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace/branches.js";
 import { type BranchSource, createBranch } from "../../table/commit/branchCreation.js";
 import { checkNewBranchName } from "../../table/refs/branches.js";
 import { checkTagName } from "../../table/refs/refs.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { findTag } from "../findRefs.js";
+import { requireTag } from "../findRefs.js";
+import type { OperationBody } from "../operation.js";
 import { optionalString, optionalVersion, requireString, requireTableId } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
-export async function createTableBranch(
-  context: OperationContext,
-  request: CreateTableBranchRequest,
-  access: Access,
-): Promise<CreateTableBranchResponse> {
+export const createTableBranch: OperationBody<"createTableBranch"> = async (context, request, access) => {
   const name = requireString(request.name, "name");
   checkNewBranchName(name, []);
   const fromBranch = optionalString(request.fromBranch, "fromBranch");
@@ -29,13 +23,11 @@ export async function createTableBranch(
   const id = requireTableId(request.id);
   const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
   if (fromTag === undefined) await requireSource(fromBranch);
-  const { entry, table, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
+  const open = await openAtAnyVersion(context, { id, branch: fromBranch });
+  const { entry, table, latest } = open;
   let source: BranchSource = { branch: table.branch, version };
   if (fromTag !== undefined) {
-    const tag = await findTag(table, fromTag);
-    if (tag === null) {
-      throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${fromTag}`);
-    }
+    const tag = await requireTag(open, fromTag);
     await requireSource(tag.branch ?? undefined);
     source = tag;
   } else if (latest === null && version === undefined) {
@@ -45,4 +37,4 @@ export async function createTableBranch(
   }
   const transactionId = await createBranch(table, name, source, request.signal);
   return { transactionId };
-}
+};

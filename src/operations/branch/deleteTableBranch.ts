@@ -1,16 +1,12 @@
 /** DeleteTableBranch: removes an unreferenced branch with all its versions. */
 
-import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace/branches.js";
 import { deleteBranch } from "../../table/refs/branchRemoval.js";
 import { checkBranchName } from "../../table/refs/refs.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireString } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
-export async function deleteTableBranch(
-  context: OperationContext,
-  request: DeleteTableBranchRequest,
-): Promise<DeleteTableBranchResponse> {
+export const deleteTableBranch: OperationBody<"deleteTableBranch"> = async (context, request) => {
   const { handles } = context;
   const name = requireString(request.name, "name");
   checkBranchName(name);
@@ -19,4 +15,4 @@ export async function deleteTableBranch(
   const release = (directory: string) => handles.evict(directory);
   await deleteBranch(table, name, release, request.signal);
   return {};
-}
+};

@@ -1,20 +1,13 @@
 /** ListTableBranches: lists the branches of a table except main, page by page. */
 
-import type {
-  BranchContents,
-  ListTableBranchesRequest,
-  ListTableBranchesResponse,
-} from "../../namespace/branches.js";
+import type { BranchContents } from "../../namespace/branches.js";
 import { listBranches, readBranch } from "../../table/refs/branches.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
-export async function listTableBranches(
-  context: OperationContext,
-  request: ListTableBranchesRequest,
-): Promise<ListTableBranchesResponse> {
+export const listTableBranches: OperationBody<"listTableBranches"> = async (context, request) => {
   const page = optionalPage(request);
   const { table } = await openAtAnyVersion(context, { id: request.id });
   const names = await listBranches(table);
@@ -32,4 +25,4 @@ export async function listTableBranches(
   };
   const { refs, ...rest } = await readRefPage(names, page, read);
   return { branches: refs, ...rest };
-}
+};

@@ -24,23 +24,18 @@ import { textRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 import { type AskedIndex, type AskedKind, checkVectorSettings, readIndexRequest } from "./indexRequest.js";
 
-export function createTableIndex(
-  context: OperationContext,
-  request: CreateTableIndexRequest,
-): Promise<CreateTableIndexResponse> {
+export const createTableIndex: OperationBody<"createTableIndex"> = (context, request) => {
   return startBuild(context, request, readIndexRequest(request, "any"));
-}
+};
 
 /** CreateTableScalarIndex: does the same for scalar and text indexes only. */
-export function createTableScalarIndex(
-  context: OperationContext,
-  request: CreateTableIndexRequest,
-): Promise<CreateTableIndexResponse> {
+export const createTableScalarIndex: OperationBody<"createTableScalarIndex"> = (context, request) => {
   return startBuild(context, request, readIndexRequest(request, "scalar"));
-}
+};
 
 async function startBuild(
   context: OperationContext,

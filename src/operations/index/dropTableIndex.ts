@@ -1,18 +1,14 @@
 /** DropTableIndex: removes an index from later versions. Its files stay until no version needs them. */
 
 import { CreateIndex, type Transaction } from "../../format/table.js";
-import type { DropTableIndexRequest, DropTableIndexResponse } from "../../namespace/indexes.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
-import { requireIndex } from "./findIndex.js";
+import { requireIndex } from "./recordedIndex.js";
 
-export async function dropTableIndex(
-  context: OperationContext,
-  request: DropTableIndexRequest,
-): Promise<DropTableIndexResponse> {
+export const dropTableIndex: OperationBody<"dropTableIndex"> = async (context, request) => {
   const name = requireString(request.indexName, "indexName");
   const table = await openWritable(context, request);
   // A concurrent compaction may have replaced the segments.
@@ -27,4 +23,4 @@ export async function dropTableIndex(
     { signal: request.signal, mustSee },
   );
   return { transactionId: plan.transaction.uuid, version: committed.version };
-}
+};

@@ -8,7 +8,13 @@ import { GRAPH_MAXIMA } from "../../indexes/vector/graph/graphFiles.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { isBuilt, SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
-import { optionalBoolean, optionalCount, optionalString, requireString } from "../request.js";
+import {
+  optionalBoolean,
+  optionalCount,
+  optionalCountTo,
+  optionalString,
+  requireString,
+} from "../request.js";
 
 export type IndexFamily = "scalar" | "text" | "vector";
 
@@ -63,7 +69,7 @@ export function readIndexRequest(request: CreateTableIndexRequest, family: "any"
   if (distance !== null && distance !== "euclidean" && !DISTANCES.includes(distance)) {
     throw new InvalidInputError(`distanceType: must be one of ${DISTANCES.join(", ")}, not ${distance}`);
   }
-  const rowsPerZone = countUpTo(request, "rowsPerZone", MAX_ZONE_ROWS);
+  const rowsPerZone = optionalCountTo(request.rowsPerZone, "rowsPerZone", MAX_ZONE_ROWS);
   return {
     column: requireString(request.column, "column"),
     kind,
@@ -126,8 +132,8 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
       `language: must be one of ${LANGUAGES.join(", ")}, not ${JSON.stringify(language.slice(0, 80))}`,
     );
   }
-  const shortest = countUpTo(request, "minNgramLength", 100);
-  const longest = countUpTo(request, "maxNgramLength", 100);
+  const shortest = optionalCountTo(request.minNgramLength, "minNgramLength", 100);
+  const longest = optionalCountTo(request.maxNgramLength, "maxNgramLength", 100);
   const greatest = longest ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
   if ((shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
     throw new InvalidInputError(
@@ -184,18 +190,8 @@ const VECTOR_MAXIMA = {
 function vectorSettings(request: CreateTableIndexRequest): AskedIndex["vector"] {
   const members = Object.keys(VECTOR_MAXIMA) as (keyof typeof VECTOR_MAXIMA)[];
   return Object.fromEntries(
-    members.map((member) => [member, countUpTo(request, member, VECTOR_MAXIMA[member])]),
+    members.map((member) => [member, optionalCountTo(request[member], member, VECTOR_MAXIMA[member])]),
   );
-}
-
-function countUpTo<Member extends keyof CreateTableIndexRequest>(
-  request: CreateTableIndexRequest,
-  member: Member,
-  most: number,
-): number | undefined {
-  const count = optionalCount(request[member], member, 1);
-  if (count === undefined || count <= most) return count;
-  throw new InvalidInputError(`${member}: must be an integer from 1 to ${most}, not ${count}`);
 }
 
 /**

@@ -2,40 +2,32 @@
 
 import { pageOf } from "../../catalog/listing.js";
 import { compareNames } from "../../catalog/rows/catalogRows.js";
-import type {
-  ListTableIndicesRequest,
-  ListTableIndicesResponse,
-  TableIndex,
-} from "../../namespace/indexes.js";
+import type { TableIndex } from "../../namespace/indexes.js";
 import { countIndexedRows, type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
 import { INDEX_ID_BYTES } from "../../table/fragments/fileLookup.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalPage } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 import { columnPaths, detailsText, typeOfIndex } from "./recordedIndex.js";
 
-export async function listTableIndices(
-  context: OperationContext,
-  request: ListTableIndicesRequest,
-  access: Access,
-): Promise<ListTableIndicesResponse> {
+export const listTableIndices: OperationBody<"listTableIndices"> = async (context, request, access) => {
   const page = optionalPage(request);
   const snapshot = await openSnapshot(context, request, access);
   // A declared table.
   if (snapshot === null) return { indexes: [] };
   const indexes = new Map(namedIndexes(snapshot.file).map((index) => [index.name, index]));
-  const { names, pageToken } = pageOf([...indexes.keys()].sort(compareNames), page);
+  const { names, ...rest } = pageOf([...indexes.keys()].sort(compareNames), page);
   const pathsOf = columnPaths(snapshot);
   const indexList: TableIndex[] = [];
   for (const name of names) {
     const index = indexes.get(name);
     if (index !== undefined) indexList.push(await describe(snapshot, index, pathsOf(index)));
   }
-  return { indexes: indexList, ...(pageToken !== undefined && { pageToken }) };
-}
+  return { indexes: indexList, ...rest };
+};
 
 async function describe(
   snapshot: OpenVersion<OperationContext>,

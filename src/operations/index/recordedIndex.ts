@@ -1,16 +1,19 @@
-/** Describes an index that a version records, in terms of the interface. */
+/** Finds indexes that a version records, and describes them in terms of the interface. */
 
+import { TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
 import { METRICS } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
-import { formatQuotedPath } from "../../ident.js";
+import { formatIdentifier, formatQuotedPath } from "../../ident.js";
 import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { messageName } from "../../indexes/messageName.js";
 import { textDetails } from "../../indexes/text/detailedParameters.js";
 import { vectorDetails, vectorIndexType } from "../../query/indexes/vectorIndexType.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
-import type { NamedIndex } from "../../table/commit/namedIndexes.js";
+import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
+import { isSystemIndex } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { indicesOf, type VersionContent } from "../../table/versions/versionContent.js";
 import type { OperationContext } from "../context.js";
 
 /** Type of an index without readable details. */
@@ -21,13 +24,26 @@ const OTHER_TYPES: Readonly<Record<string, string>> = {
   FMIndexDetails: "FM",
 };
 
-export interface RecordedType {
+interface RecordedType {
   /**
    * `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…` or `UNKNOWN`.
    */
   readonly indexType: string;
   /** Distance of a vector index: `l2`, `cosine`, `dot` or `hamming`. */
   readonly distanceType?: string;
+}
+
+/**
+ * Returns the index of a name.
+ * @throws TableIndexNotFoundError; UnsupportedError for an index that the format uses internally
+ */
+export function requireIndex(content: VersionContent, name: string, tableId: readonly string[]): NamedIndex {
+  const index = namedIndexes(content).find((each) => each.name === name);
+  if (index !== undefined) return index;
+  if (isSystemIndex(name) && indicesOf(content).some((each) => each.name === name)) {
+    throw new UnsupportedError(`${name} is an internal index of the format, and not an index of a column`);
+  }
+  throw new TableIndexNotFoundError(`table ${formatIdentifier(tableId)} has no index ${name}`);
 }
 
 /** Returns the type of an index. The type of a vector index may be in its file. */

@@ -1,15 +1,9 @@
 /** CancelJob: ends a job early. This operation is not in the namespace spec. */
 
-import type { Job, JobRequest } from "../../namespace/jobs.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { findJob } from "../jobAccess.js";
+import type { OperationBody } from "../operation.js";
 
-export async function cancelJob(
-  context: OperationContext,
-  request: JobRequest,
-  access: Access,
-): Promise<Job> {
+export const cancelJob: OperationBody<"cancelJob"> = async (context, request, access) => {
   const { jobId } = await findJob(context, request.jobId, "cancelJob", access);
   return (await context.jobs.get()).cancel(jobId, request.signal);
-}
+};

@@ -2,22 +2,17 @@
  * ListJobs: lists the jobs of a table, or of all visible tables. This operation is not in the namespace spec.
  */
 
-import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace/jobs.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { Job, JobState } from "../../namespace/jobs.js";
 import { isVisible } from "../jobAccess.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId, parseChoice, requireTableId } from "../request.js";
 
 const STATES: readonly JobState[] = ["Queued", "Running", "Succeeded", "Failed", "Cancelled"];
 
-export async function listJobs(
-  context: OperationContext,
-  request: ListJobsRequest,
-  access: Access,
-): Promise<ListJobsResponse> {
+export const listJobs: OperationBody<"listJobs"> = async (context, request, access) => {
   const id = optionalId(request.id);
   const table = id.length === 0 ? null : requireTableId(id);
-  const state = stateOf(request.state);
+  const state = parseChoice(request.state, "state", STATES, undefined);
   const jobs: Job[] = [];
   const isListed = access.visibility("listJobs") ?? (async () => true);
   // `authorize` is asked once per table, because a table may have many jobs.
@@ -31,12 +26,7 @@ export async function listJobs(
     if (isShown) jobs.push(job);
   }
   return { jobs };
-}
-
-function stateOf(state: unknown): JobState | undefined {
-  if (state === undefined || state === null) return undefined;
-  return parseChoice(state, "state", STATES, "Running");
-}
+};
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((part, index) => part === b[index]);

@@ -1,8 +1,7 @@
 /** CreateNamespace: creates a child namespace. `Overwrite` only replaces an empty one. */
 
 import { addNamespace, type CreationMode } from "../../catalog/namespaces.js";
-import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace/namespaces.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId, optionalProperties, parseChoice } from "../request.js";
 
 const MODES = { Create: "fail", ExistOk: "existOk", Overwrite: "overwrite" } as const satisfies Record<
@@ -10,12 +9,9 @@ const MODES = { Create: "fail", ExistOk: "existOk", Overwrite: "overwrite" } as 
   CreationMode
 >;
 
-export async function createNamespace(
-  context: OperationContext,
-  request: CreateNamespaceRequest,
-): Promise<CreateNamespaceResponse> {
+export const createNamespace: OperationBody<"createNamespace"> = async (context, request) => {
   const path = optionalId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
   return { properties: await addNamespace(context, path, properties, MODES[mode], request.signal) };
-}
+};

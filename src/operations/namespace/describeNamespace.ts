@@ -2,14 +2,10 @@
 
 import { readCatalog, requireLiveRoot } from "../../catalog/rows/catalogTable.js";
 import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/rows/objects.js";
-import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace/namespaces.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId } from "../request.js";
 
-export async function describeNamespace(
-  context: OperationContext,
-  request: DescribeNamespaceRequest,
-): Promise<DescribeNamespaceResponse> {
+export const describeNamespace: OperationBody<"describeNamespace"> = async (context, request) => {
   const path = optionalId(request.id);
   if (path.length === 0) {
     await requireLiveRoot(context);
@@ -19,4 +15,4 @@ export async function describeNamespace(
   requireNamespace(catalog, path);
   const row = findNamespace(catalog, path);
   return { properties: row === null ? {} : decodeProperties(row) };
-}
+};

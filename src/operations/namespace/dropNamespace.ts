@@ -2,16 +2,10 @@
 
 import { removeNamespace } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";
-import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace/namespaces.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId, parseChoice } from "../request.js";
 
-export async function dropNamespace(
-  context: OperationContext,
-  request: DropNamespaceRequest,
-  access: Access,
-): Promise<DropNamespaceResponse> {
+export const dropNamespace: OperationBody<"dropNamespace"> = async (context, request, access) => {
   const path = optionalId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Fail", "Skip"], "Fail");
   const behavior = parseChoice(request.behavior, "behavior", ["Restrict", "Cascade"], "Restrict");
@@ -24,4 +18,4 @@ export async function dropNamespace(
   };
   const properties = await removeNamespace(context, path, options, request.signal);
   return properties === null ? {} : { properties };
-}
+};

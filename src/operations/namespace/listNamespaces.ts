@@ -3,16 +3,10 @@
 import { pageOf, pageOfExisting, refuseFileAsRoot } from "../../catalog/listing.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf, requireNamespace } from "../../catalog/rows/objects.js";
-import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace/namespaces.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId, optionalPage } from "../request.js";
 
-export async function listNamespaces(
-  context: OperationContext,
-  request: ListNamespacesRequest,
-  access: Access,
-): Promise<ListNamespacesResponse> {
+export const listNamespaces: OperationBody<"listNamespaces"> = async (context, request, access) => {
   const path = optionalId(request.id);
   const page = optionalPage(request);
   const catalog = await readCatalog(context);
@@ -20,9 +14,9 @@ export async function listNamespaces(
   const all = catalog.childrenOf(objectIdOf(path)).namespaces;
   if (all.length === 0 && path.length === 0) await refuseFileAsRoot(context);
   const isVisible = access.visibility("namespaceExists");
-  const { names, pageToken } =
+  const { names, ...rest } =
     isVisible === null
       ? pageOf(all, page)
       : await pageOfExisting(all, page, (name) => isVisible([...path, name]));
-  return { namespaces: names, ...(pageToken !== undefined && { pageToken }) };
-}
+  return { namespaces: names, ...rest };
+};

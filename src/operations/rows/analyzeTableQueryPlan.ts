@@ -1,20 +1,18 @@
 /** AnalyzeTableQueryPlan: runs a query, drops its rows, and returns its plan with measurements. */
 
-import type { AnalyzeTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/run/explain.js";
 import { mostFiltered } from "../../query/run/queryPlan.js";
 import { runQuery } from "../../query/run/runQuery.js";
 import { QueryMeasure } from "../../query/scan/measure.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { planQuery } from "./plannedQuery.js";
 import { collectUnread, planFormat, planText } from "./planText.js";
 
-export async function analyzeTableQueryPlan(
-  context: OperationContext,
-  request: AnalyzeTableQueryPlanRequest,
-  access: Access,
-): Promise<string> {
+export const analyzeTableQueryPlan: OperationBody<"analyzeTableQueryPlan"> = async (
+  context,
+  request,
+  access,
+) => {
   const format = planFormat(request.format);
   const { context: collecting, unread } = collectUnread(context);
   const { snapshot, plan, source, numbers, options } = await planQuery(collecting, request, access);
@@ -23,4 +21,4 @@ export async function analyzeTableQueryPlan(
   const run = { ...options, readAhead: context.streams.open(), observer: measure };
   for await (const _ of runQuery(source, plan, numbers, run)) request.signal?.throwIfAborted();
   return planText(await explainPlan(plan, use, await measure.finish()), unread, format, true);
-}
+};

@@ -1,23 +1,17 @@
 /** CountTableRows: counts live rows from the manifest alone, or the rows that a predicate selects. */
 
-import type { CountTableRowsRequest } from "../../namespace/queries.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { countFiltered } from "../../query/filter/filter.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { liveRowCount, physicalRowCount } from "../../table/fragments/statistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { filterOf } from "../filter.js";
 import { rowProgress, SeenRows } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 
-export async function countTableRows(
-  context: OperationContext,
-  request: CountTableRowsRequest,
-  access: Access,
-): Promise<number> {
+export const countTableRows: OperationBody<"countTableRows"> = async (context, request, access) => {
   const { predicate, signal } = request;
   const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const onRows = rowProgress(request);
@@ -42,4 +36,4 @@ export async function countTableRows(
   } else count = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   readRows.reach(total);
   return count;
-}
+};

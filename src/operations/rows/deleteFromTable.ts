@@ -1,16 +1,12 @@
 /** DeleteFromTable: deletes the rows that a predicate selects. Creates a version even if it selects none. */
 
-import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../namespace/rows.js";
 import { deleteMatching } from "../../write/changes/deleteMatching.js";
-import type { OperationContext } from "../context.js";
 import { filterOf, textOfFilter } from "../filter.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { openWritable } from "../snapshot.js";
 
-export async function deleteFromTable(
-  context: OperationContext,
-  request: DeleteFromTableRequest,
-): Promise<DeleteFromTableResponse> {
+export const deleteFromTable: OperationBody<"deleteFromTable"> = async (context, request) => {
   const { predicate, params, signal } = request;
   const text = textOfFilter(predicate, "predicate");
   const onRows = rowProgress(request);
@@ -22,4 +18,4 @@ export async function deleteFromTable(
     { signal, onRows },
   );
   return { transactionId, version: committed.version, numDeletedRows: change.deletedRows };
-}
+};

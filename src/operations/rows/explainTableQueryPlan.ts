@@ -1,20 +1,18 @@
 /** ExplainTableQueryPlan: returns the plan of a query. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { ExplainTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/run/explain.js";
 import { mostFiltered } from "../../query/run/queryPlan.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean } from "../request.js";
 import { planQuery } from "./plannedQuery.js";
 import { collectUnread, planFormat, planText } from "./planText.js";
 
-export async function explainTableQueryPlan(
-  context: OperationContext,
-  request: ExplainTableQueryPlanRequest,
-  access: Access,
-): Promise<string> {
+export const explainTableQueryPlan: OperationBody<"explainTableQueryPlan"> = async (
+  context,
+  request,
+  access,
+) => {
   const { query, verbose, format, ...table } = request;
   if (typeof query !== "object" || query === null) throw new InvalidInputError("query: must be an object");
   const isVerbose = optionalBoolean(verbose, "verbose") ?? false;
@@ -23,4 +21,4 @@ export async function explainTableQueryPlan(
   const { plan } = await planQuery(collecting, { ...query, ...table }, access);
   const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
   return planText(await explainPlan(plan, use), unread, shape, isVerbose);
-}
+};

@@ -1,21 +1,14 @@
 /** InsertIntoTable: adds rows, or replaces all rows. A declared table gets its first version. */
 
 import { requireStillTable } from "../../catalog/locations/tables.js";
-import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace/rows.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { inputBounds, optionalSchema, parseChoice } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
-export async function insertIntoTable(
-  context: OperationContext,
-  request: InsertIntoTableRequest,
-  _access: Access,
-  data: RowsInput,
-): Promise<InsertIntoTableResponse> {
+export const insertIntoTable: OperationBody<"insertIntoTable"> = async (context, request, _access, data) => {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
   const bounds = inputBounds(request);
   const onRows = rowProgress(request);
@@ -35,4 +28,4 @@ export async function insertIntoTable(
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);
   return { transactionId, version: committed.version, numInsertedRows: rowCount };
-}
+};

@@ -21,10 +21,10 @@ import type {
 import { insertRows } from "../../write/insert.js";
 import type { MergeRequest } from "../../write/merge/clauses.js";
 import { type MergeOptions, mergeInsert } from "../../write/merge/mergeInsert.js";
-import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import {
   inputBounds,
   isAbsent,
@@ -35,12 +35,12 @@ import {
 } from "../request.js";
 import { anchorOfOpen, type OpenTable, openTable, writableOf } from "../snapshot.js";
 
-export async function mergeInsertIntoTable(
-  context: OperationContext,
-  request: MergeInsertIntoTableRequest,
-  _access: Access,
-  data: RowsInput,
-): Promise<MergeInsertIntoTableResponse> {
+export const mergeInsertIntoTable: OperationBody<"mergeInsertIntoTable"> = async (
+  context,
+  request,
+  _access,
+  data,
+) => {
   const merge = mergeOf(request);
   const bounds = inputBounds(request);
   const onRows = rowProgress(request);
@@ -64,7 +64,7 @@ export async function mergeInsertIntoTable(
   } finally {
     deadline.end();
   }
-}
+};
 
 /** Returns the clauses of a request, checked as far as possible without the table. */
 function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {

@@ -1,24 +1,23 @@
 /** QueryTable: returns rows of a version, with columns, filter, order, limit and offset. */
 
-import type { RecordBatch } from "apache-arrow";
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+import { toTable } from "../../arrow/exchange/batch.js";
+import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
+import { lazyModule } from "../../async/lazy.js";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { QueryResult, QueryTableRequest } from "../../namespace/queries.js";
+import type { RowForms } from "../../namespace/queries.js";
 import { runQuery } from "../../query/run/runQuery.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { isInPlace } from "../snapshot.js";
 import { planQuery } from "./plannedQuery.js";
-import { rowForms } from "./rowForms.js";
 
-export async function queryTable(
-  context: OperationContext,
-  request: QueryTableRequest,
-  access: Access,
-): Promise<QueryResult> {
+const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
+
+export const queryTable: OperationBody<"queryTable"> = async (context, request, access) => {
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
   /** Missing files of a removed version are not corruption. */
   const whyUnreadable = async (error: unknown): Promise<unknown> => {
@@ -41,4 +40,59 @@ export async function queryTable(
     [Symbol.asyncIterator]: () => batches(context.streams.open()),
     ...rowForms(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open())),
   };
+};
+
+/**
+ * Returns the forms of a query's rows.
+ * @param batches runs the query; `isKept` is true if all rows will be in memory together
+ */
+export function rowForms(
+  schema: Schema,
+  batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
+): RowForms {
+  async function* slices(isKept: boolean): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+    for await (const batch of batches(isKept)) yield* objectsOfBatch(batch);
+  }
+  return {
+    async toArrow(): Promise<Table> {
+      const batchList: RecordBatch[] = [];
+      for await (const batch of batches(true)) batchList.push(batch);
+      return toTable(schema, batchList);
+    },
+    async toArray() {
+      const all: Record<string, unknown>[] = [];
+      // No spread: a slice may have more rows than a call may have arguments.
+      for await (const slice of slices(false)) for (const row of slice) all.push(row);
+      return all;
+    },
+    rows: () => ({
+      async *[Symbol.asyncIterator]() {
+        for await (const slice of slices(false)) yield* slice;
+      },
+    }),
+    toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
+    toIPCStream() {
+      const pieces = ipcPieces(schema, batches(false));
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const { done, value } = await pieces.next();
+            if (done === true) controller.close();
+            else controller.enqueue(value);
+          },
+          async cancel() {
+            await pieces.return(undefined);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    },
+  };
+}
+
+async function* ipcPieces(
+  schema: Schema,
+  batches: AsyncGenerator<RecordBatch, void, undefined>,
+): AsyncGenerator<Uint8Array, undefined> {
+  yield* (await ipcOutput.get()).encodeIpc(schema, batches, true);
 }

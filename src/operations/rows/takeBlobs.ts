@@ -1,24 +1,17 @@
 /** TakeBlobs: returns lazy blobs of some rows. This operation is not in the namespace spec. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { LazyBlob, TakeBlobsRequest } from "../../namespace/queries.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { openBlobsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { optionalString, requireRowOffsets } from "../request.js";
+import type { OperationBody } from "../operation.js";
+import { requireRowOffsets, requireString } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 
-export async function takeBlobs(
-  context: OperationContext,
-  request: TakeBlobsRequest,
-  access: Access,
-): Promise<(LazyBlob | null)[]> {
+export const takeBlobs: OperationBody<"takeBlobs"> = async (context, request, access) => {
   const rowOffsets = requireRowOffsets(request.rowOffsets);
-  const column = optionalString(request.column, "column");
-  if (column === undefined) throw new InvalidInputError("column: is missing");
+  const column = requireString(request.column, "column");
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
@@ -30,4 +23,4 @@ export async function takeBlobs(
   const { fragments } = manifest;
   const { signal } = request;
   return openBlobsAt(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
-}
+};

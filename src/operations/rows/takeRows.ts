@@ -1,8 +1,6 @@
 /** TakeRows: returns rows of a version by their offsets. This operation is not in the namespace spec. */
 
-import type { Table } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
-import type { TakeRowsRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
 import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -10,16 +8,11 @@ import { versionSource } from "../../query/indexes/versionSource.js";
 import { readRowsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireRowOffsets } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 
-export async function takeRows(
-  context: OperationContext,
-  request: TakeRowsRequest,
-  access: Access,
-): Promise<Table> {
+export const takeRows: OperationBody<"takeRows"> = async (context, request, access) => {
   const rowOffsets = requireRowOffsets(request.rowOffsets);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
@@ -32,4 +25,4 @@ export async function takeRows(
   const source = versionSource(snapshot);
   const numbers = new RowNumbers(source, manifest, snapshot.path);
   return readRowsAt(source, { fragments, projection, numbers, rowOffsets, signal });
-}
+};

@@ -7,19 +7,15 @@ import { InvalidInputError } from "../../errors.js";
 import { lit } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
 import type { FilterValue } from "../../namespace/queries.js";
-import type { UpdateTableRequest, UpdateTableResponse } from "../../namespace/rows.js";
 import { type Assignment, planAssignments } from "../../write/changes/assignments.js";
 import { updateMatching } from "../../write/changes/updateMatching.js";
-import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, textOfFilter } from "../filter.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { requireStrings } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
-export async function updateTable(
-  context: OperationContext,
-  request: UpdateTableRequest,
-): Promise<UpdateTableResponse> {
+export const updateTable: OperationBody<"updateTable"> = async (context, request) => {
   const { params, signal, properties } = request;
   const assignments = [...assignedBySql(request.updates ?? []), ...assignedValues(request.values ?? {})];
   if (assignments.length === 0) throw new InvalidInputError("updates: must name at least one column");
@@ -42,7 +38,7 @@ export async function updateTable(
     updatedRows: change.updatedRows,
     ...(properties && { properties }),
   };
-}
+};
 
 function assignedBySql(updates: unknown): Assignment[] {
   if (!Array.isArray(updates)) throw new InvalidInputError("updates: must be a list");

@@ -1,11 +1,10 @@
 /** Reads the members of a query that describe its vector search. */
 
-import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import type { RequestedSearch } from "../../query/vector/vectorSearch.js";
-import { optionalBoolean, optionalCount, optionalString } from "../request.js";
+import { isNumberList, optionalBoolean, optionalCount, optionalOf, optionalString } from "../request.js";
 
 /** Maximum number of values in all vectors of a request. */
 const MAX_NUMBERS = 2 ** 24;
@@ -49,11 +48,8 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
 export const isFilteredFirst = ({ prefilter }: QueryTableRequest): boolean =>
   optionalBoolean(prefilter, "prefilter") ?? true;
 
-function optionalBound(value: unknown, member: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value === "number" && !Number.isNaN(value)) return value;
-  throw new InvalidInputError(`${member}: must be a number, not ${shortly(value)}`);
-}
+const optionalBound = (value: unknown, member: string): number | undefined =>
+  optionalOf(value, member, "a number", (bound) => typeof bound === "number" && !Number.isNaN(bound));
 
 function readVectors(value: unknown): readonly Float64Array[] {
   if (isNumberList(value)) return checkedCount(listsIn(value) ?? [value], "vector");
@@ -70,9 +66,6 @@ function readVectors(value: unknown): readonly Float64Array[] {
     `vector: must be a list of numbers, a typed array, or a list of these, not ${shortly(value)}`,
   );
 }
-
-const isNumberList = (value: unknown): value is ArrayLike<unknown> =>
-  Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
 
 /** Returns the items of a list of lists; null if an item is not a list. */
 const listsIn = (value: ArrayLike<unknown>): readonly unknown[] | null =>

@@ -3,12 +3,11 @@
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError } from "../../errors.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
-import type { AlterTableAddColumnsRequest, AlterTableAddColumnsResponse } from "../../namespace/schema.js";
 import type { AddedColumn } from "../../write/columns/addColumns.js";
 import { addColumns } from "../../write/columns/changeColumns.js";
 import { functionNamed, type RegisteredFunction } from "../../write/userFunctions.js";
-import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import {
   isAbsent,
   optionalString,
@@ -19,10 +18,7 @@ import {
 } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
-export async function alterTableAddColumns(
-  context: OperationContext,
-  request: AlterTableAddColumnsRequest,
-): Promise<AlterTableAddColumnsResponse> {
+export const alterTableAddColumns: OperationBody<"alterTableAddColumns"> = async (context, request) => {
   const added = requireObjects(request.newColumns, "newColumns").map((column, index) =>
     checkedColumn(column, `newColumns[${index}]`, context.functions),
   );
@@ -31,7 +27,7 @@ export async function alterTableAddColumns(
   const table = await openWritable(context, request);
   const { committed, transactionId } = await addColumns(table, added, { signal, onRows });
   return { transactionId, version: committed.version };
-}
+};
 
 /** Members of a column, exactly one of which is required. */
 const RULES = ["expression", "dataType", "computed", "virtualColumn"] as const;

@@ -2,28 +2,21 @@
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import type {
-  AlterTableAlterColumnsRequest,
-  AlterTableAlterColumnsResponse,
-} from "../../namespace/schema.js";
 import type { ParsedAlteration } from "../../write/columns/alterColumns.js";
 import { alterColumns } from "../../write/columns/changeColumns.js";
-import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
-export async function alterTableAlterColumns(
-  context: OperationContext,
-  request: AlterTableAlterColumnsRequest,
-): Promise<AlterTableAlterColumnsResponse> {
+export const alterTableAlterColumns: OperationBody<"alterTableAlterColumns"> = async (context, request) => {
   const alterations = requireObjects(request.alterations, "alterations").map(checkedAlteration);
   const { signal } = request;
   const onRows = rowProgress(request);
   const table = await openWritable(context, request);
   const { committed, transactionId } = await alterColumns(table, alterations, { signal, onRows });
   return { transactionId, version: committed.version };
-}
+};
 
 function checkedAlteration(alteration: Readonly<Record<string, unknown>>, index: number): ParsedAlteration {
   const member = `alterations[${index}]`;

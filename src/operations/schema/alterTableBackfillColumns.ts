@@ -9,10 +9,7 @@ import {
   TableVersionNotFoundError,
 } from "../../errors.js";
 import { formatFieldPath, formatIdentifier } from "../../ident.js";
-import type {
-  AlterTableBackfillColumnsRequest,
-  AlterTableBackfillColumnsResponse,
-} from "../../namespace/schema.js";
+import type { AlterTableBackfillColumnsRequest } from "../../namespace/schema.js";
 import type { TableField } from "../../schema/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -23,8 +20,15 @@ import type { BackfillCluster } from "../../write/backfill/clusterRun.js";
 import { resolvedOn } from "../../write/backfill/resolvedBackfill.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
-import { clusterNamed } from "../registeredClusters.js";
-import { optionalAmount, optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
+import type { OperationBody } from "../operation.js";
+import {
+  optionalAmount,
+  optionalCount,
+  optionalCountTo,
+  optionalString,
+  optionalVersion,
+  requireString,
+} from "../request.js";
 import { type OpenTable, openWritable } from "../snapshot.js";
 
 const DEFAULT_BATCH_ROWS = 1024;
@@ -33,10 +37,10 @@ const MAX_AT_ONCE = 1024;
 const DEFAULT_FLUSH_SECONDS = 5;
 const DEFAULT_COMMIT_FRAGMENTS = 16;
 
-export async function alterTableBackfillColumns(
-  context: OperationContext,
-  request: AlterTableBackfillColumnsRequest,
-): Promise<AlterTableBackfillColumnsResponse> {
+export const alterTableBackfillColumns: OperationBody<"alterTableBackfillColumns"> = async (
+  context,
+  request,
+) => {
   const column = requireString(request.column, "column");
   const where = optionalString(request.where, "where") ?? null;
   const limits = settingsOf(request);
@@ -76,11 +80,11 @@ export async function alterTableBackfillColumns(
     },
     request.signal,
   );
-}
+};
 
 /**
  * Returns the executor that a request names. Null: functions run in this process.
- * @throws InvalidInputError for an unknown cluster
+ * @throws InvalidInputError naming the registered executors, or the environments of the executor
  */
 function clusterOf(
   { clusters }: OperationContext,
@@ -89,8 +93,26 @@ function clusterOf(
   const name = optionalString(request.cluster, "cluster");
   const manifest = optionalString(request.manifest, "manifest");
   if (name === undefined) return null;
-  const concurrency = bounded(request.concurrency, "concurrency", MAX_AT_ONCE);
-  return { ...clusterNamed(clusters, name, manifest), concurrency };
+  const concurrency = optionalCountTo(request.concurrency, "concurrency", MAX_AT_ONCE);
+  const executor = clusters.get(name);
+  if (executor === undefined) {
+    throw new InvalidInputError(
+      `cluster: there is no cluster ${name}; ${listed(clusters.keys())} registered`,
+    );
+  }
+  const { manifests = [] } = executor;
+  if (manifest !== undefined && !manifests.includes(manifest)) {
+    throw new InvalidInputError(
+      `manifest: cluster ${name} has no environment ${manifest}; ${listed(manifests)} registered`,
+    );
+  }
+  return { name, executor, manifest, concurrency };
+}
+
+function listed(names: Iterable<string>): string {
+  const [first, ...others] = names;
+  if (first === undefined) return "none is";
+  return others.length === 0 ? `${first} is` : `${[first, ...others].join(", ")} are`;
 }
 
 async function oldVersion({ table, entry: tableEntry }: OpenTable, version: number): Promise<OpenVersion> {
@@ -113,11 +135,11 @@ function requireColumnIn({ version, file }: OpenVersion, field: TableField): voi
 function settingsOf(
   request: AlterTableBackfillColumnsRequest,
 ): Omit<BackfillSettings, "cluster" | "table" | "root"> {
-  const most = bounded(request.maxCheckpointSize, "maxCheckpointSize", MAX_BATCH_ROWS);
+  const most = optionalCountTo(request.maxCheckpointSize, "maxCheckpointSize", MAX_BATCH_ROWS);
   const rows =
-    bounded(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;
+    optionalCountTo(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;
   const cap = Math.min(most ?? rows, rows);
-  const least = bounded(request.minCheckpointSize, "minCheckpointSize", MAX_BATCH_ROWS) ?? 1;
+  const least = optionalCountTo(request.minCheckpointSize, "minCheckpointSize", MAX_BATCH_ROWS) ?? 1;
   if (least > cap) {
     throw new InvalidInputError(`minCheckpointSize: must be at most ${cap}, the largest batch, not ${least}`);
   }
@@ -125,8 +147,9 @@ function settingsOf(
     optionalAmount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ??
     DEFAULT_FLUSH_SECONDS;
   return {
-    concurrency: bounded(request.concurrency, "concurrency", MAX_AT_ONCE) ?? 1,
-    callsAtOnce: bounded(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_AT_ONCE) ?? 1,
+    concurrency: optionalCountTo(request.concurrency, "concurrency", MAX_AT_ONCE) ?? 1,
+    callsAtOnce:
+      optionalCountTo(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_AT_ONCE) ?? 1,
     batch: { least, most: cap },
     flushMs: flushSeconds * 1000,
     readVersion: optionalVersion(request.readVersion, "readVersion") ?? null,
@@ -135,13 +158,4 @@ function settingsOf(
     commitFragments:
       optionalCount(request.commitGranularity, "commitGranularity", 1) ?? DEFAULT_COMMIT_FRAGMENTS,
   };
-}
-
-/** Returns an integer from 1 to a maximum. */
-function bounded(value: unknown, member: string, maximum: number): number | undefined {
-  const count = optionalCount(value, member, 1);
-  if (count !== undefined && count > maximum) {
-    throw new InvalidInputError(`${member}: must be an integer from 1 to ${maximum}, not ${count}`);
-  }
-  return count;
 }

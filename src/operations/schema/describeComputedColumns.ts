@@ -4,25 +4,20 @@
  */
 
 import { formatFieldPath } from "../../ident.js";
-import type {
-  ComputedColumnState,
-  DescribeComputedColumnsRequest,
-  DescribeComputedColumnsResponse,
-} from "../../namespace/schema.js";
+import type { ComputedColumnState } from "../../namespace/schema.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/statistics.js";
 import { staleRowsOf } from "../../write/backfill/staleRows.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { rowProgress, SeenRows } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { requireSnapshot } from "../snapshot.js";
 
-export async function describeComputedColumns(
-  context: OperationContext,
-  request: DescribeComputedColumnsRequest,
-  access: Access,
-): Promise<DescribeComputedColumnsResponse> {
+export const describeComputedColumns: OperationBody<"describeComputedColumns"> = async (
+  context,
+  request,
+  access,
+) => {
   const onRows = rowProgress(request);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest, path } = snapshot.file;
@@ -60,4 +55,4 @@ export async function describeComputedColumns(
     });
   }
   return { columns };
-}
+};

@@ -6,13 +6,12 @@
 import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { isJobId } from "../../jobs/jobFiles.js";
-import type { BackfillTaskReport, RunBackfillTaskRequest } from "../../namespace/clusters.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { isSameTable, readTableIdentity } from "../../table/versions/tableIdentity.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { computeClusterTask } from "../../write/backfill/clusterTask.js";
-import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { optionalAmount, optionalCount, optionalString, requireString, requireVersion } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
@@ -21,10 +20,7 @@ const MAX_BATCH_ROWS = 16_384;
 const MAX_ROW = 2 ** 32 - 1;
 const DIGEST = /^[0-9a-f]{32}$/;
 
-export async function runBackfillTask(
-  context: OperationContext,
-  request: RunBackfillTaskRequest,
-): Promise<BackfillTaskReport> {
+export const runBackfillTask: OperationBody<"runBackfillTask"> = async (context, request) => {
   const taskId = requireString(request.taskId, "taskId");
   const jobId = requireString(request.jobId, "jobId");
   if (!isJobId(jobId)) throw new InvalidInputError("jobId: must be the id of a job");
@@ -79,7 +75,7 @@ export async function runBackfillTask(
     onProgress: (done, total) => tell?.(done, total),
   });
   return { taskId, ...computed };
-}
+};
 
 function requireCount(value: unknown, member: string, maximum: number, minimum = 0): number {
   const count = optionalCount(value, member, minimum);

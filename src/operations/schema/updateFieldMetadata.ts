@@ -1,16 +1,12 @@
 /** UpdateFieldMetadata: merges or replaces the metadata of fields, all or none. */
 
-import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace/schema.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { type MetadataChange, planFieldMetadata } from "../../write/columns/fieldMetadata.js";
-import type { OperationContext } from "../context.js";
-import { optionalBoolean, requireMap, requireObjects, requireString } from "../request.js";
+import type { OperationBody } from "../operation.js";
+import { optionalBoolean, requireNullableMap, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
-export async function updateFieldMetadata(
-  context: OperationContext,
-  request: UpdateFieldMetadataRequest,
-): Promise<UpdateFieldMetadataResponse> {
+export const updateFieldMetadata: OperationBody<"updateFieldMetadata"> = async (context, request) => {
   const changes = requireObjects(request.updates, "updates").map(checkedUpdate);
   const table = await openWritable(context, request);
   const { committed, plan } = await commitPlanned(table, ({ file }) => planFieldMetadata(file, changes), {
@@ -22,13 +18,13 @@ export async function updateFieldMetadata(
     version: committed.version,
     fields: Object.fromEntries(fields),
   };
-}
+};
 
 function checkedUpdate(update: Readonly<Record<string, unknown>>, index: number): MetadataChange {
   const member = `updates[${index}]`;
   return {
     path: requireString(update.path, `${member}.path`),
-    metadata: requireMap(update.metadata, `${member}.metadata`, { nulls: true }),
+    metadata: requireNullableMap(update.metadata, `${member}.metadata`),
     replace: optionalBoolean(update.replace, `${member}.replace`) ?? false,
   };
 }

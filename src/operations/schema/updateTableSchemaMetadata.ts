@@ -1,19 +1,15 @@
 /** UpdateTableSchemaMetadata: replaces all metadata of the schema. */
 
-import type {
-  UpdateTableSchemaMetadataRequest,
-  UpdateTableSchemaMetadataResponse,
-} from "../../namespace/schema.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { planSchemaMetadata } from "../../write/columns/fieldMetadata.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireMap } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
-export async function updateTableSchemaMetadata(
-  context: OperationContext,
-  request: UpdateTableSchemaMetadataRequest,
-): Promise<UpdateTableSchemaMetadataResponse> {
+export const updateTableSchemaMetadata: OperationBody<"updateTableSchemaMetadata"> = async (
+  context,
+  request,
+) => {
   const metadata = new Map(Object.entries(requireMap(request.metadata, "metadata")));
   const table = await openWritable(context, request);
   const { committed, plan } = await commitPlanned(
@@ -26,4 +22,4 @@ export async function updateTableSchemaMetadata(
     version: committed.version,
     metadata: Object.fromEntries(metadata),
   };
-}
+};

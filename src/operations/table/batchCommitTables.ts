@@ -16,13 +16,20 @@ import type {
   BatchCommitOperation,
   BatchCommitResult,
   BatchCommitTablesRequest,
-  BatchCommitTablesResponse,
 } from "../../namespace/versions.js";
 import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { operationOfPart, pinOperations } from "../pinParts.js";
-import { optionalProperties, optionalString, requireTableId } from "../request.js";
+import type { OperationBody } from "../operation.js";
+import {
+  boundedParts,
+  optionalProperties,
+  optionalString,
+  type PinnedPart,
+  pinParts,
+  requireList,
+  requireTableId,
+} from "../request.js";
 import {
   NO_VERSIONS,
   openVersionPart,
@@ -46,11 +53,7 @@ interface Outcome {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-export async function batchCommitTables(
-  context: OperationContext,
-  request: BatchCommitTablesRequest,
-  access: Access,
-): Promise<BatchCommitTablesResponse> {
+export const batchCommitTables: OperationBody<"batchCommitTables"> = async (context, request, access) => {
   const operations: readonly BatchCommitOperation[] = await authorizedOperations(request, access);
   refuseRepeated(operations);
   refuseFoldingTogether(operations);
@@ -107,17 +110,36 @@ export async function batchCommitTables(
         : { deregisterTable: { ...outcome, id: requireTableId(operation.deregisterTable?.id) } };
     }),
   };
-}
+};
 
-/** Returns a copy of the operations of a batch, after `authorize` has allowed each of them. */
+const KINDS: readonly (keyof BatchCommitOperation)[] = [
+  "declareTable",
+  "createTableVersion",
+  "deleteTableVersions",
+  "deregisterTable",
+];
+
+/**
+ * Returns a frozen copy of each operation of a batch, after `authorize` has allowed it.
+ * @throws InvalidInputError for too many operations, or unless each has exactly one member with the id of a
+ *   table
+ */
 async function authorizedOperations(request: BatchCommitTablesRequest, access: Access) {
-  const operations = pinOperations(request.operations);
-  for (const operation of operations) {
-    for (const [name, part] of Object.entries(operation)) {
-      await access.require(operationOfPart(name), part.id, part);
+  const operations = boundedParts(requireList(request.operations, "operations"), "operations");
+  const pinned = operations.map((operation): Readonly<Record<string, PinnedPart<object>>> => {
+    const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);
+    if (kinds.length !== 1) {
+      throw new InvalidInputError(`operations: each has exactly one of ${KINDS.join(", ")}`);
     }
+    const [kind] = kinds;
+    const [part] = pinParts([operation[kind] as { id?: unknown }], `operations.${kind}`, (each) => each.id);
+    return { [kind]: part };
+  });
+  for (const [name, part] of pinned.flatMap((operation) => Object.entries(operation))) {
+    const question = name === "deleteTableVersions" ? "batchDeleteTableVersions" : name;
+    await access.require(question, part.id, part);
   }
-  return operations;
+  return pinned;
 }
 
 function idOf(operation: BatchCommitOperation): readonly string[] {

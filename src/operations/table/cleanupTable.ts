@@ -4,19 +4,17 @@ import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
 import { sweepCreations } from "../../catalog/locations/orphans.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { CleanupTableRequest, CleanupTableResponse, StartedJob } from "../../namespace/upkeep.js";
+import type { CleanupTableResponse } from "../../namespace/upkeep.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
 import type { OperationContext } from "../context.js";
 import { doLongWork, longWorkOptions } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { type OpenTable, openTable } from "../snapshot.js";
 
 const DEFAULT_OLDER_THAN_MS = 7 * 24 * 60 * 60 * 1000;
 
-export async function cleanupTable(
-  context: OperationContext,
-  request: CleanupTableRequest,
-): Promise<CleanupTableResponse | StartedJob> {
+export const cleanupTable: OperationBody<"cleanupTable"> = async (context, request) => {
   const policy = {
     olderThanMs: optionalCount(request.olderThanMs, "olderThanMs") ?? DEFAULT_OLDER_THAN_MS,
     retainVersions: optionalCount(request.retainVersions, "retainVersions", 1),
@@ -37,7 +35,7 @@ export async function cleanupTable(
     parameters: { ...policy },
     work: (control) => cleanUp(context, open, { ...policy, ...control }),
   });
-}
+};
 
 async function cleanUp(
   context: OperationContext,

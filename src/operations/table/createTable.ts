@@ -15,16 +15,15 @@ import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { RowsInput } from "../../namespace/rows.js";
-import type { CreateTableRequest, CreateTableResponse } from "../../namespace/tables.js";
+import type { CreateTableResponse } from "../../namespace/tables.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
-import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import {
   inputBounds,
   optionalBoolean,
@@ -35,12 +34,7 @@ import {
   requireTableId,
 } from "../request.js";
 
-export async function createTable(
-  context: OperationContext,
-  request: CreateTableRequest,
-  _access: Access,
-  data: RowsInput,
-): Promise<CreateTableResponse> {
+export const createTable: OperationBody<"createTable"> = async (context, request, _access, data) => {
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
@@ -109,7 +103,7 @@ export async function createTable(
         ? { ...properties }
         : await readTableProperties(context, entry),
   };
-}
+};
 
 /**
  * Checks that the request suits an existing or declared table.

@@ -5,15 +5,11 @@ import { planLocation } from "../../catalog/locations/placement.js";
 import { findTable } from "../../catalog/locations/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace/tables.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import { checkRequestedLocation } from "./requestedLocation.js";
 
-export async function declareTable(
-  context: OperationContext,
-  request: DeclareTableRequest,
-): Promise<DeclareTableResponse> {
+export const declareTable: OperationBody<"declareTable"> = async (context, request) => {
   const id = requireTableId(request.id);
   const requestedLocation = optionalString(request.location, "location");
   const properties = optionalProperties(request.properties);
@@ -23,4 +19,4 @@ export async function declareTable(
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, location, properties ?? {}, request.signal);
   return { location: location.directory, properties: properties ?? {}, managedVersioning: false };
-}
+};

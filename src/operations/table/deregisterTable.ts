@@ -1,15 +1,11 @@
 /** DeregisterTable: takes the id from a table and keeps its data. */
 
 import { detachTable } from "../../catalog/registration.js";
-import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace/tables.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 
-export async function deregisterTable(
-  context: OperationContext,
-  request: DeregisterTableRequest,
-): Promise<DeregisterTableResponse> {
+export const deregisterTable: OperationBody<"deregisterTable"> = async (context, request) => {
   const id = requireTableId(request.id);
   const { directory, properties } = await detachTable(context, id, request.signal);
   return { id, location: directory, properties };
-}
+};

@@ -3,21 +3,15 @@
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/locations/tables.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
-import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace/tables.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { openDescribed } from "../snapshot.js";
 
-export async function describeTable(
-  context: OperationContext,
-  request: DescribeTableRequest,
-  access: Access,
-): Promise<DescribeTableResponse> {
+export const describeTable: OperationBody<"describeTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);
   const { entry, snapshot } = await openDescribed(context, request, access);
   const location = snapshot?.table.root ?? entry.directory;
@@ -45,4 +39,4 @@ export async function describeTable(
     metadata: Object.fromEntries(metadata),
     isOnlyDeclared: false,
   };
-}
+};

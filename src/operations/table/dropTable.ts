@@ -14,14 +14,11 @@ import { formatIdentifier } from "../../ident.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { DropTableRequest, DropTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 
-export async function dropTable(
-  context: OperationContext,
-  request: DropTableRequest,
-): Promise<DropTableResponse> {
+export const dropTable: OperationBody<"dropTable"> = async (context, request) => {
   const entry = await requireTable(context, requireTableId(request.id), "any");
   const { id, location, directory } = entry;
   const isTable = await watchTable(context.disk, entry);
@@ -60,7 +57,7 @@ export async function dropTable(
   await sweepDropped(context);
   if (ownsDirectory) await forgetJobs(context, entry);
   return { id, location: directory, properties };
-}
+};
 
 /** The table is gone already. Records that can't be removed become stale later. */
 async function forgetJobs({ jobs }: OperationContext, { directory }: TableEntry): Promise<void> {

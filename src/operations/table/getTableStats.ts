@@ -1,18 +1,12 @@
 /** GetTableStats: returns sizes and row counts of a version from its manifest alone. */
 
 import { Manifest } from "../../format/table.js";
-import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace/tables.js";
 import { tableStatistics } from "../../table/fragments/statistics.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { progressIn } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { openSnapshot } from "../snapshot.js";
 
-export async function getTableStats(
-  context: OperationContext,
-  request: GetTableStatsRequest,
-  access: Access,
-): Promise<GetTableStatsResponse> {
+export const getTableStats: OperationBody<"getTableStats"> = async (context, request, access) => {
   const tell = progressIn("fragments", request);
   const snapshot = await openSnapshot(context, request, access);
   const manifest = snapshot?.file.manifest ?? Manifest.create();
@@ -20,4 +14,4 @@ export async function getTableStats(
   const { numFragments } = statistics.fragmentStats;
   tell?.(numFragments, numFragments);
   return statistics;
-}
+};

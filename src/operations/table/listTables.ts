@@ -1,25 +1,14 @@
 /** ListTables: lists the names of a namespace's tables, page by page. */
 
 import { listTableNames } from "../../catalog/listing.js";
-import type { ListTablesRequest, ListTablesResponse } from "../../namespace/tables.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalId, optionalPage } from "../request.js";
 
-export async function listTables(
-  context: OperationContext,
-  request: ListTablesRequest,
-  access: Access,
-): Promise<ListTablesResponse> {
+export const listTables: OperationBody<"listTables"> = async (context, request, access) => {
   const id = optionalId(request.id);
   const page = optionalPage(request);
   const includeDeclared = optionalBoolean(request.includeDeclared, "includeDeclared") ?? true;
-  const { names, pageToken } = await listTableNames(
-    context,
-    id,
-    page,
-    includeDeclared,
-    access.visibility("tableExists"),
-  );
-  return { tables: names, ...(pageToken !== undefined && { pageToken }) };
-}
+  const isVisible = access.visibility("tableExists");
+  const { names, ...rest } = await listTableNames(context, id, page, includeDeclared, isVisible);
+  return { tables: names, ...rest };
+};

@@ -6,21 +6,18 @@
 import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
-import type { OptimizeTableRequest, OptimizeTableResponse, StartedJob } from "../../namespace/upkeep.js";
+import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace/upkeep.js";
 import { compactFragments } from "../../write/compaction/compactFragments.js";
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
 import { foldIndexes } from "../../write/indexes/foldIndexes.js";
-import type { OperationContext } from "../context.js";
 import { doLongWork, longWorkOptions, type WorkControl } from "../longWork.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 
 const DEFAULT_MAX_DELETED_SHARE = 0.1;
 
-export async function optimizeTable(
-  context: OperationContext,
-  request: OptimizeTableRequest,
-): Promise<OptimizeTableResponse | StartedJob> {
+export const optimizeTable: OperationBody<"optimizeTable"> = async (context, request) => {
   const settings = settingsOf(request);
   const options = longWorkOptions(request);
   const table = await openWritable(context, request);
@@ -31,7 +28,7 @@ export async function optimizeTable(
     parameters: { ...settings },
     work: (control) => optimize(table, settings, control),
   });
-}
+};
 
 async function optimize(
   table: WritableTable,

@@ -2,16 +2,10 @@
 
 import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
-import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace/tables.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalProperties, optionalString, parseChoice, requireTableId } from "../request.js";
 
-export async function registerTable(
-  context: OperationContext,
-  request: RegisterTableRequest,
-  access: Access,
-): Promise<RegisterTableResponse> {
+export const registerTable: OperationBody<"registerTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);
   const location = optionalString(request.location, "location");
   const mode = parseChoice(request.mode, "mode", ["Create", "Overwrite"], "Create");
@@ -24,4 +18,4 @@ export async function registerTable(
     signal: request.signal,
   });
   return { location: tableLocation.directory, properties: properties ?? {} };
-}
+};

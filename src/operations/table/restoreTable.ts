@@ -3,19 +3,15 @@
 import { TableVersionNotFoundError } from "../../errors.js";
 import { Restore } from "../../format/table.js";
 import { formatIdentifier } from "../../ident.js";
-import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace/tables.js";
 import { commitTransaction } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { findVersion } from "../../table/versions/versions.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId, requireVersion } from "../request.js";
 import { openTable } from "../snapshot.js";
 
-export async function restoreTable(
-  context: OperationContext,
-  request: RestoreTableRequest,
-): Promise<RestoreTableResponse> {
+export const restoreTable: OperationBody<"restoreTable"> = async (context, request) => {
   const wanted = requireVersion(request.version);
   const { table, latest } = await openTable(context, request);
   const base = latest && (await openVersion(table, latest));
@@ -27,4 +23,4 @@ export async function restoreTable(
   const transaction = newTransaction(base.version, "restore", Restore.create({ version: wanted }));
   const { version } = await commitTransaction(base, transaction, { signal: request.signal });
   return { transactionId: transaction.uuid, version };
-}
+};

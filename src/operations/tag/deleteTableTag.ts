@@ -1,18 +1,12 @@
 /** DeleteTableTag: deletes a tag. The version stays. */
 
-import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import { branchOfTag, deleteTag } from "../../table/refs/tags.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireString } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
-export async function deleteTableTag(
-  context: OperationContext,
-  request: DeleteTableTagRequest,
-  access: Access,
-): Promise<DeleteTableTagResponse> {
+export const deleteTableTag: OperationBody<"deleteTableTag"> = async (context, request, access) => {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table } = await openAtAnyVersion(context, { id: request.id });
@@ -20,4 +14,4 @@ export async function deleteTableTag(
   await access.requireBranch(await branchOfTag(table, tag));
   await deleteTag(table, tag, request.signal, access.requireBranch);
   return {};
-}
+};

@@ -1,16 +1,13 @@
 /** ListTableTags: lists the tags of a table and its branches, page by page. */
 
-import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace/tags.js";
+import type { TagContents } from "../../namespace/tags.js";
 import { listTags, readTag } from "../../table/refs/tags.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
-export async function listTableTags(
-  context: OperationContext,
-  request: ListTableTagsRequest,
-): Promise<ListTableTagsResponse> {
+export const listTableTags: OperationBody<"listTableTags"> = async (context, request) => {
   const page = optionalPage(request);
   const { table } = await openAtAnyVersion(context, { id: request.id });
   const names = await listTags(table);
@@ -21,4 +18,4 @@ export async function listTableTags(
     return branch === null ? { version, manifestSize } : { branch, version, manifestSize };
   });
   return { tags: refs, ...rest };
-}
+};

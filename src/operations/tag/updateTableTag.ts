@@ -1,18 +1,12 @@
 /** UpdateTableTag: moves a tag to another version. */
 
-import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import { branchOfTag, updateTag } from "../../table/refs/tags.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { openTarget } from "../refTarget.js";
+import type { OperationBody } from "../operation.js";
 import { requireString } from "../request.js";
+import { openTarget } from "../snapshot.js";
 
-export async function updateTableTag(
-  context: OperationContext,
-  request: UpdateTableTagRequest,
-  access: Access,
-): Promise<UpdateTableTagResponse> {
+export const updateTableTag: OperationBody<"updateTableTag"> = async (context, request, access) => {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table, target } = await openTarget(context, request);
@@ -20,4 +14,4 @@ export async function updateTableTag(
   await access.requireBranch(await branchOfTag(table, tag));
   await updateTag(table, tag, target, request.signal, access.requireBranch);
   return {};
-}
+};

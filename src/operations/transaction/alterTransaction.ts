@@ -1,21 +1,15 @@
 /** AlterTransaction: cancels a job. A committed transaction is part of its version and can't be changed. */
 
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
-import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace/transactions.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { findCommitted } from "../findCommitted.js";
 import { describeAsTransaction, findJobOf } from "../jobAccess.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId, parseChoice, requireObjects } from "../request.js";
 
 const STATUSES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
 const ACTIONS: readonly string[] = ["setStatusAction", "setPropertyAction", "unsetPropertyAction"];
 
-export async function alterTransaction(
-  context: OperationContext,
-  request: AlterTransactionRequest,
-  access: Access,
-): Promise<AlterTransactionResponse> {
+export const alterTransaction: OperationBody<"alterTransaction"> = async (context, request, access) => {
   const statuses = statusesOf(request.actions);
   const path = optionalId(request.id);
   const job = await findJobOf(context, path, "alterTransaction", access);
@@ -34,7 +28,7 @@ export async function alterTransaction(
     throw new ConcurrentModificationError(`the job has ended: it is ${after.state}`);
   }
   return describeAsTransaction(after);
-}
+};
 
 /** Returns the statuses that actions set. Null stands for an action on a property. */
 function statusesOf(value: unknown): ((typeof STATUSES)[number] | null)[] {

@@ -1,24 +1,16 @@
 /** DescribeTransaction: returns the version that a transaction created, or the progress of a job. */
 
 import { formatIdentifier } from "../../ident.js";
-import type {
-  DescribeTransactionRequest,
-  DescribeTransactionResponse,
-} from "../../namespace/transactions.js";
+import type { DescribeTransactionResponse } from "../../namespace/transactions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import type { CommittedTransaction } from "../../table/commit/transactionLookup.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { findCommitted } from "../findCommitted.js";
 import { describeAsTransaction, findJobOf } from "../jobAccess.js";
+import type { OperationBody } from "../operation.js";
 import { optionalId } from "../request.js";
 
-export async function describeTransaction(
-  context: OperationContext,
-  request: DescribeTransactionRequest,
-  access: Access,
-): Promise<DescribeTransactionResponse> {
+export const describeTransaction: OperationBody<"describeTransaction"> = async (context, request, access) => {
   const path = optionalId(request.id);
   const job = await findJobOf(context, path, "describeTransaction", access);
   if (job !== null) return describeAsTransaction(job);
@@ -30,7 +22,7 @@ export async function describeTransaction(
     request.signal,
   );
   return describe(tableId, transaction);
-}
+};
 
 /** The names of properties and operations are those of the reference. */
 function describe(

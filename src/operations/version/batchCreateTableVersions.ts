@@ -1,14 +1,8 @@
 /** BatchCreateTableVersions: publishes versions of several tables, all or none. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
-import type {
-  BatchCreateTableVersionsRequest,
-  BatchCreateTableVersionsResponse,
-} from "../../namespace/versions.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { pinParts } from "../pinParts.js";
-import { requireTableId } from "../request.js";
+import type { OperationBody } from "../operation.js";
+import { pinParts, requireTableId } from "../request.js";
 import {
   NO_VERSIONS,
   openVersionPart,
@@ -18,11 +12,11 @@ import {
   type VersionPart,
 } from "./batch.js";
 
-export async function batchCreateTableVersions(
-  context: OperationContext,
-  request: BatchCreateTableVersionsRequest,
-  access: Access,
-): Promise<BatchCreateTableVersionsResponse> {
+export const batchCreateTableVersions: OperationBody<"batchCreateTableVersions"> = async (
+  context,
+  request,
+  access,
+) => {
   const entries = pinParts(request.entries, "entries", (entry) => entry.id);
   for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
   const parts: VersionPart[] = [];
@@ -41,4 +35,4 @@ export async function batchCreateTableVersions(
     request.signal,
   );
   return { versions: await publishedVersions(parts, planned) };
-}
+};

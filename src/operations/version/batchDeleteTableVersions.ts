@@ -2,18 +2,14 @@
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
-import type {
-  BatchDeleteTableVersionsRequest,
-  BatchDeleteTableVersionsResponse,
-} from "../../namespace/versions.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { finishRemovals, openRemovalPart, planRemovals, removalRoots } from "./removal.js";
 
-export async function batchDeleteTableVersions(
-  context: OperationContext,
-  request: BatchDeleteTableVersionsRequest,
-): Promise<BatchDeleteTableVersionsResponse> {
+export const batchDeleteTableVersions: OperationBody<"batchDeleteTableVersions"> = async (
+  context,
+  request,
+) => {
   const part = await openRemovalPart(context, request);
   let steps: (DeleteVersionsStep | null)[] = [];
   await commitBatch(
@@ -27,4 +23,4 @@ export async function batchDeleteTableVersions(
   );
   await finishRemovals([part], steps, request.signal);
   return { deletedCount: steps[0]?.versions.length ?? 0 };
-}
+};

@@ -1,20 +1,14 @@
 /** CreateTableVersion: publishes a staged manifest under a free version number. */
 
-import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace/versions.js";
 import { isMainBranch } from "../../table/refs/refs.js";
 import { publishStagedVersion } from "../../table/staging/stagedVersion.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import { checkUnregistered } from "../findRefs.js";
+import type { OperationBody } from "../operation.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
 import { versionOfFile } from "./versionOf.js";
 
-export async function createTableVersion(
-  context: OperationContext,
-  request: CreateTableVersionRequest,
-  access: Access,
-): Promise<CreateTableVersionResponse> {
+export const createTableVersion: OperationBody<"createTableVersion"> = async (context, request, access) => {
   const staged = stagedOf(request, access);
   const open = await openTable(context, request);
   const { branch } = request;
@@ -25,4 +19,4 @@ export async function createTableVersion(
   const { file } = await publishStagedVersion(open.table, anchor, staged);
   // The version is not read again: it may be gone, or belong to a table that replaced this one.
   return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
-}
+};

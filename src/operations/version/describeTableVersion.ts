@@ -2,18 +2,16 @@
 
 import { TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace/versions.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalVersion, requireTableId } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 import { versionOf } from "./versionOf.js";
 
-export async function describeTableVersion(
-  context: OperationContext,
-  request: DescribeTableVersionRequest,
-  access: Access,
-): Promise<DescribeTableVersionResponse> {
+export const describeTableVersion: OperationBody<"describeTableVersion"> = async (
+  context,
+  request,
+  access,
+) => {
   const snapshot = await openSnapshot(context, request, access);
   const version = snapshot && (await versionOf(snapshot.table, snapshot));
   if (version === null) {
@@ -22,4 +20,4 @@ export async function describeTableVersion(
     );
   }
   return { version };
-}
+};

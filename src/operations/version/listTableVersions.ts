@@ -2,9 +2,8 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { InvalidInputError } from "../../errors.js";
-import type { ListTableVersionsRequest, ListTableVersionsResponse } from "../../namespace/versions.js";
 import { listVersions } from "../../table/versions/versions.js";
-import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 import { openAtAnyVersion } from "../snapshot.js";
 import { versionOf } from "./versionOf.js";
@@ -12,10 +11,7 @@ import { versionOf } from "./versionOf.js";
 /** Maximum number of manifests read concurrently. */
 const PARALLELISM = 16;
 
-export async function listTableVersions(
-  context: OperationContext,
-  request: ListTableVersionsRequest,
-): Promise<ListTableVersionsResponse> {
+export const listTableVersions: OperationBody<"listTableVersions"> = async (context, request) => {
   const limit = optionalCount(request.limit, "limit", 1);
   const descending = optionalBoolean(request.descending, "descending") ?? false;
   const after = parsePageToken(request.pageToken);
@@ -31,7 +27,7 @@ export async function listTableVersions(
   const versions = records.filter((record) => record !== null);
   if (page.length === rest.length) return { versions };
   return { versions, pageToken: String(page[page.length - 1].version) };
-}
+};
 
 /** Returns the last version of the previous page; null at the start. */
 function parsePageToken(value: unknown): number | null {

@@ -1,6 +1,5 @@
 /** Reads the staged version of a request. */
 
-import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace/versions.js";
 import type { StagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
@@ -9,6 +8,7 @@ import {
   optionalString,
   optionalStringMap,
   parseChoice,
+  requireString,
   requireTableId,
   requireVersion,
 } from "../request.js";
@@ -19,17 +19,10 @@ import {
  * @throws InvalidInputError naming the member
  */
 export function stagedOf(request: CreateTableVersionRequest, access: Access): StagedVersion {
-  const version = requireVersion(request.version);
-  const stagedPath = optionalString(request.manifestPath, "manifestPath");
-  if (stagedPath === undefined || stagedPath === "") throw new InvalidInputError("manifestPath: is required");
-  const scheme =
-    request.namingScheme === undefined || request.namingScheme === null
-      ? undefined
-      : parseChoice(request.namingScheme, "namingScheme", ["V1", "V2"], "V2");
   return {
-    version,
-    stagedPath,
-    scheme,
+    version: requireVersion(request.version),
+    stagedPath: requireString(request.manifestPath, "manifestPath"),
+    scheme: parseChoice(request.namingScheme, "namingScheme", ["V1", "V2"], undefined),
     manifestSize: optionalCount(request.manifestSize, "manifestSize"),
     eTag: optionalString(request.eTag, "eTag"),
     metadata: optionalStringMap(request.metadata, "metadata"),

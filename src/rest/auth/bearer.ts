@@ -7,7 +7,7 @@ import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jw
 import { InvalidInputError } from "../../errors.js";
 import type { Principal } from "../../namespace/request.js";
 import { checkOptionMembers } from "../../optionMembers.js";
-import { Refusal } from "../wire/problem.js";
+import { unavailable } from "../wire/problem.js";
 import { publishedKeys } from "./publishedKeys.js";
 
 /** An authorization server, and the required content of its tokens. */
@@ -73,8 +73,7 @@ export function createBearerCheck(options: BearerOptions | BearerCheck | undefin
     } catch (error) {
       if (error instanceof InvalidToken) throw error;
       if (error instanceof errors.JOSEError) throw new InvalidToken(error.message, { cause: error });
-      const detail = "the authorization server's keys cannot be read";
-      throw new Refusal(503, "ServiceUnavailable", detail, { "retry-after": RETRY_AFTER }, error);
+      throw unavailable("the authorization server's keys cannot be read", RETRY_AFTER, error);
     }
   };
 }

@@ -1,11 +1,14 @@
 /**
  * Dialects: deviations of clients from the interface. A handler speaks one dialect per request. This file has
- * the interface's dialect and the form-encoding one; each other dialect has its own file.
+ * the interface's dialect and its variants; the other dialect has its own file.
  */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
+import type { ErrorType } from "../../errors.js";
+import type { Job, ListJobsResponse } from "../../namespace/jobs.js";
 import type { RowsInput } from "../../namespace/rows.js";
-import { withoutSecrets } from "../wire/jobs.js";
+import type { OperationName } from "../../operationTable.js";
+import { failureText } from "../wire/problem.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";
 
@@ -45,6 +48,33 @@ export async function callEngine({ namespace, route, request, data }: EngineCall
   return withoutSecrets(namespace, route.operation, await operation.call(namespace, request, data));
 }
 
+/** Returns the answer of an operation without details of jobs that a client must not learn. */
+async function withoutSecrets(
+  namespace: DirectoryNamespace,
+  operation: OperationName,
+  answer: unknown,
+): Promise<unknown> {
+  switch (operation) {
+    case "listJobs": {
+      const { jobs } = answer as ListJobsResponse;
+      const roots = await namespace.rootPaths();
+      return { jobs: jobs.map((job) => shown(job, roots)) };
+    }
+    case "describeJob":
+    case "cancelJob":
+    case "waitForJob":
+      return shown(answer as Job, await namespace.rootPaths());
+    default:
+      return answer;
+  }
+}
+
+function shown(job: Job, roots: readonly string[]): Job {
+  const { error } = job;
+  if (error === undefined) return job;
+  return { ...job, error: { ...error, message: failureText(error.type as ErrorType, error.message, roots) } };
+}
+
 /** The dialect of the interface document. */
 export const INTERFACE_DIALECT: Dialect = {
   routes: ROUTES,
@@ -65,3 +95,27 @@ export const FORM_DIALECT: Dialect = { ...INTERFACE_DIALECT, pathsAreForms: true
 
 export const isFormClient = (headers: Headers, url: URL): boolean =>
   url.search.startsWith("?delimiter=") && headers.get("accept") === "*/*" && !headers.has("user-agent");
+
+const TELLING: ReadonlySet<Route["operation"]> = new Set(["declareTable", "describeTable"]);
+const OF_VERSIONS: ReadonlySet<Route["operation"]> = new Set([
+  "createTableVersion",
+  "describeTableVersion",
+  "listTableVersions",
+]);
+
+/**
+ * Returns a dialect whose clients commit through the server. Answers tell them to, and a branch's first
+ * version may be published before the branch is registered.
+ */
+export function managedVersions(dialect: Dialect): Dialect {
+  return { ...dialect, perform: (call) => performManaged(call, dialect) };
+}
+
+async function performManaged(call: EngineCall, dialect: Dialect): Promise<unknown> {
+  const { operation } = call.route;
+  if (OF_VERSIONS.has(operation)) {
+    return callEngine({ ...call, request: { ...call.request, unregisteredBranch: true } });
+  }
+  const answer = await dialect.perform(call);
+  return TELLING.has(operation) ? { ...(answer as object), managedVersioning: true } : answer;
+}

@@ -252,26 +252,28 @@ interface AnyType {
   readonly indices?: DataType;
 }
 
+/** Names of types without parameters, and of types whose parameters are fields. */
+const NAMES: Partial<Record<Type, string>> = {
+  [Type.Null]: "null",
+  [Type.Bool]: "bool",
+  [Type.Utf8]: "string",
+  [Type.LargeUtf8]: "large_string",
+  [Type.Binary]: "binary",
+  [Type.LargeBinary]: "large_binary",
+  [Type.List]: "list",
+  [Type.LargeList]: "large_list",
+  [Type.Struct]: "struct",
+  [Type.Map]: "map",
+};
+
 function remoteType(dataType: DataType): { readonly name: string; readonly length?: number } {
   const type: AnyType = dataType;
   const unit = () => UNITS[type.unit as TimeUnit];
   switch (type.typeId) {
-    case Type.Null:
-      return { name: "null" };
-    case Type.Bool:
-      return { name: "bool" };
     case Type.Int:
       return { name: `${type.isSigned ? "int" : "uint"}${type.bitWidth}` };
     case Type.Float:
       return { name: ["halffloat", "float", "double"][type.precision ?? 1] };
-    case Type.Utf8:
-      return { name: "string" };
-    case Type.LargeUtf8:
-      return { name: "large_string" };
-    case Type.Binary:
-      return { name: "binary" };
-    case Type.LargeBinary:
-      return { name: "large_binary" };
     case Type.FixedSizeBinary:
       return { name: "fixed_size_binary", length: type.byteWidth };
     case Type.Date:
@@ -284,21 +286,13 @@ function remoteType(dataType: DataType): { readonly name: string; readonly lengt
       return { name: `duration:${unit()}` };
     case Type.Decimal:
       return { name: `decimal:${type.bitWidth}:${type.precision}:${type.scale}` };
-    case Type.List:
-      return { name: "list" };
-    case Type.LargeList:
-      return { name: "large_list" };
     case Type.FixedSizeList:
       return { name: "fixed_size_list", length: type.listSize };
-    case Type.Struct:
-      return { name: "struct" };
-    case Type.Map:
-      return { name: "map" };
     case Type.Dictionary: {
       const { dictionary, indices } = type as Required<AnyType>;
       return { name: `dict:${remoteType(dictionary).name}:${remoteType(indices).name}:false` };
     }
     default:
-      return { name: String(dataType) };
+      return { name: NAMES[type.typeId] ?? String(dataType) };
   }
 }

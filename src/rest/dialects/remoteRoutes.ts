@@ -7,7 +7,7 @@ import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Job, JobState, ListJobsResponse } from "../../namespace/jobs.js";
-import { type ListedRouteOptions, makeRoute, POST, type Route, tablePath } from "../wire/route.js";
+import { type ListedRouteOptions, makeRoute, type Route } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";
 
@@ -16,6 +16,7 @@ type Perform = (call: EngineCall) => Promise<unknown>;
 /** Index that marks a table with a log, which LanceDB writes in addition to versions. */
 const LOG_INDEX = "__lance_mem_wal";
 
+const TABLE = "/v1/table/{id}/";
 const PERFORM = new Map<Route, Perform>();
 
 /** Returns the function that performs a request to one of these routes; undefined for other routes. */
@@ -27,11 +28,12 @@ export const performOf = (route: Route): Perform | undefined => PERFORM.get(rout
  */
 function added(
   operation: Route["operation"],
-  tail: string,
-  options: Pick<ListedRouteOptions, "summary" | "body" | "answer">,
+  path: string,
+  summary: string,
+  options: ListedRouteOptions,
   perform: Perform,
 ): Route {
-  const route = makeRoute(operation, POST, tablePath(tail), options);
+  const route = makeRoute(operation, path, summary, options);
   PERFORM.set(route, perform);
   return route;
 }
@@ -41,7 +43,7 @@ function added(
  * names one.
  */
 function unsupportedRoute(tail: string, what: string, body: z.ZodRawShape = {}): Route {
-  return added("describeTable", tail, { summary: what, body }, async (call) => {
+  return added("describeTable", TABLE + tail, what, { body }, async (call) => {
     const { fromBranch, ...request } = call.request;
     await callEngine({
       ...call,
@@ -56,8 +58,9 @@ function ofLog(tail: string, member: string): Route {
   const answer = { bare: z.object({ [member]: z.null() }) };
   return added(
     "describeTableIndexStats",
-    tail,
-    { summary: "Read the log of a table", answer },
+    TABLE + tail,
+    "Read the log of a table",
+    { answer },
     async (call) => {
       const indexed = { ...call, request: { ...call.request, indexName: LOG_INDEX } };
       try {
@@ -76,8 +79,6 @@ function ofLog(tail: string, member: string): Route {
 
 // ------------------------------------------------------------------------------------------------ jobs
 
-const jobId = { job_id: shape.text.min(1) };
-
 /** A job in the form of this client. */
 const remoteJob = z.object({
   job_id: shape.text,
@@ -95,6 +96,7 @@ const listedRemoteJob = remoteJob.extend({
   state: shape.text,
   created_at_millis: shape.count,
 });
+const listedRemoteJobs = z.object({ jobs: z.array(listedRemoteJob) });
 
 const REMOTE_STATES: Readonly<Record<JobState, string>> = {
   Queued: "IN_PROGRESS",
@@ -125,16 +127,8 @@ function asListedRemoteJob(job: Job) {
   return { ...remote, table, state: remote.jobState, createdAtMillis: remote.creationMs };
 }
 
-function ofJobs(
-  operation: "describeJob" | "cancelJob" | "listJobs",
-  tail: string,
-  options: Pick<ListedRouteOptions, "body" | "answer">,
-  perform: Perform,
-): Route {
-  const route = makeRoute(operation, POST, `/v1/jobs/${tail}`, { summary: "Jobs", ...options });
-  PERFORM.set(route, perform);
-  return route;
-}
+const JOB = { body: { job_id: shape.text.min(1) }, answer: remoteJob };
+const performOnJob: Perform = async (call) => asRemoteJob((await callEngine(call)) as Job);
 
 const fromBranch = { from_branch: shape.text.min(1) };
 
@@ -152,17 +146,13 @@ export const REMOTE_ROUTES: readonly Route[] = [
     unsupportedRoute(`multipart_write/${step}`, "writing one version by several requests"),
   ),
   // The table does not exist yet, so there is nothing to check.
-  added("declareTable", "clone", { summary: "Copy a table" }, async () => {
+  added("declareTable", `${TABLE}clone`, "Copy a table", {}, async () => {
     throw new UnsupportedError("clone: copying tables is not supported by this release");
   }),
-  added("describeTableIndexStats", "index/{index_name}/prewarm", { summary: "Load an index" }, callEngine),
-  ofJobs("describeJob", "describe", { body: jobId, answer: remoteJob }, (call) =>
-    callEngine(call).then((job) => asRemoteJob(job as Job)),
-  ),
-  ofJobs("cancelJob", "cancel", { body: jobId, answer: remoteJob }, (call) =>
-    callEngine(call).then((job) => asRemoteJob(job as Job)),
-  ),
-  ofJobs("listJobs", "list", { answer: z.object({ jobs: z.array(listedRemoteJob) }) }, async (call) => {
+  added("describeTableIndexStats", `${TABLE}index/{index_name}/prewarm`, "Load an index", {}, callEngine),
+  added("describeJob", "/v1/jobs/describe", "Describe a job", JOB, performOnJob),
+  added("cancelJob", "/v1/jobs/cancel", "Cancel a job", JOB, performOnJob),
+  added("listJobs", "/v1/jobs/list", "List jobs", { answer: listedRemoteJobs }, async (call) => {
     const { jobs } = (await callEngine(call)) as ListJobsResponse;
     return { jobs: jobs.map(asListedRemoteJob) };
   }),

@@ -7,10 +7,7 @@
 import { whenAborted } from "../../async/abort.js";
 import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
-import { Refusal } from "../wire/problem.js";
-
-/** Seconds after which a refused client may try again. */
-const RETRY_AFTER = "1";
+import { unavailable } from "../wire/problem.js";
 
 /** Maximum milliseconds of a credential check while unauthenticated requests have all their slots. */
 const BRIEF_MS = 250;
@@ -128,6 +125,3 @@ export class Admission {
     clearTimeout(timer);
   }
 }
-
-const unavailable = (detail: string): Refusal =>
-  new Refusal(503, "ServiceUnavailable", detail, { "retry-after": RETRY_AFTER });

@@ -6,7 +6,7 @@
 
 import { clearTimeout, setTimeout } from "../../async/timers.js";
 import type { MemoryShare } from "../../memory.js";
-import { Refusal } from "../wire/problem.js";
+import { Refusal, unavailable } from "../wire/problem.js";
 
 export interface BudgetLimits {
   /** Maximum bytes of all requests together, besides the free ones. */
@@ -21,7 +21,6 @@ export interface BudgetLimits {
 
 /** Free bytes per request. */
 export const FREE_BYTES = 2 ** 18;
-const RETRY_AFTER = "1";
 
 /** A request that waits for memory. */
 interface Waiter {
@@ -222,7 +221,4 @@ const tooMuch = (): Refusal =>
     "the request needs more memory than one request may hold; request fewer columns",
   );
 
-const refusal = (): Refusal =>
-  new Refusal(503, "ServiceUnavailable", "other requests hold the memory that this one needs", {
-    "retry-after": RETRY_AFTER,
-  });
+const refusal = () => unavailable("other requests hold the memory that this one needs");

@@ -7,7 +7,7 @@ import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { QueryResult } from "../../namespace/queries.js";
 import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
-import { Refusal } from "./problem.js";
+import { unavailable } from "./problem.js";
 
 /** Minimum bytes of JSON to compress. Compression does not speed up smaller answers. */
 const MIN_GZIP_BYTES = 1024;
@@ -51,8 +51,7 @@ export function jsonAnswer(
 
 function holdAnswer(byteLength: number, memory: MemoryShare): void {
   if (byteLength > memory.spareBytes(ANSWER)) {
-    const reason = "other requests take the memory that the answer needs";
-    throw new Refusal(503, "ServiceUnavailable", reason, { "retry-after": "1" });
+    throw unavailable("other requests take the memory that the answer needs");
   }
   memory.note(ANSWER, byteLength);
 }

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { SnakeCase } from "../../namespace/request.js";
-import { type OperationName, operationRow, type Requests } from "../../operationTable.js";
+import { type OperationName, operationRow, type Requests, recordOf } from "../../operationTable.js";
 import * as shape from "./shapes.js";
 import { snakeCase } from "./wireNames.js";
 
@@ -31,7 +31,6 @@ const { text, count, flag } = shape;
 const positive = z.int().min(1).nullish();
 const optionalCount = count.nullish();
 const optionalText = text.nullish();
-const tuning = z.int().nullish();
 const numbers = z.array(z.number());
 const dataType = z.union([text, shape.jsonType]).nullish();
 
@@ -109,7 +108,6 @@ const query = {
   columns: columnSelection.nullish(),
   k: optionalCount.describe("Maximum number of rows"),
   limit,
-  offset: optionalCount,
   filter: optionalText,
   params: z
     .record(z.string(), z.unknown())
@@ -131,17 +129,9 @@ const query = {
     .nullish()
     .describe("Columns to sort by; the first has the highest priority"),
   distance_type: text.nullish().describe("l2, cosine, dot or hamming"),
-  nprobes: optionalCount,
-  minimum_nprobes: optionalCount,
-  maximum_nprobes: optionalCount,
-  refine_factor: optionalCount,
-  ef: optionalCount,
-  prefilter: flag,
-  bypass_vector_index: flag,
-  fast_search: flag,
-  lower_bound: z.number().nullish(),
-  upper_bound: z.number().nullish(),
-  with_row_id: flag,
+  ...recordOf(optionalCount, "nprobes minimum_nprobes maximum_nprobes refine_factor ef offset"),
+  ...recordOf(flag, "prefilter bypass_vector_index fast_search with_row_id"),
+  ...recordOf(z.number().nullish(), "lower_bound upper_bound"),
   version: shape.version.nullish(),
   branch: shape.branch,
   tag: shape.tag,
@@ -152,43 +142,28 @@ const index = {
   index_type: text
     .min(1)
     .describe("For example BTREE, BITMAP, LABEL_LIST, IVF_FLAT, IVF_PQ, IVF_HNSW_SQ, FTS"),
-  with_position: flag,
-  base_tokenizer: optionalText,
-  language: optionalText,
+  ...recordOf(flag, "with_position lower_case stem remove_stop_words ascii_folding prefix_only"),
+  ...recordOf(optionalText, "base_tokenizer language"),
   max_token_length: optionalCount,
-  lower_case: flag,
-  stem: flag,
-  remove_stop_words: flag,
-  ascii_folding: flag,
-  min_ngram_length: positive,
-  max_ngram_length: positive,
-  prefix_only: flag,
   custom_stop_words: z.array(text).nullish(),
-  block_size: positive,
   replace: flag.describe("True: replaces an index of that name; default false"),
   rows_per_zone: positive.describe("For ZONEMAP and BLOOMFILTER"),
-  num_partitions: positive,
-  num_sub_vectors: positive,
-  num_bits: positive,
-  sample_rate: positive,
-  max_iterations: positive,
-  target_partition_size: positive,
-  m: positive,
-  ef_construction: positive,
+  ...recordOf(
+    positive,
+    "min_ngram_length max_ngram_length block_size num_partitions num_sub_vectors num_bits",
+    "sample_rate max_iterations target_partition_size m ef_construction",
+  ),
 };
 
 const backfill = {
   where: optionalText,
-  concurrency: tuning,
-  intra_applier_concurrency: tuning,
-  min_checkpoint_size: tuning,
-  max_checkpoint_size: tuning,
+  ...recordOf(
+    z.int().nullish(),
+    "concurrency intra_applier_concurrency min_checkpoint_size max_checkpoint_size checkpoint_size",
+    "task_size num_frags commit_granularity",
+  ),
   batch_checkpoint_flush_interval_seconds: z.number().min(0).nullish(),
   read_version: shape.version.nullish(),
-  task_size: tuning,
-  num_frags: tuning,
-  checkpoint_size: tuning,
-  commit_granularity: tuning,
   cluster: text.nullish().describe("Name of an executor on the server that computes the values"),
   manifest: text.nullish().describe("Name of an environment of the cluster"),
 };
@@ -203,52 +178,35 @@ const MEMBERS = {
   ...backfill,
   version: shape.version.nullish().describe("Default: the latest version"),
   page_token: text.nullish().describe("Token of the previous page"),
-  mode: shape.mode,
-  behavior: shape.mode,
-  format: shape.mode,
+  ...recordOf(shape.mode, "mode behavior format"),
+  ...recordOf(
+    flag,
+    "include_declared vend_credentials stable_row_ids with_table_uri load_detailed_metadata check_declared",
+    "when_matched_update_all when_not_matched_insert_all when_not_matched_by_source_delete use_index",
+    "verbose materialize_deletions background delete_unverified error_if_tagged descending",
+  ),
+  ...recordOf(
+    optionalText,
+    "location predicate when_matched_update_all_filt when_not_matched_by_source_delete_filt timeout",
+    "from_branch from_tag index_name state",
+  ),
+  ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions"),
+  ...recordOf(text.min(1), "name new_table_name job_id"),
   properties: shape.stringMap.nullish(),
-  include_declared: flag,
-  location: optionalText,
-  vend_credentials: flag,
-  stable_row_ids: flag,
   storage_options: jsonMap,
-  with_table_uri: flag,
-  load_detailed_metadata: flag,
-  check_declared: flag,
-  new_table_name: text.min(1),
   new_namespace_id: shape.id.nullish(),
-  predicate: optionalText,
   updates: z
     .array(z.array(text).length(2))
     .nullish()
     .describe("Pairs of the path of a column and an SQL expression"),
   values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),
-  when_matched_update_all: flag,
-  when_matched_update_all_filt: optionalText,
-  when_not_matched_insert_all: flag,
-  when_not_matched_by_source_delete: flag,
-  when_not_matched_by_source_delete_filt: optionalText,
-  timeout: optionalText,
-  use_index: flag,
   query: z.object(query),
-  verbose: flag,
-  target_rows_per_fragment: optionalCount,
-  materialize_deletions: flag,
   materialize_deletions_threshold: z.number().min(0).max(1).nullish(),
-  background: flag,
-  older_than_ms: optionalCount,
-  retain_versions: optionalCount,
-  delete_unverified: flag,
-  error_if_tagged: flag,
   entries: z.array(z.object({ id: shape.id, ...stagedVersion })).min(1),
   ranges: z.array(versionRange).min(1),
   operations: z.array(batchOperation).min(1),
-  descending: flag,
-  name: text.min(1),
-  from_branch: optionalText,
   from_version: shape.version.nullish(),
-  from_tag: optionalText,
   new_columns: z
     .array(
       z.object({
@@ -272,10 +230,7 @@ const MEMBERS = {
       }),
     )
     .min(1),
-  index_name: optionalText,
   actions: z.array(transactionAction).min(1),
-  job_id: text.min(1),
-  state: optionalText,
   // A client that waits longer sends several requests, because proxies close silent connections.
   timeout_ms: z.int().min(0).max(60_000).default(30_000).describe("Milliseconds; at most 60,000"),
 } satisfies Readonly<Record<WireMember, z.ZodType>>;

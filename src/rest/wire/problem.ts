@@ -67,6 +67,10 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns the refusal of a request that may succeed after some seconds. */
+export const unavailable = (detail: string, seconds = "1", cause?: unknown): Refusal =>
+  new Refusal(503, "ServiceUnavailable", detail, { "retry-after": seconds }, cause);
+
 /** Context of a problem. */
 export interface ProblemContext {
   /** Path of the request. */

@@ -39,15 +39,10 @@ interface WholeBody {
   readonly schema: z.ZodType;
 }
 
-interface AnswerOptions {
-  readonly summary: string;
-  readonly answer?: Route["answer"];
-  readonly takesBodyId?: boolean;
-  readonly status?: Route["status"];
-}
+interface AnswerOptions extends Partial<Pick<Route, "methods" | "answer" | "takesBodyId" | "status">> {}
 
 /** Options of a route. Names are those of the wire. */
-export interface RouteOptions extends AnswerOptions {
+interface RouteOptions extends AnswerOptions {
   /** Forms of members that differ from the table of members. */
   readonly members?: WireForms;
   /** Members that the route does not take. */
@@ -65,7 +60,7 @@ export interface ListedRouteOptions extends AnswerOptions {
   readonly body?: z.ZodRawShape | "arrow" | WholeBody;
 }
 
-export const POST = ["POST"] as const;
+const POST = ["POST"] as const;
 export const GET = ["GET"] as const;
 /** Methods of operations that only read. Some clients call them with GET and without a body. */
 export const POST_OR_GET = ["POST", "GET"] as const;
@@ -77,21 +72,21 @@ const emptyAnswer = z.object({});
  */
 export function route(
   operation: OperationName,
-  methods: Route["methods"],
   path: string,
+  summary: string,
   { members: forms = {}, without = [], inQuery = [], inEither = [], body, ...options }: RouteOptions,
 ): Route {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const omitted: readonly string[] = [...without, ...inPath.filter((name) => !Object.hasOwn(forms, name))];
   const members = Object.entries(wireMembers(operation, forms)).filter(([name]) => !omitted.includes(name));
   const { takesRows } = operationRow(operation);
-  if (takesRows || body !== undefined || methods === GET) {
+  if (takesRows || body !== undefined || options.methods === GET) {
     const query = Object.fromEntries(members.filter(([name]) => name !== body?.member));
-    return makeRoute(operation, methods, path, { ...options, query, body: takesRows ? "arrow" : body });
+    return makeRoute(operation, path, summary, { ...options, query, body: takesRows ? "arrow" : body });
   }
   const queried: readonly string[] = [...inQuery, ...inEither];
   const onlyQueried: readonly string[] = inQuery;
-  return makeRoute(operation, methods, path, {
+  return makeRoute(operation, path, summary, {
     ...options,
     query: Object.fromEntries(members.filter(([name]) => queried.includes(name))),
     body: Object.fromEntries(members.filter(([name]) => !onlyQueried.includes(name))),
@@ -104,10 +99,10 @@ export function route(
  */
 export function makeRoute(
   operation: OperationName,
-  methods: Route["methods"],
   path: string,
+  summary: string,
   {
-    summary,
+    methods = POST,
     query = {},
     body = {},
     answer = emptyAnswer,
@@ -137,5 +132,10 @@ export function makeRoute(
   };
 }
 
-export const namespacePath = <Tail extends string>(tail: Tail) => `/v1/namespace/{id}/${tail}` as const;
-export const tablePath = <Tail extends string>(tail: Tail) => `/v1/table/{id}/${tail}` as const;
+/** Returns a route about a namespace. */
+export const ofNamespace = (operation: OperationName, tail: string, summary: string, options: RouteOptions) =>
+  route(operation, `/v1/namespace/{id}/${tail}`, summary, options);
+
+/** Returns a route about a table. */
+export const ofTable = (operation: OperationName, tail: string, summary: string, options: RouteOptions) =>
+  route(operation, `/v1/table/{id}/${tail}`, summary, options);

@@ -5,8 +5,9 @@
  */
 
 import { z } from "zod";
+import { recordOf } from "../../operationTable.js";
 import { jsonMap } from "./members.js";
-import { GET, namespacePath, POST, POST_OR_GET, type Route, route, tablePath } from "./route.js";
+import { GET, ofNamespace, ofTable, POST_OR_GET, type Route, route } from "./route.js";
 import * as shape from "./shapes.js";
 
 const namedIndex = { name: shape.text.nullish().describe("Default: a name made from the column") };
@@ -25,44 +26,34 @@ const batchResult = z.object({
 
 export const ROUTES: readonly Route[] = [
   // -------------------------------------------------------------------------------- namespaces
-  route("createNamespace", POST, namespacePath("create"), {
-    summary: "Create a namespace",
+  ofNamespace("createNamespace", "create", "Create a namespace", {
     answer: shape.changeAnswer({ properties: shape.stringMap }),
   }),
-  route("listNamespaces", GET, namespacePath("list"), {
-    summary: "List the child namespaces of a namespace",
+  ofNamespace("listNamespaces", "list", "List the child namespaces of a namespace", {
+    methods: GET,
     answer: z.object({ namespaces: z.array(shape.text), page_token: shape.pageToken }),
   }),
-  route("describeNamespace", POST, namespacePath("describe"), {
-    summary: "Describe a namespace",
+  ofNamespace("describeNamespace", "describe", "Describe a namespace", {
     answer: z.object({ properties: shape.stringMap }),
   }),
-  route("dropNamespace", POST, namespacePath("drop"), {
-    summary: "Drop a namespace",
+  ofNamespace("dropNamespace", "drop", "Drop a namespace", {
     answer: z.object({
       properties: shape.stringMap.optional(),
       transaction_id: z.array(shape.text).optional(),
     }),
   }),
-  route("namespaceExists", POST, namespacePath("exists"), {
-    summary: "Check that a namespace exists",
-    answer: "nothing",
-  }),
-  route("listTables", GET, namespacePath("table/list"), {
-    summary: "List the tables of a namespace",
+  ofNamespace("namespaceExists", "exists", "Check that a namespace exists", { answer: "nothing" }),
+  ofNamespace("listTables", "table/list", "List the tables of a namespace", {
+    methods: GET,
     answer: z.object({ tables: z.array(shape.text), page_token: shape.pageToken }),
   }),
-  route("listAllTables", GET, "/v1/table", {
-    summary: "List the tables of all namespaces",
+  route("listAllTables", "/v1/table", "List the tables of all namespaces", {
+    methods: GET,
     answer: z.object({ tables: z.array(shape.text), page_token: shape.pageToken }),
   }),
   // -------------------------------------------------------------------------------- tables
-  route("declareTable", POST, tablePath("declare"), {
-    summary: "Reserve a table's name without data",
-    answer: shape.declaredTable,
-  }),
-  route("createTable", POST, tablePath("create"), {
-    summary: "Create a table from rows",
+  ofTable("declareTable", "declare", "Reserve a table's name without data", { answer: shape.declaredTable }),
+  ofTable("createTable", "create", "Create a table from rows", {
     members: { properties: jsonMap },
     answer: shape.changeAnswer({
       location: shape.text,
@@ -72,48 +63,35 @@ export const ROUTES: readonly Route[] = [
       storage_options: shape.storageOptions,
     }),
   }),
-  route("registerTable", POST, tablePath("register"), {
-    summary: "Give an id to an existing table directory",
+  ofTable("registerTable", "register", "Give an id to an existing table directory", {
     members: { location: shape.text.min(1).describe("Directory relative to the root of the namespace") },
     answer: shape.changeAnswer({ location: shape.text, properties: shape.stringMap }),
   }),
-  route("deregisterTable", POST, tablePath("deregister"), {
-    summary: "Take the id from a table and keep its data",
+  ofTable("deregisterTable", "deregister", "Take the id from a table and keep its data", {
     answer: shape.removedTable,
   }),
-  route("describeTable", POST, tablePath("describe"), {
-    summary: "Describe a table",
+  ofTable("describeTable", "describe", "Describe a table", {
     inEither: ["with_table_uri", "load_detailed_metadata", "check_declared"],
     answer: shape.describedTable,
   }),
-  route("tableExists", POST, tablePath("exists"), {
-    summary: "Check that a table exists",
-    answer: "nothing",
-  }),
-  route("renameTable", POST, tablePath("rename"), {
-    summary: "Give a table another name or namespace",
+  ofTable("tableExists", "exists", "Check that a table exists", { answer: "nothing" }),
+  ofTable("renameTable", "rename", "Give a table another name or namespace", {
     answer: shape.transactionAnswer,
   }),
-  route("dropTable", POST, tablePath("drop"), {
-    summary: "Remove a table with its data",
-    answer: shape.removedTable,
-  }),
-  route("getTableStats", POST_OR_GET, tablePath("stats"), {
-    summary: "Read the statistics of a table",
+  ofTable("dropTable", "drop", "Remove a table with its data", { answer: shape.removedTable }),
+  ofTable("getTableStats", "stats", "Read the statistics of a table", {
+    methods: POST_OR_GET,
     answer: shape.tableStats,
   }),
-  route("restoreTable", POST, tablePath("restore"), {
-    summary: "Restore the content of an older version",
+  ofTable("restoreTable", "restore", "Restore the content of an older version", {
     members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.version.optional() }),
   }),
   // -------------------------------------------------------------------------------- rows
-  route("insertIntoTable", POST, tablePath("insert"), {
-    summary: "Add rows, or replace all rows",
+  ofTable("insertIntoTable", "insert", "Add rows, or replace all rows", {
     answer: shape.changeAnswer({ version: shape.version, num_inserted_rows: shape.count }),
   }),
-  route("mergeInsertIntoTable", POST, tablePath("merge_insert"), {
-    summary: "Update, insert and delete rows by key",
+  ofTable("mergeInsertIntoTable", "merge_insert", "Update, insert and delete rows by key", {
     without: ["params"],
     answer: shape.changeAnswer({
       num_updated_rows: shape.count,
@@ -122,108 +100,90 @@ export const ROUTES: readonly Route[] = [
       version: shape.version,
     }),
   }),
-  route("updateTable", POST, tablePath("update"), {
-    summary: "Set columns of the rows that a predicate selects",
+  ofTable("updateTable", "update", "Set columns of the rows that a predicate selects", {
     answer: shape.changeAnswer({
       updated_rows: shape.count,
       version: shape.version,
       properties: shape.stringMap.optional(),
     }),
   }),
-  route("deleteFromTable", POST, tablePath("delete"), {
-    summary: "Remove the rows that a predicate selects",
+  ofTable("deleteFromTable", "delete", "Remove the rows that a predicate selects", {
     members: { predicate: shape.text.min(1) },
     answer: shape.changeAnswer({ version: shape.version, num_deleted_rows: shape.count }),
   }),
-  route("queryTable", POST, tablePath("query"), {
-    summary: "Read rows",
-    answer: "rows",
-  }),
-  route("countTableRows", POST_OR_GET, tablePath("count_rows"), {
-    summary: "Count rows",
+  ofTable("queryTable", "query", "Read rows", { answer: "rows" }),
+  ofTable("countTableRows", "count_rows", "Count rows", {
+    methods: POST_OR_GET,
     answer: { bare: shape.count },
   }),
-  route("explainTableQueryPlan", POST, tablePath("explain_plan"), {
-    summary: "Show the plan of a query",
+  ofTable("explainTableQueryPlan", "explain_plan", "Show the plan of a query", {
     answer: { bare: shape.text },
   }),
-  route("analyzeTableQueryPlan", POST, tablePath("analyze_plan"), {
-    summary: "Run a query and show its measured plan",
+  ofTable("analyzeTableQueryPlan", "analyze_plan", "Run a query and show its measured plan", {
     answer: { bare: shape.text },
   }),
   // -------------------------------------------------------------------------------- versions
-  route("createTableVersion", POST, tablePath("version/create"), {
-    summary: "Publish a staged manifest under a free version number",
+  ofTable("createTableVersion", "version/create", "Publish a staged manifest under a free version number", {
     members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.tableVersion }),
   }),
-  route("describeTableVersion", POST, tablePath("version/describe"), {
-    summary: "Describe a version",
+  ofTable("describeTableVersion", "version/describe", "Describe a version", {
     answer: z.object({ version: shape.tableVersion }),
   }),
-  route("listTableVersions", POST_OR_GET, tablePath("version/list"), {
-    summary: "List the versions of a table",
+  ofTable("listTableVersions", "version/list", "List the versions of a table", {
+    methods: POST_OR_GET,
     inEither: ["branch", "page_token", "limit", "descending"],
     answer: z.object({ versions: z.array(shape.tableVersion), page_token: shape.pageToken }),
   }),
-  route("batchDeleteTableVersions", POST, tablePath("version/delete"), {
-    summary: "Remove versions",
+  ofTable("batchDeleteTableVersions", "version/delete", "Remove versions", {
     answer: shape.changeAnswer({ deleted_count: shape.count }),
   }),
-  route("batchCreateTableVersions", POST, "/v1/table/version/batch-create", {
-    summary: "Publish staged manifests of several tables, all or none",
-    answer: shape.changeAnswer({ versions: z.array(shape.tableVersion) }),
-  }),
-  route("batchCommitTables", POST, "/v1/table/batch-commit", {
-    summary: "Change several tables, all or none",
+  route(
+    "batchCreateTableVersions",
+    "/v1/table/version/batch-create",
+    "Publish staged manifests of several tables, all or none",
+    {
+      answer: shape.changeAnswer({ versions: z.array(shape.tableVersion) }),
+    },
+  ),
+  route("batchCommitTables", "/v1/table/batch-commit", "Change several tables, all or none", {
     answer: shape.changeAnswer({ results: z.array(batchResult) }),
   }),
   // -------------------------------------------------------------------------------- branches
-  route("createTableBranch", POST, tablePath("branches/create"), {
-    summary: "Start a branch",
-    answer: shape.transactionAnswer,
-  }),
-  route("listTableBranches", POST_OR_GET, tablePath("branches/list"), {
-    summary: "List the branches of a table",
+  ofTable("createTableBranch", "branches/create", "Start a branch", { answer: shape.transactionAnswer }),
+  ofTable("listTableBranches", "branches/list", "List the branches of a table", {
+    methods: POST_OR_GET,
     inQuery: ["page_token", "limit"],
     answer: z.object({
       branches: z.record(z.string(), shape.branchContents),
       page_token: shape.pageToken,
     }),
   }),
-  route("deleteTableBranch", POST, tablePath("branches/delete"), {
-    summary: "Delete a branch",
-    answer: shape.transactionAnswer,
-  }),
+  ofTable("deleteTableBranch", "branches/delete", "Delete a branch", { answer: shape.transactionAnswer }),
   // -------------------------------------------------------------------------------- tags
-  route("createTableTag", POST, tablePath("tags/create"), {
-    summary: "Give a version a name",
+  ofTable("createTableTag", "tags/create", "Give a version a name", {
     members: { tag: shape.text.min(1), version: shape.version },
     answer: shape.transactionAnswer,
   }),
-  route("listTableTags", POST_OR_GET, tablePath("tags/list"), {
-    summary: "List the tags of a table",
+  ofTable("listTableTags", "tags/list", "List the tags of a table", {
+    methods: POST_OR_GET,
     inQuery: ["page_token", "limit"],
     answer: z.object({ tags: z.record(z.string(), shape.tagContents), page_token: shape.pageToken }),
   }),
-  route("getTableTagVersion", POST, tablePath("tags/version"), {
-    summary: "Find the version that a tag names",
+  ofTable("getTableTagVersion", "tags/version", "Find the version that a tag names", {
     members: { tag: shape.text.min(1) },
     answer: z.object({ version: shape.version, branch: shape.text.optional() }),
   }),
-  route("updateTableTag", POST, tablePath("tags/update"), {
-    summary: "Move a tag to another version",
+  ofTable("updateTableTag", "tags/update", "Move a tag to another version", {
     members: { tag: shape.text.min(1), version: shape.version },
     answer: shape.transactionAnswer,
   }),
-  route("deleteTableTag", POST, tablePath("tags/delete"), {
-    summary: "Remove a tag",
+  ofTable("deleteTableTag", "tags/delete", "Remove a tag", {
     members: { tag: shape.text.min(1) },
     answer: shape.transactionAnswer,
   }),
   // -------------------------------------------------------------------------------- schema
-  route("updateFieldMetadata", POST, tablePath("update_field_metadata"), {
-    summary: "Change the metadata of fields",
+  ofTable("updateFieldMetadata", "update_field_metadata", "Change the metadata of fields", {
     members: {
       updates: z.array(
         z.object({
@@ -235,109 +195,89 @@ export const ROUTES: readonly Route[] = [
     },
     answer: shape.changeAnswer({ version: shape.version, fields: z.record(z.string(), shape.stringMap) }),
   }),
-  route("updateTableSchemaMetadata", POST, tablePath("schema_metadata/update"), {
-    summary: "Replace the metadata of the schema",
+  ofTable("updateTableSchemaMetadata", "schema_metadata/update", "Replace the metadata of the schema", {
     body: { member: "metadata", schema: shape.stringMap },
     answer: { member: "metadata", schema: shape.stringMap },
   }),
-  route("alterTableAddColumns", POST, tablePath("add_columns"), {
-    summary: "Add columns",
+  ofTable("alterTableAddColumns", "add_columns", "Add columns", { answer: shape.versionAnswer }),
+  ofTable("alterTableAlterColumns", "alter_columns", "Rename columns, or change their type or nullability", {
     answer: shape.versionAnswer,
   }),
-  route("alterTableAlterColumns", POST, tablePath("alter_columns"), {
-    summary: "Rename columns, or change their type or nullability",
-    answer: shape.versionAnswer,
-  }),
-  route("alterTableDropColumns", POST, tablePath("drop_columns"), {
-    summary: "Drop columns",
+  ofTable("alterTableDropColumns", "drop_columns", "Drop columns", {
     members: { columns: z.array(shape.text.min(1)).min(1) },
     answer: shape.versionAnswer,
   }),
-  route("alterTableBackfillColumns", POST, tablePath("backfill_column"), {
-    summary: "Fill a computed column",
+  ofTable("alterTableBackfillColumns", "backfill_column", "Fill a computed column", {
     answer: z.object({ job_id: shape.text }),
     status: 202,
   }),
-  route("describeComputedColumns", POST, tablePath("computed_columns/describe"), {
-    summary: "List the computed columns, and the fragments with rows without a value",
-    answer: z.object({ columns: z.array(shape.computedColumn) }),
-  }),
+  ofTable(
+    "describeComputedColumns",
+    "computed_columns/describe",
+    "List the computed columns, and the fragments with rows without a value",
+    {
+      answer: z.object({ columns: z.array(shape.computedColumn) }),
+    },
+  ),
   // -------------------------------------------------------------------------------- indexes
-  route("createTableIndex", POST, tablePath("create_index"), {
-    summary: "Build an index",
+  ofTable("createTableIndex", "create_index", "Build an index", {
     members: namedIndex,
     answer: shape.changeAnswer({ job_id: shape.text.optional() }),
   }),
-  route("createTableScalarIndex", POST, tablePath("create_scalar_index"), {
-    summary: "Build a scalar index",
+  ofTable("createTableScalarIndex", "create_scalar_index", "Build a scalar index", {
     members: namedIndex,
     answer: shape.changeAnswer({ job_id: shape.text.optional() }),
   }),
-  route("listTableIndices", POST, tablePath("index/list"), {
-    summary: "List the indexes of a table",
+  ofTable("listTableIndices", "index/list", "List the indexes of a table", {
     answer: z.object({ indexes: z.array(shape.indexRecord), page_token: shape.pageToken }),
   }),
-  route("describeTableIndexStats", POST_OR_GET, tablePath("index/{index_name}/stats"), {
-    summary: "Read the statistics of an index",
+  ofTable("describeTableIndexStats", "index/{index_name}/stats", "Read the statistics of an index", {
+    methods: POST_OR_GET,
     members: { index_name: shape.text.nullish() },
     answer: shape.indexStats,
   }),
-  route("dropTableIndex", POST, tablePath("index/{index_name}/drop"), {
-    summary: "Drop an index",
+  ofTable("dropTableIndex", "index/{index_name}/drop", "Drop an index", {
     inQuery: ["branch"],
     answer: shape.transactionAnswer,
   }),
   // -------------------------------------------------------------------------------- transactions
-  route("describeTransaction", POST, "/v1/transaction/{id}/describe", {
-    summary: "Describe a transaction",
+  route("describeTransaction", "/v1/transaction/{id}/describe", "Describe a transaction", {
     answer: z.object({ status: shape.text, properties: shape.stringMap.optional() }),
   }),
-  route("alterTransaction", POST, "/v1/transaction/{id}/alter", {
-    summary: "Change a transaction's status or properties",
+  route("alterTransaction", "/v1/transaction/{id}/alter", "Change a transaction's status or properties", {
     answer: z.object({ status: shape.text, properties: shape.stringMap.optional() }),
   }),
   // -------------------------------------------------------------------------------- upkeep, jobs
-  route("cleanupTable", POST, tablePath("cleanup"), {
-    summary: "Remove old versions and unneeded files",
+  ofTable("cleanupTable", "cleanup", "Remove old versions and unneeded files", {
     answer: z.object({
       job_id: shape.startedJob,
-      bytes_removed: shape.count.optional(),
-      versions_removed: shape.count.optional(),
-      files_removed: shape.count.optional(),
-      data_files_removed: shape.count.optional(),
-      deletion_files_removed: shape.count.optional(),
-      transaction_files_removed: shape.count.optional(),
-      index_files_removed: shape.count.optional(),
+      ...recordOf(
+        shape.count.optional(),
+        "bytes_removed versions_removed files_removed data_files_removed deletion_files_removed",
+        "transaction_files_removed index_files_removed",
+      ),
     }),
   }),
-  route("optimizeTable", POST, tablePath("optimize"), {
-    summary: "Merge small fragments and drop deleted rows from files",
+  ofTable("optimizeTable", "optimize", "Merge small fragments and drop deleted rows from files", {
     answer: z.object({
       job_id: shape.startedJob,
       transaction_id: shape.text.optional(),
       version: shape.version.optional(),
-      fragments_removed: shape.count.optional(),
-      fragments_added: shape.count.optional(),
-      files_removed: shape.count.optional(),
-      files_added: shape.count.optional(),
-      indexed_fragments_left: shape.count.optional(),
-      indexes_updated: shape.count.optional(),
+      ...recordOf(
+        shape.count.optional(),
+        "fragments_removed fragments_added files_removed files_added indexed_fragments_left indexes_updated",
+      ),
     }),
   }),
-  route("describeJob", POST_OR_GET, "/v1/job/{job_id}/describe", {
-    summary: "Describe a job",
+  route("describeJob", "/v1/job/{job_id}/describe", "Describe a job", {
+    methods: POST_OR_GET,
     answer: shape.job,
   }),
-  route("waitForJob", POST, "/v1/job/{job_id}/wait", {
-    summary: "Wait for the end of a job, or for the timeout",
+  route("waitForJob", "/v1/job/{job_id}/wait", "Wait for the end of a job, or for the timeout", {
     answer: shape.job,
   }),
-  route("cancelJob", POST, "/v1/job/{job_id}/cancel", {
-    summary: "Cancel a job",
-    answer: shape.job,
-  }),
-  route("listJobs", POST, "/v1/job/list", {
-    summary: "List the jobs of a table, or of all tables",
+  route("cancelJob", "/v1/job/{job_id}/cancel", "Cancel a job", { answer: shape.job }),
+  route("listJobs", "/v1/job/list", "List the jobs of a table, or of all tables", {
     takesBodyId: true,
     answer: z.object({ jobs: z.array(shape.job) }),
   }),

@@ -3,6 +3,7 @@
  */
 
 import { z } from "zod";
+import { recordOf } from "../../operationTable.js";
 
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
 
@@ -43,30 +44,16 @@ export const tableVersion = z.object({
 });
 
 export const tableStats = z.object({
-  total_bytes: count,
-  num_rows: count,
-  num_indices: count,
+  ...recordOf(count, "total_bytes num_rows num_indices"),
   fragment_stats: z.object({
-    num_fragments: count,
-    num_small_fragments: count,
-    lengths: z.object({
-      min: count,
-      max: count,
-      mean: count,
-      p25: count,
-      p50: count,
-      p75: count,
-      p99: count,
-    }),
+    ...recordOf(count, "num_fragments num_small_fragments"),
+    lengths: z.object(recordOf(count, "min max mean p25 p50 p75 p99")),
   }),
 });
 
 export const indexStats = z.object({
-  distance_type: text.optional(),
-  index_type: text.optional(),
-  num_indexed_rows: count.optional(),
-  num_unindexed_rows: count.optional(),
-  num_indices: count.optional(),
+  ...recordOf(text.optional(), "distance_type index_type"),
+  ...recordOf(count.optional(), "num_indexed_rows num_unindexed_rows num_indices"),
 });
 
 export const indexRecord = z.object({
@@ -74,12 +61,8 @@ export const indexRecord = z.object({
   index_uuid: text,
   columns: z.array(text),
   status: text,
-  index_type: text.optional(),
-  type_url: text.optional(),
-  num_indexed_rows: count.optional(),
-  num_unindexed_rows: count.optional(),
-  size_bytes: count.optional(),
-  num_segments: count.optional(),
+  ...recordOf(text.optional(), "index_type type_url"),
+  ...recordOf(count.optional(), "num_indexed_rows num_unindexed_rows size_bytes num_segments"),
   created_at: text.optional(),
   index_version: count.optional(),
   index_details: text.optional(),
