@@ -110,8 +110,9 @@ const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
 
 /**
  * Wraps a disk for work under a lock, and checks the lock right before each call that changes what others
- * see. It prevents changes by a process that was suspended and has lost its lock, however deep in the work a call is
- * and however long it has waited. Files that are being written belong to this process, and are not guarded.
+ * see. It prevents changes by a process that was suspended and has lost its lock, however deep in the work a
+ * call is and however long it has waited. Files that are being written belong to this process, and are not
+ * guarded.
  * @param confirm rejects if the lock is lost
  */
 function guardedDisk(disk: Disk, confirm: () => Promise<void>): Disk {

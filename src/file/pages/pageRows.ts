@@ -133,7 +133,7 @@ export async function readPageRows<T>(
       pages: (ranges) =>
         allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
           ? readAtOnce(handle, ranges, allocate)
-          : readRanges(handle, ranges, { allocate }),
+          : readRanges(handle, ranges, allocate),
       gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
     };
     return read({ source, file, fetch }, requests, use, isLent);

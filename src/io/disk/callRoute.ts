@@ -24,7 +24,8 @@
 
 import { performance } from "../../async/timers.js";
 import { nextTurn } from "../../platform/native.js";
-import { isShortage, outlastShortage } from "./shortage.js";
+import { hasTooManyOpen } from "./errno.js";
+import { outlastShortage } from "./shortage.js";
 import { openThreadQueue } from "./threadQueue.js";
 
 /** Callback that a Node file-system call takes as its last argument. */
@@ -147,7 +148,7 @@ export class CallRoute {
     try {
       return Promise.resolve(inline());
     } catch (error) {
-      return isShortage(error) ? outlastShortage(pooled) : Promise.reject(error);
+      return hasTooManyOpen(error) ? outlastShortage(pooled) : Promise.reject(error);
     } finally {
       const endMs = performance.now();
       const callsMs = startMs + this.#asideMs;

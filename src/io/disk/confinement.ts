@@ -17,9 +17,8 @@ import { LruCache } from "../memory/cache.js";
 import { type AdmittedDirectories, ANYWHERE, outside } from "./admittedDirectories.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import type { FileStat } from "./disk.js";
-import { isMissing } from "./errno.js";
+import { hasTooManyOpen, isMissing, nowOrNull, nullIfMissing } from "./errno.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
-import { isShortage } from "./shortage.js";
 
 /**
  * A step on the entries of one directory.
@@ -75,14 +74,11 @@ export const UNCONFINED: Confinement = confinedTo(ANYWHERE);
  * @throws PermissionDeniedError
  */
 export async function confirmDirectory(confinement: Confinement, directory: string): Promise<void> {
-  try {
-    await shortCalls.runTogether(
-      () => confinement.withinNow(directory, () => undefined),
-      () => confinement.within(directory, async () => undefined),
-    );
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  const check = shortCalls.runTogether(
+    () => confinement.withinNow(directory, () => undefined),
+    () => confinement.within(directory, async () => undefined),
+  );
+  await check.catch(nullIfMissing);
 }
 
 /** Members that distinguish a directory from a later one under the same path. */
@@ -145,7 +141,7 @@ function findDescriptorPaths(): boolean {
       fs.closeSync(fd);
     }
   } catch (error) {
-    if (isShortage(error)) throw error;
+    if (hasTooManyOpen(error)) throw error;
     return false;
   }
 }
@@ -295,23 +291,14 @@ function wayTo(directory: string, admitted: AdmittedDirectories): string[] | nul
   return way;
 }
 
-function isLinkNow(entryPath: string): boolean {
-  try {
-    return fs.lstatSync(entryPath, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
+const isLinkNow = (entryPath: string): boolean =>
+  nowOrNull(() => fs.lstatSync(entryPath, { throwIfNoEntry: false }))?.isSymbolicLink() ?? false;
 
 async function hasLink(way: readonly string[]): Promise<boolean> {
   for (const entryPath of way) {
-    try {
-      if ((await onPool<fs.Stats>((done) => fs.lstat(entryPath, done))).isSymbolicLink()) return true;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
+    const stats = await onPool<fs.Stats>((done) => fs.lstat(entryPath, done)).catch(nullIfMissing);
+    if (stats === null) return false;
+    if (stats.isSymbolicLink()) return true;
   }
   return false;
 }

@@ -7,7 +7,7 @@ import { sleep } from "../../async/sleep.js";
 import { performance } from "../../async/timers.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import { type Confinement, UNCONFINED } from "./confinement.js";
-import { codeOf, isMissing } from "./errno.js";
+import { codeOf, nowOrNull, nullIfMissing } from "./errno.js";
 import { makeOneDirectory, onEntryNow, statOrNull } from "./fileCalls.js";
 import { outlastShortage } from "./shortage.js";
 
@@ -159,11 +159,6 @@ const unlinkOnPool = async (entry: string): Promise<void> => {
   await onPool<void>((done) => fs.unlink(entry, (error) => done(error, undefined))).catch(nullIfMissing);
 };
 
-function nullIfMissing(error: unknown): null {
-  if (isMissing(error)) return null;
-  throw error;
-}
-
 /**
  * Makes a directory and its missing parents.
  * @param within existing directory on the way, which is never made
@@ -219,16 +214,9 @@ function makeDirectoriesNow(
 }
 
 function isThereNow(confinement: Confinement, directory: string): boolean {
-  try {
-    // A descriptor of `directory` proves that it is a directory.
-    return confinement.withinNow(
-      directory,
-      (alias) => !confinement.mayFollow || fs.statSync(alias).isDirectory(),
-    );
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
+  // A descriptor of `directory` proves that it is a directory.
+  const isDirectory = (alias: string) => !confinement.mayFollow || fs.statSync(alias).isDirectory();
+  return nowOrNull(() => confinement.withinNow(directory, isDirectory)) ?? false;
 }
 
 /** @throws PermissionDeniedError for one that lies where the engine may not work */

@@ -22,6 +22,21 @@ const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
 /** Returns true if the path does not exist, or a directory on the way does not. */
 export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(error));
 
+/** Returns null for a path that does not exist; throws any other error. */
+export function nullIfMissing(error: unknown): null {
+  if (isMissing(error)) return null;
+  throw error;
+}
+
+/** Makes synchronous calls; null if the path does not exist. */
+export function nowOrNull<T>(calls: () => T): T | null {
+  try {
+    return calls();
+  } catch (error) {
+    return nullIfMissing(error);
+  }
+}
+
 const UNWRITABLE_CODES: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
 
 /** Returns true if the file system is read-only, or its owner denies this user to write. */

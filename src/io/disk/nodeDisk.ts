@@ -12,7 +12,7 @@ import { CorruptFileError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "./confinement.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
 import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
-import { codeOf, isMissing } from "./errno.js";
+import { codeOf, isMissing, nullIfMissing } from "./errno.js";
 import {
   isSymbolicLink,
   linkFile,
@@ -155,11 +155,7 @@ export class NodeDisk implements Disk {
   }
 
   async remove(filePath: string, byteLength?: number): Promise<void> {
-    try {
-      await whileHeldByOthers(() => unlink(this.#confinement, filePath, byteLength));
-    } catch (error) {
-      if (!isMissing(error)) throw error;
-    }
+    await whileHeldByOthers(() => unlink(this.#confinement, filePath, byteLength)).catch(nullIfMissing);
   }
 
   removeTree(directory: string): Promise<void> {
@@ -185,21 +181,13 @@ export class NodeDisk implements Disk {
   }
 
   async list(directory: string): Promise<DirectoryEntry[] | null> {
-    let entries2: fs.Dirent[];
-    try {
-      entries2 = await readDirectory(this.#stepsOn(directory), directory);
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
+    const children = await readDirectory(this.#stepsOn(directory), directory).catch(nullIfMissing);
+    if (children === null) return null;
     const entries: DirectoryEntry[] = [];
-    for (const entry of entries2) {
-      if (entry.isSymbolicLink()) {
-        const target = await this.stat(path.join(directory, entry.name));
-        entries.push({ name: entry.name, kind: target?.kind ?? "other" });
-      } else {
-        entries.push({ name: entry.name, kind: kindOf(entry) });
-      }
+    for (const entry of children) {
+      const isLink = entry.isSymbolicLink();
+      const target = isLink ? await this.stat(path.join(directory, entry.name)) : null;
+      entries.push({ name: entry.name, kind: isLink ? (target?.kind ?? "other") : kindOf(entry) });
     }
     return entries;
   }
@@ -232,12 +220,7 @@ export class NodeDisk implements Disk {
   }
 
   async isLink(filePath: string): Promise<boolean> {
-    try {
-      return await isSymbolicLink(filePath);
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
+    return (await isSymbolicLink(filePath).catch(nullIfMissing)) ?? false;
   }
 
   async syncFile(filePath: string): Promise<void> {

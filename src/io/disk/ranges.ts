@@ -19,26 +19,6 @@ export interface ByteRange {
   readonly length: number;
 }
 
-export interface ReadPlanOptions {
-  /**
-   * Maximum gap in bytes between two ranges that are read together. Default 64 KiB, about the cost of one
-   * call.
-   */
-  readonly gapBytes?: number;
-  /**
-   * Maximum number of bytes of a read that joins ranges; a longer single range is still one read. Default 64
-   * MiB.
-   */
-  readonly maxReadBytes?: number;
-}
-
-export interface ReadRangesOptions extends ReadPlanOptions {
-  /** Maximum number of concurrent reads. Default 4. */
-  readonly parallelism?: number;
-  /** Allocates memory for a read, 8-byte aligned. Default: separate memory for each read. */
-  readonly allocate?: (byteLength: number) => Uint8Array;
-}
-
 export interface ReadPlan {
   /** In file order. */
   readonly reads: readonly ByteRange[];
@@ -47,14 +27,22 @@ export interface ReadPlan {
 }
 
 const READ_ALIGNMENT = 64;
-const DEFAULT_GAP_BYTES = 64 * 1024;
-const DEFAULT_MAX_READ_BYTES = 64 * 1024 * 1024;
-const DEFAULT_PARALLELISM = 4;
+/** Maximum gap in bytes between two ranges that are read together, about the cost of one call. */
+const GAP_BYTES = 64 * 1024;
+/** Maximum number of bytes of a read that joins ranges; a longer single range is still one read. */
+const MAX_READ_BYTES = 64 * 1024 * 1024;
+/** Maximum number of concurrent reads. */
+const PARALLELISM = 4;
 
-/** Plans the reads that serve the ranges. Ranges may overlap and come in any order. */
-export function planReads(ranges: readonly ByteRange[], options: ReadPlanOptions = {}): ReadPlan {
-  const gapBytes = options.gapBytes ?? DEFAULT_GAP_BYTES;
-  const maxReadBytes = options.maxReadBytes ?? DEFAULT_MAX_READ_BYTES;
+/**
+ * Plans the reads that serve the ranges. Ranges may overlap and come in any order. Only tests set other
+ * limits.
+ */
+export function planReads(
+  ranges: readonly ByteRange[],
+  gapBytes = GAP_BYTES,
+  maxReadBytes = MAX_READ_BYTES,
+): ReadPlan {
   const placements = ranges.map(() => ({ readIndex: -1, start: 0 }));
   const order: number[] = [];
   for (let rangeIndex = 0; rangeIndex < ranges.length; rangeIndex++) {
@@ -85,18 +73,18 @@ export function planReads(ranges: readonly ByteRange[], options: ReadPlanOptions
 
 /**
  * Reads the bytes of each range, in the order of the request.
+ * @param allocate allocates the memory of a read, 8-byte aligned. Default: separate memory for each read
  * @throws CorruptFileError before any read, if a range does not lie within the file
  */
 export async function readRanges(
   handle: ReadHandle,
   ranges: readonly ByteRange[],
-  options: ReadRangesOptions = {},
+  allocate?: (byteLength: number) => Uint8Array,
 ): Promise<Uint8Array[]> {
   for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
-  const plan = planReads(ranges, options);
-  const parallelism = options.parallelism ?? DEFAULT_PARALLELISM;
-  const buffers = await mapParallel(plan.reads, parallelism, ({ byteOffset, length }) =>
-    handle.read(byteOffset, length, options.allocate?.(length)),
+  const plan = planReads(ranges);
+  const buffers = await mapParallel(plan.reads, PARALLELISM, ({ byteOffset, length }) =>
+    handle.read(byteOffset, length, allocate?.(length)),
   );
   return plan.placements.map(({ readIndex, start }, rangeIndex) =>
     readIndex < 0 ? new Uint8Array(0) : buffers[readIndex].subarray(start, start + ranges[rangeIndex].length),
@@ -123,7 +111,7 @@ export async function readAtOnce(
   ranges: readonly ByteRange[],
   allocate: (byteLength: number) => Uint8Array,
 ): Promise<Uint8Array[]> {
-  if (handle.readInto === undefined) return readRanges(handle, ranges, { allocate });
+  if (handle.readInto === undefined) return readRanges(handle, ranges, allocate);
   for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
   const { reads, placements } = planReads(ranges);
   const positions = new Float64Array(reads.length);
@@ -222,10 +210,10 @@ interface GatherPlan {
 
 /** Joins each range to the previous one if the gap between them is small. */
 function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
-  const starts = new Float64Array(lengths.length);
+  const readStarts = new Float64Array(lengths.length);
   const readLengths = new Float64Array(lengths.length);
   const positions = new Float64Array(lengths.length);
-  const starts2 = new Float64Array(lengths.length);
+  const starts = new Float64Array(lengths.length);
   let count = 0;
   let end = 0;
   let byteLength = 0;
@@ -236,20 +224,20 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
       readLengths[count - 1] += gap + length;
       byteLength += gap;
     } else {
-      starts[count] = byteOffsets[index];
+      readStarts[count] = byteOffsets[index];
       positions[count] = byteLength;
       readLengths[count++] = length;
     }
-    starts2[index] = byteLength;
+    starts[index] = byteLength;
     byteLength += length;
     end = byteOffsets[index] + length;
   }
   const reads = {
-    byteOffsets: starts.subarray(0, count),
+    byteOffsets: readStarts.subarray(0, count),
     lengths: readLengths.subarray(0, count),
     positions: positions.subarray(0, count),
   };
-  return { reads, starts: starts2, byteLength };
+  return { reads, starts, byteLength };
 }
 
 /** Reads each piece with one `read`, with a bounded number of concurrent reads. */
@@ -258,7 +246,7 @@ function readEach(
   target: Uint8Array,
   { byteOffsets, lengths, positions }: ReadPieces,
 ): Promise<void> {
-  return runParallel(lengths.length, DEFAULT_PARALLELISM, async (index) => {
+  return runParallel(lengths.length, PARALLELISM, async (index) => {
     target.set(await handle.read(byteOffsets[index], lengths[index]), positions[index]);
   });
 }

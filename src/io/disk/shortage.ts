@@ -6,7 +6,7 @@
 import { sleep } from "../../async/sleep.js";
 import { performance } from "../../async/timers.js";
 import { relieveImports } from "../../platform/native.js";
-import { codeOf } from "./errno.js";
+import { hasTooManyOpen } from "./errno.js";
 
 /** Milliseconds after which a shortage is reported. */
 const MAX_WAITED_MS = 60_000;
@@ -26,15 +26,6 @@ export function releaseInShortage(files: IdleFiles): void {
   holders.add(new WeakRef(files));
 }
 
-/**
- * Returns true if a call failed because this process (EMFILE) or the machine (ENFILE) has too many files
- * open.
- */
-export function isShortage(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "EMFILE" || code === "ENFILE";
-}
-
 /** Repeats a call until it gets a descriptor. Fails as the call does after a shortage of one minute. */
 export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
   const startMs = performance.now();
@@ -42,7 +33,7 @@ export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      if (!isShortage(error) || performance.now() - startMs >= MAX_WAITED_MS) throw error;
+      if (!hasTooManyOpen(error) || performance.now() - startMs >= MAX_WAITED_MS) throw error;
     }
     releaseIdleFiles();
     // A random pause spreads the waiting calls.

@@ -31,7 +31,7 @@ import { performance } from "../../async/timers.js";
 import { lockCalls } from "../disk/callRoute.js";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree, removeTreeNow } from "../disk/directoryTrees.js";
-import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
+import { codeOf, isDiskFull, isMissing, nullIfMissing } from "../disk/errno.js";
 import { onEntry, onEntryNow, onEntryOfPool, onTwoEntries } from "../disk/fileCalls.js";
 import { temporaryName } from "../names/temporaryNames.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
@@ -188,13 +188,8 @@ export class HeldLock implements LockLease {
 
   /** Returns true if the owner's entry is the only entry. */
   async #isAlone(): Promise<boolean> {
-    try {
-      const entries = await entriesOfLock(this.#lockPath);
-      return entries.length === 1 && entries[0] === this.#owner;
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
+    const entries = await entriesOfLock(this.#lockPath).catch(nullIfMissing);
+    return entries?.length === 1 && entries[0] === this.#owner;
   }
 
   async #isThere(): Promise<boolean> {
@@ -204,12 +199,8 @@ export class HeldLock implements LockLease {
   /** Renews the lock; returns false if it is gone. */
   async #touch(): Promise<boolean> {
     const now = new Date();
-    try {
-      await setTimes(this.#confinement, this.#ownerPath, now);
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
+    const set = await setTimes(this.#confinement, this.#ownerPath, now).catch(nullIfMissing);
+    if (set === null) return false;
     this.#noteRenewal(now);
     return true;
   }
@@ -235,7 +226,7 @@ export class HeldLock implements LockLease {
     // If the directory was removed and made again meanwhile, it may hold two entries, and both owners give
     // way. If this process was suspended for long, others took it for dead and removed its entry.
     if (!(await this.#isAlone())) {
-      await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(ignoreMissing);
+      await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(nullIfMissing);
       throw heldByAnother();
     }
     this.#noteRenewal(madeAt);
@@ -305,10 +296,6 @@ function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => v
 }
 
 // ------------------------------------------------------------------------ calls of locks, by the short route
-
-export function ignoreMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
-}
 
 /** Lists the entries of a lock; fails if the directory does not exist. */
 export const entriesOfLock = (directory: string): Promise<string[]> =>

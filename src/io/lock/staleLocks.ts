@@ -26,11 +26,10 @@ import path from "node:path";
 import { ageClockMs, performance } from "../../async/timers.js";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree } from "../disk/directoryTrees.js";
-import { codeOf, isMissing } from "../disk/errno.js";
+import { codeOf, isMissing, nullIfMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {
   entriesOfLock,
-  ignoreMissing,
   LOCK_NAME,
   removeDirectory,
   removeEntry,
@@ -140,13 +139,8 @@ async function findLock(lockPath: string): Promise<LockOnDisk | null> {
   const stats = await statOrUndefined(lockPath);
   if (stats === undefined) return null;
   const isDirectory = stats.isDirectory();
-  let names: string[];
-  try {
-    names = isDirectory ? await entriesOfLock(lockPath) : [];
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  const names = isDirectory ? await entriesOfLock(lockPath).catch(nullIfMissing) : [];
+  if (names === null) return null;
   const entries: LockEntry[] = [];
   const foreignEntries: string[] = [];
   for (const name of names.sort()) {
@@ -226,7 +220,7 @@ async function takeOver(
   }
   // If an entry is gone, another process took this one for dead and fences instead.
   for (const { to } of taken)
-    await removeEntry(confinement, lockPath, path.basename(to)).catch(ignoreMissing);
+    await removeEntry(confinement, lockPath, path.basename(to)).catch(nullIfMissing);
   // The foreign entries belong to nobody. Owners that arrive meanwhile are not among them.
   for (const name of foreignEntries) await removeTree(confinement, path.join(lockPath, name));
   // Another process may have made an entry meanwhile.

@@ -19,7 +19,7 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { Disk } from "../../io/disk/disk.js";
-import { isDiskFull, isMissing } from "../../io/disk/errno.js";
+import { isDiskFull, nullIfMissing } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
 import { isPinned, type PinnedVersions } from "../refs/pinnedVersions.js";
 import {
@@ -191,15 +191,8 @@ const setAside = (
 });
 
 /** Renames a file; returns false if it does not exist (any more). */
-async function tryRename(disk: Disk, from: string, to: string): Promise<boolean> {
-  try {
-    await disk.rename(from, to);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
+const tryRename = async (disk: Disk, from: string, to: string): Promise<boolean> =>
+  (await disk.rename(from, to).catch(nullIfMissing)) !== null;
 
 /** Puts a retired version back. Does nothing if another process has put it back or released it. */
 export async function putBackVersion(
