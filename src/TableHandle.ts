@@ -352,10 +352,7 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.alterTableAddColumns({ ...checked, ...this.#write(), newColumns });
   }
 
-  /**
-   * Renames columns, changes their nullability, or casts them to other types. All changes are applied, or
-   * none.
-   */
+  /** Renames columns, changes their nullability, or casts them to other types: all changes or none. */
   async alterColumns(
     changes: schemas.ColumnAlteration | readonly schemas.ColumnAlteration[],
     options?: OptionsOf<schemas.AlterTableAlterColumnsRequest, "alterations">,
@@ -387,10 +384,7 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.alterTableBackfillColumns({ ...checked, ...this.#write(), column });
   }
 
-  /**
-   * Returns the computed columns, with the number of rows without a current value and the fragments of these
-   * rows.
-   */
+  /** Returns the computed columns, with the count and fragments of rows without a current value. */
   async computedColumns(
     options?: OptionsOf<schemas.DescribeComputedColumnsRequest>,
   ): Promise<readonly schemas.ComputedColumnState[]> {
@@ -580,10 +574,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   // ------------------------------------------------------------------------------------------ upkeep
 
-  /**
-   * Compacts the table or the handle's branch: merges small fragments, and rewrites fragments with many
-   * deleted rows.
-   */
+  /** Compacts the table or branch: merges small fragments, and rewrites those with many deleted rows. */
   async optimize(
     options?: Omit<OptionsOf<upkeep.OptimizeTableRequest>, "background">,
   ): Promise<upkeep.OptimizeTableResponse> {

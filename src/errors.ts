@@ -11,9 +11,7 @@ export interface ErrorCode {
   readonly status: number;
 }
 
-/**
- * The record of errors: one row per code of the namespace spec. The numbers are part of the wire contract.
- */
+/** The record of errors: one row per code of the namespace spec. The numbers never change. */
 const ROWS = {
   Unsupported: { code: 0, status: 406 },
   NamespaceNotFound: { code: 1, status: 404 },
@@ -65,10 +63,7 @@ export class NamespaceError extends Error {
   readonly type: ErrorType;
   /** HTTP status of an answer with this error. */
   readonly status: number;
-  /**
-   * The operation that failed, such as `"insertIntoTable"`. The engine sets it when the error leaves the
-   * operation.
-   */
+  /** The operation that failed, such as `"insertIntoTable"`. The engine sets it when the error leaves. */
   operation?: string;
 
   constructor(type: ErrorType, message: string, options?: { cause?: unknown }) {
@@ -81,10 +76,7 @@ export class NamespaceError extends Error {
     this.status = row.status;
   }
 
-  /**
-   * Returns the form for `JSON.stringify`. It omits the stack and the cause, which may reveal paths of the
-   * machine.
-   */
+  /** Returns the form for `JSON.stringify`, without stack and cause, which may reveal paths. */
   toJSON(): NamespaceErrorJson {
     const { name, type, code, status, message, operation } = this;
     return { name, type, code, status, message, ...(operation !== undefined && { operation }) };
@@ -181,9 +173,7 @@ export class UnauthenticatedError extends errorClass("Unauthenticated") {}
 export class ServiceUnavailableError extends errorClass("ServiceUnavailable") {}
 /** The engine failed unexpectedly; the cause has the details. Code 18, HTTP 500. */
 export class InternalError extends errorClass("Internal") {}
-/**
- * The operation is impossible in the table's state: a declared table has no rows to read. Code 19, HTTP 409.
- */
+/** The table's state forbids the operation: a declared table has no rows. Code 19, HTTP 409. */
 export class InvalidTableStateError extends errorClass("InvalidTableState") {}
 /** Rows do not match the table's schema; the message names the field. Code 20, HTTP 400. */
 export class TableSchemaValidationError extends errorClass("TableSchemaValidation") {}

@@ -66,9 +66,7 @@ export function formatFieldPath(segments: readonly string[]): string {
   return segments.map(formatSegment).join(".");
 }
 
-/**
- * Returns a field path as LanceDB lists it: a segment is quoted unless it only has letters, digits and `_`.
- */
+/** Returns a field path as LanceDB lists it: quoted unless it only has letters, digits and `_`. */
 export const formatQuotedPath = (segments: readonly string[]): string =>
   segments
     .map((segment) =>

@@ -1,9 +1,6 @@
 /** Suggests the name that a caller meant by an unknown one. Pure. */
 
-/**
- * Groups of synonyms in this and other programs. The first group with both the unknown name and an allowed
- * one decides.
- */
+/** Groups of synonyms. The first group with both the unknown name and an allowed one decides. */
 const OTHER_WORDS: readonly (readonly string[])[] = [
   ["filter", "where", "predicate", "condition", "whereClause"],
   ["columns", "select", "fields", "projection", "columnNames", "newColumns"],

@@ -30,9 +30,7 @@ interface Traits {
   readonly authorizedAs?: "queryTable" | "describeTable" | "alterTableBackfillColumns";
   /** True if rows are a second argument. */
   readonly takesRows?: true;
-  /**
-   * True if the request names a job or a transaction. The operation then asks about the job's table itself.
-   */
+  /** True if the request names a job or a transaction: the operation asks about its table itself. */
   readonly namesJob?: true;
   /** Members without a meaning that requests may nevertheless have. */
   readonly ignored?: Rules;
@@ -65,10 +63,7 @@ const describing = operationOf("describing");
 const changing = operationOf("changing");
 const upkeepOf = operationOf("upkeep");
 
-/**
- * Content of a member: a value that the operation checks, an object of listed members, or a list of such
- * objects.
- */
+/** Content of a member: a value that the operation checks, an object, or a list of objects. */
 export type Rule = "value" | { readonly members: Rules; readonly isList: boolean };
 export type Rules = Readonly<Record<string, Rule>>;
 

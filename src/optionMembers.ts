@@ -1,6 +1,4 @@
-/**
- * Refuses unknown members of requests and options, because a misspelt member would silently mean its default.
- */
+/** Refuses unknown members, because a misspelt one would silently mean its default. */
 
 import { InvalidInputError } from "./errors.js";
 import { nearestName } from "./nearestName.js";

@@ -153,9 +153,7 @@ export class WorkerPool {
   readonly #errorOf: WorkerPoolOptions["errorOf"];
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
-  /**
-   * Earliest time of `performance.now()` at which a thread may be started; infinite where there can be none.
-   */
+  /** Earliest `performance.now()` at which a thread may start; infinite if there can be none. */
   #startAfterMs = Number.NEGATIVE_INFINITY;
   /** Number of threads in a row that ended before they were ready. */
   #failedStarts = 0;

@@ -207,9 +207,7 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
 
-/**
- * Returns true if a directory of versions contains one. A link out of the admitted directories contains none.
- */
+/** Returns true if a directory of versions has one. Links out of the admitted directories have none. */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries =
     (await disk.list(path).catch((error: unknown) => {

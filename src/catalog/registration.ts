@@ -220,10 +220,7 @@ async function refuseDropped(disk: Disk, location: TableLocation): Promise<void>
   if (await isDropped(disk, location.directory)) throw noTable(location);
 }
 
-/**
- * Returns true if an existing location is spelled exactly like this, so that a case-sensitive disk would find
- * it.
- */
+/** Returns true if an existing location has exactly this spelling, as case-sensitive disks need. */
 async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }: TableLocation) {
   let parent = root;
   for (const name of location.split("/")) {

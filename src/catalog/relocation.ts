@@ -322,10 +322,7 @@ class Move {
     }
   }
 
-  /**
-   * Moves the directory back; returns false if others have continued from the moved table. Then the move
-   * stands.
-   */
+  /** Moves the directory back. False if others have continued from the moved table: the move stands. */
   async #moveBack(): Promise<boolean> {
     const { disk, rootNames } = this.#environment;
     // A directory that cannot move back stays, and so does its row.

@@ -30,10 +30,7 @@ export interface BackfillTask {
   readonly lastRow: number;
   /** Number of rows to compute. */
   readonly rows: number;
-  /**
-   * Digest of the column's declaration and the function's version. A worker with another function refuses the
-   * task.
-   */
+  /** Digest of the column's declaration and function version. Workers with another one refuse the task. */
   readonly meaning: string;
   /** Digest of the fragment's inputs. A worker that reads other inputs refuses the task. */
   readonly content: string;
@@ -80,10 +77,7 @@ export interface ClusterRun {
   readonly directory: string;
   /** Maximum number of concurrent tasks. Undefined: the capacity of the cluster. */
   readonly concurrency: number | undefined;
-  /**
-   * Environment that the request names, one of the executor's `manifests`. Undefined: the default
-   * environment.
-   */
+  /** Environment that the request names, one of `manifests`. Undefined: the default environment. */
   readonly manifest: string | undefined;
   /**
    * Aborts when the job no longer needs results: all tasks are done, a task failed, or the job was cancelled.

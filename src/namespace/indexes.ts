@@ -49,10 +49,7 @@ export interface CreateTableIndexRequest extends BranchRequest, WithProgress {
   readonly replace?: boolean | undefined;
   /** `ZONEMAP`, `BLOOMFILTER`: rows per zone, 1 to 1,048,576. Default: 8192. */
   readonly rowsPerZone?: number | undefined;
-  /**
-   * Vectors: `l2` (default for floats), `cosine` or `dot`. uint8 vectors: `hamming`, the number of different
-   * bits.
-   */
+  /** Vectors: `l2` (default), `cosine` or `dot`. uint8 vectors: `hamming`, the number of unequal bits. */
   readonly distanceType?: DistanceType | undefined;
   /** `FTS`: true stores positions of words, which phrase queries need. Default: false. */
   readonly withPosition?: boolean | undefined;
@@ -75,9 +72,7 @@ export interface CreateTableIndexRequest extends BranchRequest, WithProgress {
   readonly stem?: boolean | undefined;
   /** `FTS`: true does not index stop words. Default: true; false for `ngram`. */
   readonly removeStopWords?: boolean | undefined;
-  /**
-   * `FTS`: stop words that replace those of the language. They are compared with lower-case, stemmed words.
-   */
+  /** `FTS`: stop words in place of the language's. Compared with lower-case, stemmed words. */
   readonly customStopWords?: readonly string[] | undefined;
   /** `FTS`: true removes accents from letters. Default: true. */
   readonly asciiFolding?: boolean | undefined;

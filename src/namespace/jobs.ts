@@ -31,10 +31,7 @@ export interface ListJobsRequest extends RequestBase {
 }
 /** Request of `waitForJob`. */
 export interface WaitForJobRequest extends JobRequest {
-  /**
-   * Maximum wait in milliseconds. Afterwards the call resolves to the current state of the job. Default: no
-   * limit.
-   */
+  /** Maximum wait in milliseconds; the call then resolves to the job's current state. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /**
    * Callback with the job: once when the wait begins, and after each change of progress or state. The wait

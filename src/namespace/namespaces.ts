@@ -44,10 +44,7 @@ export interface DropNamespaceRequest extends RequestBase {
   readonly id: ObjectId;
   /** `Fail` (default) fails if the namespace does not exist. `Skip` does nothing. */
   readonly mode?: AnyCase<"Fail" | "Skip"> | undefined;
-  /**
-   * `Restrict` (default) refuses to drop a namespace that is not empty. `Cascade` also drops everything in
-   * it.
-   */
+  /** `Restrict` (default) refuses a namespace that is not empty. `Cascade` also drops its content. */
   readonly behavior?: AnyCase<"Restrict" | "Cascade"> | undefined;
 }
 /** Answer of `dropNamespace`. */

@@ -26,18 +26,13 @@ export interface CloseOptions {
 export type UserFunction = RowFunction | BatchFunction;
 
 interface FunctionDeclaration {
-  /**
-   * Version of the function, not empty. The column stores it to detect that another program has another
-   * version.
-   */
+  /** Version of the function, not empty. The column stores it to detect another program's version. */
   readonly version: string;
   /** Paths of the input fields; at least one. */
   readonly inputs: readonly string[];
   /** Type of the values, from any copy of apache-arrow. Dictionaries are not supported. */
   readonly output: DataType;
-  /**
-   * False: the function fails if a value is null. True: a null value counts as not computed. Default: true.
-   */
+  /** True: a null value counts as not computed. False: the function fails for it. Default: true. */
   readonly nullable?: boolean | undefined;
   /**
    * Number of retries of a failed call, 0 to 100. The first retry waits 100 milliseconds, each later one four
@@ -151,10 +146,7 @@ export interface DirectoryNamespaceOptions {
   readonly authorize?: Authorize | undefined;
   /** Functions of computed columns by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
-  /**
-   * Executors of backfills by name, such as `rayCluster` of `tiltyard/ray`. A request names one as its
-   * `cluster`.
-   */
+  /** Executors of backfills by name, such as `rayCluster` of `tiltyard/ray`. `cluster` names one. */
   readonly clusters?: Readonly<Record<string, ClusterExecutor>> | undefined;
   /**
    * Callback for each warning. An index or job is reported once while it is among the last thousand. The call

@@ -135,10 +135,7 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
   readonly k?: number | undefined;
   /** Number of rows to skip, ≥ 0. Default: 0. */
   readonly offset?: number | undefined;
-  /**
-   * True: adds the column `_rowid`. It is the last column before `_relevance_score` and `_highlights`.
-   * Default: false.
-   */
+  /** True: adds the column `_rowid`, before `_relevance_score` and `_highlights`. Default: false. */
   readonly withRowId?: boolean | undefined;
   /** Maximum number of rows per batch. Default: batches as stored on disk. */
   readonly batchSize?: number | undefined;
@@ -149,10 +146,7 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
   readonly maxColumns?: number | undefined;
   /** Approximate number of bytes per batch. Default: batches as stored on disk. */
   readonly batchBytes?: number | undefined;
-  /**
-   * Memory bound, shared with other work. A batch counts until the next batch is requested. Default: no
-   * bound.
-   */
+  /** Shared memory bound. A batch counts until the next one is requested. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
   /** Selects rows: SQL text or an expression. Default: all rows. */
   readonly filter?: string | FilterExpression | undefined;
@@ -253,10 +247,7 @@ export interface RowForms<Row extends object = Record<string, unknown>> {
   toIPCStream(): ReadableStream<Uint8Array>;
 }
 
-/**
- * Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query
- * again.
- */
+/** Rows of a query, to read batch by batch or all at once. Each read runs the query again. */
 export interface QueryResult<Row extends object = Record<string, unknown>>
   extends AsyncIterable<RecordBatch>,
     RowForms<Row> {

@@ -63,10 +63,7 @@ export interface InsertIntoTableResponse extends CommitAnswer {
 
 /** Request of `updateTable`. It sets at least one column, and each column at most once. */
 export interface UpdateTableRequest extends BranchRequest, WithProgress, WithProperties {
-  /**
-   * Pairs of a column path and an SQL expression: `[["n", "n + 1"]]`. Expressions see the values before the
-   * update.
-   */
+  /** Pairs of a column path and SQL over the values before the update: `[["n", "n + 1"]]`. */
   readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
    * New values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, or
@@ -111,10 +108,7 @@ export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress
    * lacks keep their values. Default: false.
    */
   readonly whenMatchedUpdateAll?: boolean | undefined;
-  /**
-   * Condition for the update, on `source.<column>` and `target.<column>`. Default: all matching rows are
-   * updated.
-   */
+  /** Condition for the update, on `source.<column>` and `target.<column>`. Default: none. */
   readonly whenMatchedUpdateAllFilt?: string | FilterExpression | undefined;
   /** True: input rows whose key does not occur in the table are inserted. Default: false. */
   readonly whenNotMatchedInsertAll?: boolean | undefined;
@@ -124,9 +118,7 @@ export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress
   readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression | undefined;
   /** Values of the parameters in the conditions, written `$name`. */
   readonly params?: FilterParameters | undefined;
-  /**
-   * Maximum duration, such as `30s`. A merge that takes longer fails and changes nothing. Default: no limit.
-   */
+  /** Maximum duration, such as `30s`. A longer merge fails and changes nothing. Default: no limit. */
   readonly timeout?: string | undefined;
   /** Ignored: the merge uses no index. */
   readonly useIndex?: boolean | undefined;

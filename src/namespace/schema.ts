@@ -39,17 +39,11 @@ export interface UpdateTableSchemaMetadataResponse extends VersionAnswer {
 /** A type: JSON form or type name of the namespace spec, type name of table schemas, or apache-arrow type. */
 export type ColumnType = JsonType | string | DataType;
 
-/**
- * A column to add. Exactly one of `expression`, `dataType`, `computed` and `virtualColumn` defines its
- * values.
- */
+/** A column to add, with exactly one of `expression`, `dataType`, `computed` and `virtualColumn`. */
 export interface NewColumn {
   /** Name of the column; not a path. */
   readonly name: string;
-  /**
-   * SQL over the other columns of the row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS
-   * DOUBLE)`.
-   */
+  /** SQL over the row's other columns, or a constant: `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
   readonly expression?: string | undefined;
   /** Type of a column that is null in all rows. */
   readonly dataType?: ColumnType | undefined;
@@ -151,10 +145,7 @@ export interface AlterTableBackfillColumnsRequest extends BranchRequest, WithPro
    * seconds doubles it. Default: 1.
    */
   readonly minCheckpointSize?: number | undefined;
-  /**
-   * Maximum number of rows per call, even if calls are fast; at most `checkpointSize`. Default:
-   * `checkpointSize`.
-   */
+  /** Maximum rows per call, even of fast calls; at most `checkpointSize`, which is the default. */
   readonly maxCheckpointSize?: number | undefined;
   /**
    * Maximum age in seconds of values that are only in memory. Older values are saved in the table's directory

@@ -29,10 +29,7 @@ interface RemovalAnswer extends DirectoryAnswer {
   readonly id: readonly string[];
 }
 
-/**
- * Request of `declareTable`. A declared table has no version until somebody adds rows or publishes a
- * manifest.
- */
+/** Request of `declareTable`. The table has no version until rows or a manifest are added. */
 export interface DeclareTableRequest extends TableRequest, WithProperties {
   /** Directory of the table. If present, it must equal the location that the namespace chooses. */
   readonly location?: string | undefined;
@@ -173,9 +170,7 @@ export interface DropTableResponse extends RemovalAnswer {}
 
 /** Request of `registerTable`. */
 export interface RegisterTableRequest extends TableRequest, WithProperties {
-  /**
-   * Directory of the table relative to the root, with `/` as separator. A root table lies in `<name>.lance`.
-   */
+  /** Directory relative to the root, with `/` as separator. A root table lies in `<name>.lance`. */
   readonly location: string;
   /** `Create` (default) fails if the id is taken. `Overwrite` takes the id from the other table. */
   readonly mode?: AnyCase<"Create" | "Overwrite"> | undefined;
@@ -212,10 +207,7 @@ export interface ListAllTablesRequest extends RequestBase, PageRequest {
 }
 /** Answer of `listTables` and `listAllTables`. */
 export interface ListTablesResponse extends PageAnswer {
-  /**
-   * Names in ascending order of their UTF-8 bytes. `listAllTables` returns whole ids, with parts joined by
-   * `$`.
-   */
+  /** Names ascending by UTF-8 bytes. `listAllTables` returns whole ids, with parts joined by `$`. */
   readonly tables: readonly string[];
 }
 

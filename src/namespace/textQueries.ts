@@ -77,10 +77,7 @@ export interface MatchTextQuery {
 export interface PhraseTextQuery {
   /** Words of the phrase in order. */
   readonly terms: string;
-  /**
-   * Path of the column. Default: all indexed columns, all of which must have positions; the best score
-   * counts.
-   */
+  /** Path of the column. Default: all indexed columns, which must have positions; the best score counts. */
   readonly column?: string | undefined;
   /** Maximum number of words between two words of the phrase. Default: 0. */
   readonly slop?: number | undefined;

@@ -19,10 +19,7 @@ export interface CleanupSettings {
    * damaged. Files younger than the oldest kept version are always kept. Default: false.
    */
   readonly deleteUnverified?: boolean | undefined;
-  /**
-   * True: fails if a version to remove has a tag. False: keeps tagged versions and removes the others.
-   * Default: false.
-   */
+  /** True: fails if a version to remove has a tag. False: keeps tagged versions. Default: false. */
   readonly errorIfTagged?: boolean | undefined;
 }
 
@@ -60,9 +57,7 @@ export interface WithProgress {
 
 /** Members of requests for long work. */
 export interface LongWork extends WithProgress {
-  /**
-   * True: starts a job and resolves to its id at once. False: resolves when the work is done. Default: false.
-   */
+  /** True: starts a job and resolves to its id. False: resolves after the work. Default: false. */
   readonly background?: boolean | undefined;
 }
 /** Answer of requests with `background: true`. */
@@ -83,9 +78,7 @@ export interface OptimizeTableResponse {
   readonly fragmentsRemoved: number;
   /** Number of fragments that replace them. */
   readonly fragmentsAdded: number;
-  /**
-   * Number of data and deletion files that the new version no longer refers to. They stay until a cleanup.
-   */
+  /** Number of data and deletion files that the new version no longer refers to. A cleanup removes them. */
   readonly filesRemoved: number;
   /** Number of data and deletion files that only the new version refers to. */
   readonly filesAdded: number;

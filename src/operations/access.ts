@@ -16,10 +16,7 @@ import { ABSENCES } from "../typedErrors.js";
 /** Details of a question besides the operation and the id. */
 export type Details = Pick<AuthorizeCall, "branch" | "location">;
 
-/**
- * Members that appear in questions. They are read once, so that the engine uses the values that were
- * authorised.
- */
+/** Members that appear in questions. Each is read once: the engine uses the authorised value. */
 const ASKED_MEMBERS = ["branch", "name", "location"] as const;
 /** Operations whose `name` is the name of a branch. */
 const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);

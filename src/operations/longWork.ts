@@ -35,10 +35,7 @@ export function longWorkOptions(request: LongWork): LongWork {
 /** Reports progress. */
 export type TellProgress = (done: number, total?: number) => void;
 
-/**
- * Returns a function that reports progress to the caller of a request. Undefined if the caller does not ask
- * for progress.
- */
+/** Returns a function that reports progress to the caller; undefined if the caller asks for none. */
 export function progressIn(unit: JobUnit, request: WithProgress): TellProgress | undefined {
   const onProgress = optionalCallback(request.onProgress, "onProgress");
   return onProgress && teller(onProgress, unit);

@@ -10,9 +10,7 @@ import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 
-/**
- * Names of all options. An unknown option is refused, because a misspelt one would silently mean its default.
- */
+/** Names of all options. Others are refused: a misspelt option would silently mean its default. */
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = {
   root: true,
   durability: true,

@@ -94,10 +94,7 @@ function scopeOf(
 const partIds = (parts: unknown): (readonly string[])[] =>
   Array.isArray(parts) ? parts.map((part) => asPath(part?.id)) : [];
 
-/**
- * Returns a path, or an empty path for a malformed value, which no batch can concern. The operation reports
- * the mistake.
- */
+/** Returns a path; empty for a malformed value, which no batch concerns and the operation reports. */
 function asPath(value: unknown): readonly string[] {
   try {
     return optionalId(value);

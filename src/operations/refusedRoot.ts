@@ -57,10 +57,7 @@ async function namingMissingRoot(disk: Disk, root: string, error: NamespaceError
     : new NamespaceNotFoundError(message, { cause });
 }
 
-/**
- * Returns the platform error among the causes. Null if the platform was not involved, or the caller's rows
- * failed.
- */
+/** Returns the platform error among the causes. Null without one, or if the caller's rows failed. */
 function platformErrorIn(error: unknown): PlatformError | null {
   const failure = error instanceof NamespaceError ? error.cause : error;
   if (error instanceof InvalidInputError || codeOf(failure) === undefined) return null;

@@ -61,9 +61,7 @@ interface Selection {
 export const openTable = (context: OperationContext, request: Selection): Promise<OpenTable> =>
   open(context, request, "latest");
 
-/**
- * Opens the table or branch of a request without looking up the latest version: `latest` may be an older one.
- */
+/** Opens the table or branch of a request; `latest` may be an older version. */
 export const openAtAnyVersion = (context: OperationContext, request: Selection): Promise<OpenTable> =>
   open(context, request, "any");
 

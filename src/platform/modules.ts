@@ -17,9 +17,7 @@ import { fileURLToPath } from "node:url";
  */
 const FREE_DESCRIPTORS = { first: 4, later: 1 };
 
-/**
- * Maximum number of files of another package that an import opens at the same time: apache-arrow's are 26.
- */
+/** Maximum number of files that an import of another package opens at once: apache-arrow's are 26. */
 const FILES_OF_PACKAGES = 32;
 
 /**
@@ -120,9 +118,7 @@ function proveLoadable(wanted: number): void {
   }
 }
 
-/**
- * Settles when earlier imports have ended: together they would need more descriptors than were proven free.
- */
+/** Settles when earlier imports have ended, because descriptors were proven free for one only. */
 let lastImport: Promise<unknown> = Promise.resolve();
 
 /** Source texts of the functions whose modules are loaded: importing one of them again opens no file. */

@@ -83,9 +83,7 @@ export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> =>
 
 export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 
-/**
- * CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null before Node 20.15, which lacks it.
- */
+/** CRC-32 from zlib; `seed` is the checksum so far. Null before Node 20.15, which lacks it. */
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
   typeof zlib.crc32 === "function" ? (bytes, seed) => zlib.crc32(bytes, seed) : null;
 

@@ -108,10 +108,7 @@ export interface RestHandler {
 }
 
 const DEFAULT_GRACE_MS = 10_000;
-/**
- * Id of a client that is sent back. Only ASCII is accepted, because hosts encode other characters in headers
- * differently.
- */
+/** Id of a client that is sent back. Only ASCII, because hosts encode other characters differently. */
 const REQUEST_ID = /^[ -~]+$/;
 
 /**

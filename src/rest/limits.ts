@@ -149,10 +149,7 @@ export function engineBounds(
   return route.answer === "rows" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
 }
 
-/**
- * Returns the budget of all bodies. A single body needs no limit of its own, because `maxBatchBytes` limits
- * it.
- */
+/** Returns the budget of all bodies. `maxBatchBytes` limits a single body. */
 export const bodyBudget = (limits: Required<RestLimits>): MemoryBudget =>
   budgetOf(limits.maxBodyMemoryBytes, Number.POSITIVE_INFINITY, limits);
 

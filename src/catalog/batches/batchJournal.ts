@@ -254,10 +254,7 @@ export async function clearOutcome(disk: Disk, root: string, directory: string):
   await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
 }
 
-/**
- * Removes old outcomes, and undecided batches whose remover died. Ignores failures, because the next call
- * tries again.
- */
+/** Removes old outcomes, and undecided batches of dead removers. The next call retries failures. */
 export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
   const directory = endedDirectory(root);
   if ((await disk.stat(directory).catch(() => null)) === null) return;

@@ -1,6 +1,4 @@
-/**
- * Takes the locks of a batch: those of the tables whose versions it changes, and that of its own directory.
- */
+/** Takes the locks of a batch: of the tables whose versions it changes, and of its own directory. */
 
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
@@ -15,9 +13,7 @@ export interface BatchLocks {
   readonly refusals: ReadonlyMap<string, unknown>;
 }
 
-/**
- * Thrown when a lock was lost during a suspension: another process may work on the batch, or have ended it.
- */
+/** Thrown when a suspension cost the lock: another process may work on the batch, or have ended it. */
 export class LocksLostError extends Error {}
 
 /** @throws LocksLostError if the lock is lost */

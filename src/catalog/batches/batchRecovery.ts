@@ -43,10 +43,7 @@ import { type DecodedJournal, namesOf } from "./journalFormat.js";
 
 export interface RecoveryOptions {
   readonly signal?: AbortSignal;
-  /**
-   * Failures that do not end the call: missing permission to write to a batch's directory, or any. Default:
-   * none.
-   */
+  /** Failures that do not end the call: no permission to write to the batch, or any. Default: none. */
   readonly tolerate?: "unwritable" | "everything";
 }
 
@@ -126,10 +123,7 @@ async function recoverDirectory(
 
 // ------------------------------------------------------------------------------------------------- journals
 
-/**
- * Reads a journal; null if it cannot be read even at a second attempt. Then this engine acts like one without
- * journals.
- */
+/** Reads a journal, at most twice; null if unreadable. This engine then acts like one without journals. */
 async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJournal | null> {
   try {
     return await readJournal(disk, directory);

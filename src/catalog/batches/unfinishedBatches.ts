@@ -1,7 +1,4 @@
-/**
- * Looks for unfinished batches before other work. Loads their recovery (batchRecovery.ts) only if there are
- * any.
- */
+/** Looks for unfinished batches before other work. Loads batchRecovery.ts only if there are any. */
 
 import { lazyModule } from "../../async/lazy.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";

@@ -134,10 +134,7 @@ export async function removeDropped(environment: RemovalEnvironment, directory: 
   await disk.removeEmptyDirectory(directory);
 }
 
-/**
- * Removes the content of a hidden directory: versions first, because a reader may know the path, and the
- * hiding marker last.
- */
+/** Removes a hidden directory's content: versions first, as a reader may know the path; the marker last. */
 async function removeContent(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   const remove = async (work: (removal: Removal) => Promise<unknown>): Promise<void> => {
@@ -174,10 +171,7 @@ const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY_PREFIX)
 const staysToTheEnd = (name: string): boolean =>
   isHidingMarker(name) || name.startsWith(LOCK_NAME) || name === SIDE_NAME;
 
-/**
- * Returns true if a directory contains only what remains after the removal of its last file. Then it is not a
- * table's any more.
- */
+/** Returns true if a directory has only what remains after the removal of its last file: no table. */
 export async function isEmptied(disk: Disk, directory: string): Promise<boolean> {
   const entries = await disk.list(directory);
   if (entries === null) return false;
@@ -186,10 +180,7 @@ export async function isEmptied(disk: Disk, directory: string): Promise<boolean>
   return ((await disk.list(sideDirectory(directory))) ?? []).every(({ name }) => isTemporary(name));
 }
 
-/**
- * Removes the temporary directories that files were moved into. Under the lock, they belong to this process
- * or a dead one.
- */
+/** Removes the temporary directories of moved files. Under the lock, any other maker is dead. */
 async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   await lease.confirm();

@@ -64,10 +64,7 @@ export function mayOverlap(location: string, otherLocation: string): boolean {
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/**
- * Returns true if the letters and digits at the start of two texts show that they do not fold together. They
- * mostly do.
- */
+/** Returns true if the first letters and digits of two texts show that they do not fold together. */
 function differEarly(a: string, b: string): boolean {
   for (let index = 0; index < a.length && index < b.length; index++) {
     const [left, right] = [plainUnit(a, index), plainUnit(b, index)];
@@ -77,10 +74,7 @@ function differEarly(a: string, b: string): boolean {
   return false;
 }
 
-/**
- * Returns an ASCII letter or digit in upper case, whose fold does not depend on the text after it; null for
- * other characters.
- */
+/** Returns an ASCII letter or digit in upper case, whose fold needs no later text; null for others. */
 function plainUnit(text: string, index: number): number | null {
   const unit = text.charCodeAt(index);
   if (unit >= 0x30 && unit <= 0x39) return unit;

@@ -72,9 +72,7 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
   }
 }
 
-/**
- * "new": made just now; "same": made before by the same declaration; "other": another declaration was first.
- */
+/** "new": made just now; "same": made before by this declaration; "other": another one was first. */
 export type Reservation = "new" | "same" | "other";
 
 /**

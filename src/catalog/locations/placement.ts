@@ -192,10 +192,7 @@ async function freeOfNeighbours(
   return isThere || others.length > 0;
 }
 
-/**
- * Removes the orphans of a creation; returns false if there is more than that, or they may still become a
- * table.
- */
+/** Removes the orphans of a creation. False if there is more, or they may still become a table. */
 async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
   const tableName = rootTableAt(name);
   if (tableName === null) return false;

@@ -9,10 +9,7 @@ import type { CatalogRow } from "../rows/catalogRows.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { isInRootTable, mayOverlap } from "./locations.js";
 
-/**
- * Returns true if a location equals, contains, or lies in that of a root table or of one of the rows, on any
- * file system.
- */
+/** Returns true if, on any file system, a location overlaps that of a root table or of a row. */
 export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
   isInRootTable(location) || overlapping(location, rows).length > 0;
 

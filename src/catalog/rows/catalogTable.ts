@@ -201,9 +201,7 @@ async function isLeftBehind(
   return current?.isCopyOf(file) !== true;
 }
 
-/**
- * Returns a key that distinguishes the manifests of one path: that of a catalog, and that of its successor.
- */
+/** Returns a key that distinguishes a catalog's manifest from its successor's under the same path. */
 function keyOf(file: ManifestFile): string {
   const { timestamp } = file.manifest;
   return [file.path, file.byteLength, timestamp?.seconds, timestamp?.nanos, file.transaction?.uuid].join(

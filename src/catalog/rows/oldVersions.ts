@@ -186,10 +186,7 @@ class Emptying {
     this.#emptied = path;
   }
 
-  /**
-   * Makes an empty file under a name of its own: a hard link to an existing one, if the file system supports
-   * it.
-   */
+  /** Makes an empty file under a unique name: a hard link to an existing one, where links exist. */
   async #stageEmptyFile(): Promise<string> {
     const staged = join(versionsDirectory(this.#table.root), temporaryName());
     if (this.#emptied !== null) {
@@ -205,10 +202,7 @@ class Emptying {
     return staged;
   }
 
-  /**
-   * Returns functions that remove the files of a version which neither the next version nor the latest one
-   * has.
-   */
+  /** Returns functions that remove a version's files, except those of the next and the latest version. */
   #filesOf(file: ManifestFile, next: ManifestFile | null): (() => Promise<void>)[] {
     const needed = new ReferencedFiles();
     if (next !== null) needed.add(next);

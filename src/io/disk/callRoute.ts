@@ -33,10 +33,7 @@ export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 
 const SLOW_CALL_MS = 0.5;
 const PAYBACK_FACTOR = 20;
-/**
- * Milliseconds of credit. Local disks have a slow call now and then, which must not send all others to the
- * pool.
- */
+/** Milliseconds of credit: a rare slow call of a local disk must not send all others to the pool. */
 const MAX_CREDIT_MS = 2;
 const MAX_INLINE_RUN = 64;
 /** In-line calls of `runMany` may hold the thread for this long in total before the event loop turns. */
@@ -51,18 +48,13 @@ const MOST_POOLED_RUN = 64;
 /** Result of calls made in line, one after the other. */
 interface InlineRun {
   readonly end: number;
-  /**
-   * True if the last call waited for a device or recent calls were slow. The next calls then go to the pool.
-   */
+  /** True if the last call waited for a device or recent calls were slow: the next ones use the pool. */
   readonly waited: boolean;
 }
 
 /** Milliseconds for which a reading of the used resources serves the calls that follow. */
 const USAGE_MS = 4;
-/**
- * Milliseconds for which a reading serves when no call was slow for a while, because hardly any reading is
- * needed.
- */
+/** Milliseconds for which a reading serves when no call was slow for a while. */
 const CALM_USAGE_MS = 20;
 /** Milliseconds without a slow call after which {@link CALM_USAGE_MS} applies. */
 const CALM_AFTER_MS = 1000;
@@ -87,14 +79,9 @@ function readUsage(): Usage {
 
 export class CallRoute {
   readonly #readUsage: () => Usage;
-  /**
-   * All calls go to the pool until this time of `performance.now()`. Only tests and benchmarks set it from
-   * outside.
-   */
+  /** All calls use the pool until this `performance.now()`. Only tests and benchmarks set it. */
   pooledUntilMs = 0;
-  /**
-   * Reading from before the current call. A reading costs about as much as a call, so several calls share it.
-   */
+  /** Reading from before the current call. Several calls share it, because it costs as much as a call. */
   #usage: Usage | null = null;
   #usageMs = 0;
   /** Time when the last slow call ended, or when the first call began. */
@@ -270,10 +257,7 @@ function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number):
 /** Route of all short calls of a thread; they share it because they share its event loop. */
 export const shortCalls = new CallRoute();
 
-/**
- * Route for taking and releasing locks. Processes wait for each other there, so these times say nothing about
- * other calls.
- */
+/** Route of lock calls. Processes wait for each other there, so its times say nothing about others. */
 export const lockCalls = new CallRoute();
 
 export function onPool<T>(call: (done: Done<T>) => void): Promise<T> {

@@ -101,9 +101,7 @@ export class ConfinedDisk implements Disk {
     return this.#inner.stat(path);
   }
 
-  /**
-   * Reads a file. If it is a link, reads the target, provided that the target lies where the engine may work.
-   */
+  /** Reads a file, or the target of a link if the target lies where the engine may work. */
   async #follow<T>(path: string, read: (path: string) => Promise<T | null>): Promise<T | null> {
     await confirmDirectory(this.#confinement, dirname(path));
     try {

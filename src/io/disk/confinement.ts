@@ -147,10 +147,7 @@ function findDescriptorPaths(): boolean {
 }
 
 function confinedByDescriptor(admitted: AdmittedDirectories): Confinement {
-  /**
-   * Throws the platform's error for a missing directory, or a PermissionDeniedError if it would lie
-   * elsewhere.
-   */
+  /** Throws the platform's error for a missing directory; a PermissionDeniedError if it lies elsewhere. */
   const failNow = (directory: string, error: unknown): never => {
     const home = isMissing(error) ? admitted.homeOf(directory) : directory;
     // The error must not reveal what exists outside.

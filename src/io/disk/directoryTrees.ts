@@ -46,10 +46,7 @@ export async function removeTree(confinement: Confinement, directory: string): P
   }
 }
 
-/**
- * Codes of failures that another process causes: it added an entry, has one open, or replaced it by another
- * kind.
- */
+/** Codes of failures by another process: it added an entry, has one open, or changed its kind. */
 const MAY_PASS: ReadonlySet<string | undefined> = new Set([
   "EBUSY",
   "EEXIST",

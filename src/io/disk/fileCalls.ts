@@ -16,9 +16,7 @@ import { outlastShortage } from "./shortage.js";
 
 /** Bytes up to which a cached read or write is a short call: it costs less than the trip to a pool thread. */
 export const MAX_INLINE_BYTES = 128 * 1024;
-/**
- * Bytes up to which removing a file is a short call. Removing 300 MiB was seen to take a quarter of a second.
- */
+/** Bytes up to which removing a file is a short call. Removing 300 MiB has taken 250 ms. */
 const MAX_INLINE_REMOVED_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -193,10 +191,7 @@ export const linkFile = (confinement: Confinement, existingPath: string, newPath
     fs.link(existing, entry, (error) => done(error, undefined)),
   );
 
-/**
- * Package whose renames wait, on Windows, until other programs have closed the file. The first rename loads
- * it.
- */
+/** Package whose renames wait for other programs on Windows. The first rename loads it. */
 const patient = lazyModule(() => import("fs-extra"));
 
 export const renamePath = (confinement: Confinement, fromPath: string, toPath: string): Promise<void> =>

@@ -34,9 +34,7 @@ import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./ope
 import { realPathOrNull } from "./realPath.js";
 
 export interface NodeDiskOptions {
-  /**
-   * "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they do not.
-   */
+  /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": none does. */
   readonly durability: "fsync" | "none";
   /**
    * Confinement of all steps; with one, links to files that it admits are followed. Default: steps anywhere,
@@ -247,9 +245,7 @@ export class NodeDisk implements Disk {
     }
   }
 
-  /**
-   * Returns the confinement of a step; directories on the way to the root belong to the host and are exempt.
-   */
+  /** Returns the confinement of a step. Directories on the way to the root are exempt. */
   #stepsOn(directory: string): Confinement {
     return this.#confinement.admitted.isRootOrAbove(directory) ? UNCONFINED : this.#confinement;
   }
@@ -291,9 +287,7 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileStat[
   return entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
 }
 
-/**
- * Repeats a refused call: Windows does not rename or remove a file while a scanner or indexer has it open.
- */
+/** Repeats a refused call: Windows neither renames nor removes a file that a scanner has open. */
 async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -29,10 +29,7 @@ import { LinkedFileError } from "./linkedFile.js";
 /** Minimum number of bytes per part, when pool threads read the parts of a long read side by side. */
 const MIN_PART_BYTES = 4 * 1024 * 1024;
 
-/**
- * Maximum number of parts. Two of the pool's four threads would fill the memory bandwidth; four also fill a
- * device queue.
- */
+/** Maximum number of parts. Two threads would fill the memory bandwidth; four also fill a device queue. */
 const MAX_PARTS = 4;
 
 /** Maximum number of bytes per call. Linux moves at most 0x7ffff000, and Node refuses above 2^31 - 1. */

@@ -34,10 +34,7 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 /** Maximum number of concurrent reads. */
 const PARALLELISM = 4;
 
-/**
- * Plans the reads that serve the ranges. Ranges may overlap and come in any order. Only tests set other
- * limits.
- */
+/** Plans the reads of ranges, which may overlap, in any order. Only tests set other limits. */
 export function planReads(
   ranges: readonly ByteRange[],
   gapBytes = GAP_BYTES,

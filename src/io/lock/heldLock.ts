@@ -90,10 +90,7 @@ export class HeldLock implements LockLease {
     if (this.#lost) throw new LeaseLostError(this.#directory);
   }
 
-  /**
-   * Path of the owner's entry; a file on a full disk. Undefined on Windows, where an open file in it would
-   * keep it there.
-   */
+  /** Path of the owner's entry; a file on a full disk. Undefined on Windows, where open files keep it. */
   get hold(): string | undefined {
     return process.platform === "win32" ? undefined : this.#ownerPath;
   }
@@ -233,10 +230,7 @@ export class HeldLock implements LockLease {
     this.#isHeld = true;
   }
 
-  /**
-   * Removes the owner's entry, which decides the release. Then removes the directory unless it holds another
-   * entry.
-   */
+  /** Removes the owner's entry, which decides the release; then the directory unless it has another. */
   async #unmake(): Promise<void> {
     await removeEntry(this.#confinement, this.#lockPath, this.#owner);
     await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
@@ -284,10 +278,7 @@ export class HeldLock implements LockLease {
 const heldByAnother = (): Error =>
   Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
 
-/**
- * Passes the outcome of a promise to a callback. An error of the callback is not reported as the call's
- * failure.
- */
+/** Passes a promise's outcome to a callback. The callback's own error is not the call's failure. */
 function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
   call.then(
     (value) => done(null, value),

@@ -58,14 +58,10 @@ const LOOK_MS = 1;
 const PATIENT_LOOK_MS = 3;
 const PATIENT_AFTER_MS = 1000;
 
-/**
- * Milliseconds for which this thread may pass the lock among its callers before other processes get a chance.
- */
+/** Milliseconds for which this thread passes the lock among its callers before others get a chance. */
 const MAX_RUN_MS = 200;
 
-/**
- * Milliseconds for which other processes may make calls on the lock fail. A longer failure has another cause.
- */
+/** Milliseconds for which other processes may make calls on the lock fail. */
 const MAX_OBSTRUCTED_MS = 2000;
 
 /** The callers of this thread that want one lock; the first one holds it or is taking it. */
@@ -78,19 +74,13 @@ interface Queue {
 /** Queues in use, by resolved path. Aliases of a directory have separate queues and meet at the lock. */
 const queues = new Map<string, Queue>();
 
-/**
- * Returns true if a process holds, keeps, makes or takes over the lock of a directory, or died while doing
- * so.
- */
+/** Returns true if a process holds, keeps, makes or takes over a lock, or died while doing so. */
 export async function hasLock(directory: string): Promise<boolean> {
   const { LOCK_NAME, statOrUndefined } = await holding.get();
   return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
 }
 
-/**
- * Returns the state of a lock: "held" by a living process as far as can be told, "dead" if its holder is
- * dead, or "free".
- */
+/** Returns the state of a lock: "held" (by a living process, as it seems), "dead" or "free". */
 export async function stateOfLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const { lookAtLock } = await judging.get();
   return lookAtLock(directory, staleMs);

@@ -122,10 +122,7 @@ function networkAddress(): string {
 
 const digest = (text: string): string => sha256(text).slice(0, 12);
 
-/**
- * Returns true if a process runs. A zombie does not. A later process with the same pid has another start
- * time.
- */
+/** Returns true if a process runs. A zombie does not; a later process has another start time. */
 function isRunning(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);

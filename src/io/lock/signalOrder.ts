@@ -22,9 +22,7 @@ const before = new Map(
   ]),
 );
 
-/**
- * Moves the listeners that were added after the import of this module to the front, and keeps their order.
- */
+/** Moves listeners that were added after this module's import to the front, in their order. */
 export function putNewListenersFirst(): void {
   for (const [signal, earlier] of before) {
     if (earlier.size === 0) continue;

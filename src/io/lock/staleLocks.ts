@@ -38,9 +38,7 @@ import {
 } from "./heldLock.js";
 import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
-/**
- * Removes the files of an overruled holder from the locked directory, so that the holder cannot publish them.
- */
+/** Removes an overruled holder's files from the locked directory, so that it cannot publish them. */
 export type Fence = (directory: string) => Promise<void>;
 
 /**
@@ -51,10 +49,7 @@ const OLD_FACTOR = 6;
 const OLD_MS = 60_000;
 /** Milliseconds for which a lock may have no holder. */
 const EMPTY_MS = 30;
-/**
- * Maximum milliseconds between two looks that count as watched: this process may have been suspended in
- * between.
- */
+/** Maximum milliseconds between two looks that count as watched: suspensions do not count. */
 const MAX_WATCHED_STEP_MS = 1000;
 /** Milliseconds between two looks at the holder. In between, a waiter only checks that the lock exists. */
 const LOOK_MS = 20;
@@ -72,10 +67,7 @@ interface Watch {
 
 const watches = new LruCache<Watch>(MAX_WATCHED);
 
-/**
- * An entry of a lock that names the holder, a process that is about to hold it, or one that fences the holder
- * off.
- */
+/** An entry of a lock that names its holder, its next holder, or a process that fences a holder off. */
 interface LockEntry {
   readonly name: string;
   readonly kind: EntryKind;
@@ -124,10 +116,7 @@ export async function freeUnlessHeld(
   return lock === null ? "free" : "freed";
 }
 
-/**
- * Returns the state of a lock: "held" by a living process as far as can be told, "dead" if its holder is
- * dead, or "free". Changes nothing on the disk.
- */
+/** Returns the state of a lock: "held" (by a living process, as it seems), "dead" or "free". */
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const lock = await findLock(path.join(directory, LOCK_NAME));
   if (lock === null || isKept(lock)) return "free";

@@ -8,10 +8,7 @@
  * compatibility forms, and `ß` with `ss`. No file is stored or looked up under a folded name.
  */
 
-/**
- * Maximum number of rounds, because folding the result may change it again. Three are enough for all tested
- * texts.
- */
+/** Maximum number of rounds: folding may change the result again. Three suffice for all tested texts. */
 const MAX_ROUNDS = 8;
 const ASCII = /^[\0-\x7f]*$/;
 /** The capitals of the modern Georgian letters: in Unicode the Mtavruli, on HFS+ the Asomtavruli. */
@@ -61,10 +58,7 @@ function iotasLast(run: string): string {
 export const foldPath = (path: string): string =>
   path.includes("/") ? path.split("/").map(foldName).join("/") : foldName(path);
 
-/**
- * Folded device names of Windows. Windows also numbers its ports with superscript digits, which fold to
- * digits.
- */
+/** Folded device names of Windows, including superscript port numbers, which fold to digits. */
 const DEVICE = /^(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9]|CONIN\$|CONOUT\$)$/;
 
 /** Returns true if Windows treats a file of that name, with any extension, as a device. */

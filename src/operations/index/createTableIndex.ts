@@ -155,9 +155,7 @@ function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): vo
   );
 }
 
-/**
- * Returns the default kind for a column: IVF_PQ for vectors, IVF_FLAT for uint8 vectors, and otherwise BTREE.
- */
+/** Returns the default kind: IVF_PQ for vectors, IVF_FLAT for uint8 vectors, otherwise BTREE. */
 function suitableKind({ path, field }: FieldAtPath): AskedKind {
   for (const name of ["IVF_PQ", "IVF_FLAT"]) {
     if (vectorRefusal(name, field) === null) return { family: "vector", name };

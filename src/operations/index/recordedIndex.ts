@@ -25,9 +25,7 @@ const OTHER_TYPES: Readonly<Record<string, string>> = {
 };
 
 interface RecordedType {
-  /**
-   * `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…` or `UNKNOWN`.
-   */
+  /** `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…`, `UNKNOWN`. */
   readonly indexType: string;
   /** Distance of a vector index: `l2`, `cosine`, `dot` or `hamming`. */
   readonly distanceType?: string;

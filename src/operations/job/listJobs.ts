@@ -1,6 +1,4 @@
-/**
- * ListJobs: lists the jobs of a table, or of all visible tables. This operation is not in the namespace spec.
- */
+/** ListJobs: lists the jobs of one table or of all visible ones. Not in the namespace spec. */
 
 import type { Job, JobState } from "../../namespace/jobs.js";
 import { isVisible } from "../jobAccess.js";

@@ -1,7 +1,4 @@
-/**
- * WaitForJob: waits for the end of a job and reports its progress. This operation is not in the namespace
- * spec.
- */
+/** WaitForJob: waits for a job's end and reports its progress. Not in the namespace spec. */
 
 import { findJob } from "../jobAccess.js";
 import type { OperationBody } from "../operation.js";

@@ -1,6 +1,4 @@
-/**
- * UpdateTable: sets columns of the rows that a predicate selects. Creates a version even if it selects none.
- */
+/** UpdateTable: sets columns of rows that a predicate selects. Always creates a version. */
 
 import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";

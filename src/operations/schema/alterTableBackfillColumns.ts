@@ -1,6 +1,4 @@
-/**
- * AlterTableBackfillColumns: starts a job that fills a computed column, or returns the job that already does.
- */
+/** AlterTableBackfillColumns: starts a job that fills a computed column, or returns the running one. */
 
 import {
   ConcurrentModificationError,

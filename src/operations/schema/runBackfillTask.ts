@@ -1,7 +1,4 @@
-/**
- * RunBackfillTask: computes a task of a backfill in a worker process. This operation is not in the namespace
- * spec.
- */
+/** RunBackfillTask: computes a backfill's task in a worker process. Not in the namespace spec. */
 
 import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";

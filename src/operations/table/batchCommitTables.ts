@@ -147,10 +147,7 @@ function idOf(operation: BatchCommitOperation): readonly string[] {
   return requireTableId((declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable)?.id);
 }
 
-/**
- * Refuses an id that one part declares or deregisters and another part also names, because their order is
- * undefined.
- */
+/** Refuses an id that one part declares or deregisters and another names: their order is undefined. */
 function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   const used = new Set<string>();
   const changed = new Set<string>();

@@ -1,7 +1,4 @@
-/**
- * OptimizeTable: merges small fragments, drops deleted rows and updates indexes. This operation is not in the
- * namespace spec.
- */
+/** OptimizeTable: merges small fragments, drops deleted rows, updates indexes. Not in the spec. */
 
 import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";

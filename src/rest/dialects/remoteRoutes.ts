@@ -38,10 +38,7 @@ function added(
   return route;
 }
 
-/**
- * Returns a route that reports a missing feature after checking the table, and the branch if the request
- * names one.
- */
+/** Returns a route that reports a missing feature after checking the table, and the named branch. */
 function unsupportedRoute(tail: string, what: string, body: z.ZodRawShape = {}): Route {
   return added("describeTable", TABLE + tail, what, { body }, async (call) => {
     const { fromBranch, ...request } = call.request;

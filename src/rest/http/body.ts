@@ -198,10 +198,7 @@ function checkMembers(value: unknown): void {
   }
 }
 
-/**
- * Joins the pieces into one array. Pieces are not kept, because a piece may be one byte in a view of a large
- * buffer.
- */
+/** Joins the pieces into one array. A kept piece could be one byte in a view of a large buffer. */
 async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let length = 0;

@@ -62,10 +62,7 @@ export class MemoryBudget {
     return share;
   }
 
-  /**
-   * Returns the total bytes that an account may hold now, including the bytes that it holds and the free
-   * ones.
-   */
+  /** Returns the total bytes that an account may hold now, including free ones and those it holds. */
   mostFor(share: Share): number {
     const { maxBytes, maxUnauthenticatedBytes } = this.#limits;
     const others = this.#held - share.counted;

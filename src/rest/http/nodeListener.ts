@@ -1,6 +1,4 @@
-/**
- * Runs a fetch-style handler on Node's HTTP server, with streams in both directions at the receiver's pace.
- */
+/** Runs a fetch-style handler on Node's HTTP server. Streams follow the receiver's pace. */
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";

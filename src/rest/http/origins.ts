@@ -97,10 +97,7 @@ export class Origins {
     }
   }
 
-  /**
-   * Returns the answer to a browser's preflight. Null for other requests, and for a page outside
-   * `allowedOrigins`.
-   */
+  /** Returns the answer to a preflight. Null for other requests and pages outside `allowedOrigins`. */
   preflight({ method, headers }: Request): Response | null {
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
     const origin = headers.get("origin");

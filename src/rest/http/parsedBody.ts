@@ -72,9 +72,7 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"]?.trim() ?? "");
 }
 
-/**
- * Returns the value as JSON. A value without a JSON form becomes a text that the reader of the body refuses.
- */
+/** Returns the value as JSON; a text that the body's reader refuses if there is none. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";

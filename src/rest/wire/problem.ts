@@ -1,6 +1,4 @@
-/**
- * Errors on the wire: one flat JSON object for clients of the interface document and of the namespace spec.
- */
+/** Errors on the wire: one flat JSON object, for the interface document and the namespace spec. */
 
 import { ERROR_TABLE, type ErrorType, NamespaceError } from "../../errors.js";
 
@@ -83,10 +81,7 @@ export interface ProblemContext {
   inTheirWords(text: string): string;
 }
 
-/**
- * Returns the problem for an error. For an error inside the server, the client only learns that there was
- * one.
- */
+/** Returns the problem for an error. It hides everything about errors inside the server. */
 export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const { instance, roots, inTheirWords } = context;
   const error = refusalIn(thrown) ?? thrown;
@@ -108,9 +103,7 @@ export const failureText = (type: ErrorType, message: string, roots: readonly st
     ? withoutRoots(message, roots)
     : "the job failed inside the server";
 
-/**
- * Returns the refusal that an error is, or that caused it: a body may be refused while the engine reads it.
- */
+/** Returns the refusal that an error is, or that caused it while the engine read the body. */
 export function refusalIn(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   return error instanceof NamespaceError && error.cause instanceof Refusal ? error.cause : null;

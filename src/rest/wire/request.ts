@@ -165,10 +165,7 @@ export function nameMemberAsWire({ query, body }: Route, text: string): string {
 
 // -------------------------------------------------------------------------------- query
 
-/**
- * Returns the members of the query, converted to their types. An inconvertible text stays a text, and the
- * schema refuses it.
- */
+/** Returns the query's members, converted. An inconvertible text stays, and the schema refuses it. */
 function queryMembers(schema: z.ZodObject, query: URLSearchParams): Readonly<Record<string, unknown>> {
   const members: Record<string, unknown> = {};
   for (const [name, declared] of Object.entries(schema.shape)) {

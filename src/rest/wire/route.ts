@@ -93,10 +93,7 @@ export function route(
   });
 }
 
-/**
- * Returns a route with listed members, which the operation's request need not have. Dialects have such
- * routes.
- */
+/** Returns a route with listed members, such as those of a dialect that the operation lacks. */
 export function makeRoute(
   operation: OperationName,
   path: string,

@@ -1,6 +1,4 @@
-/**
- * Forms that several requests and answers share on the wire. Optional members of requests may also be null.
- */
+/** Forms that requests and answers share on the wire. Optional members of requests may be null. */
 
 import { z } from "zod";
 import { recordOf } from "../../operationTable.js";

@@ -112,10 +112,7 @@ function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   return [schema];
 }
 
-/**
- * Returns the name that a client most likely meant. Names are compared in camelCase, like the synonyms of
- * other programs.
- */
+/** Returns the name that a client most likely meant. Names are compared in camelCase. */
 function resolvedName(name: string, names: readonly string[]): string | undefined {
   const resolved = nearestName(camelCase(name), names.map(camelCase));
   return names.find((each) => camelCase(each) === resolved);

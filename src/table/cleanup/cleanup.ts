@@ -70,9 +70,7 @@ export interface CleanupOptions extends RetentionPolicy {
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
-  /**
-   * Rejects if the caller may not remove anything any more; called before each step that cannot be undone.
-   */
+  /** Rejects if the caller may remove nothing more. Called before each step that cannot be undone. */
   readonly hold?: () => Promise<void>;
   /** Receives the number of versions read so far, and their total. */
   readonly progress?: (done: number, total: number) => void;
@@ -394,10 +392,7 @@ class Cleanup {
     }
   }
 
-  /**
-   * Takes over versions that an interrupted cleanup set aside. Puts a needed version back, unless it was
-   * released.
-   */
+  /** Takes over versions that a dead cleanup set aside. Puts an unreleased, needed version back. */
   async #takeUpSetAside(
     entries: readonly VersionEntry[],
     pinned: PinnedVersions,

@@ -24,10 +24,7 @@ interface Area {
   readonly directoryOf: (tableRoot: string) => string;
   readonly names: keyof ReferencedFiles & ("data" | "deletions" | "transactions" | "indices");
   readonly files: RegExp | null;
-  /**
-   * Names and content of directories that belong to a file, or that manifests name like one; null if there
-   * are none.
-   */
+  /** Directories that belong to a file, or that manifests name like one; null if there are none. */
   readonly directories: { readonly name: RegExp; readonly content: RegExp; readonly suffix: string } | null;
 }
 

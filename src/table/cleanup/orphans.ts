@@ -68,10 +68,7 @@ const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
 const RECORD = /^(\d+)\.json$/;
 /** Names of markers that the reference is writing. */
 const FOREIGN_MARKER = /^\.lance-[a-z]+#\d+$/;
-/**
- * Names of other programs' directories, such as Geneva's `_udfs`. Branches may have such names too, but
- * seldom do.
- */
+/** Names of other programs' directories, such as Geneva's `_udfs`. Few branches have such names. */
 const FOREIGN_NAME = /^[._]/;
 /** Names of files in some parts of a branch; the other parts contain files of any name. */
 const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {

@@ -148,10 +148,7 @@ function newTable(context: ApplyContext): Manifest {
   });
 }
 
-/**
- * Combines the content of an old version with the counters of the current one, so that no id is assigned
- * twice.
- */
+/** Combines an old version's content with the current counters, so that no id is assigned twice. */
 function restoreOver(current: Manifest, restored: VersionContent): VersionContent {
   const old = restored.manifest;
   if (hasStableRowIds(current) !== hasStableRowIds(old)) {

@@ -193,9 +193,7 @@ const holdsMovedRowsOnly = ({ inlineRowIds, physicalRows }: DataFragment): boole
   inlineRowIds !== undefined &&
   rowsOfRuns(decodeLeadingRowIds(inlineRowIds, physicalRows, TRANSACTION)) === physicalRows;
 
-/**
- * Returns the fragments in their order, without those of `removedIds`. `change` replaces those of `changed`.
- */
+/** Returns the fragments in order, without those of `removedIds`. `change` replaces those of `changed`. */
 function changeFragments(
   { manifest }: VersionContent,
   changed: readonly DataFragment[],

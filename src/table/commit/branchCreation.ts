@@ -62,10 +62,7 @@ import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction
 const FOREIGN_CREATION_MS = 5_000;
 const MAX_WATCHED = 256;
 
-/**
- * Time when this process first saw a manifest with a time in the future, by its own clock: the system clock
- * was set back.
- */
+/** When this process, by its own clock, first saw a manifest dated in the future: the clock was set back. */
 const firstSeenMs = new LruCache<number>(MAX_WATCHED);
 
 export interface BranchSource {

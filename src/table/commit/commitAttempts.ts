@@ -22,9 +22,7 @@ import { checkConflict, keepsFields, namedFields, TransactionConflictError } fro
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from "./transaction.js";
 
-/**
- * Number of versions in between up to which each is opened by its number; for more, the directory is listed.
- */
+/** Number of versions in between up to which each is probed; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
 
 export interface CommitOptions {
@@ -42,10 +40,7 @@ export interface CreationOptions extends CommitOptions {
   readonly dataFormatVersion: string;
   readonly stableRowIds?: boolean;
   readonly scheme: NamingScheme;
-  /**
-   * True if nobody else knows the directory yet, so that the commit need not look for versions or take the
-   * lock.
-   */
+  /** True if nobody else knows the directory yet: the commit needs no lock and no look for versions. */
   readonly unshared?: boolean;
   /** True if the table's directory exists. */
   readonly directoryExists?: boolean;
@@ -95,9 +90,7 @@ export class CommitAttempts {
     return this.#publish(content, latest.scheme, { lease, latest: base, verify: options.verify });
   }
 
-  /**
-   * Checks that this is the table that the change was planned on; the commits of another table prove nothing.
-   */
+  /** Checks that the change was planned on this table. Commits of another table prove nothing. */
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
     if (anchor.kind === "version" && anchor.base.path === base.path) {
@@ -240,10 +233,7 @@ export class CommitAttempts {
     }
   }
 
-  /**
-   * Writes the transaction file into an existing directory. Does not sync it: the manifest holds the same
-   * bytes.
-   */
+  /** Writes the transaction file into an existing directory. No sync: the manifest has the same bytes. */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
     const path = join(transactionsDirectory(this.table.root), fileNameOf(this.#transaction));

@@ -3,9 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 
-/**
- * Approximate maximum of a version's metadata in bytes, because every reader of the table reads all of it.
- */
+/** Approximate maximum of a version's metadata in bytes. Every reader of the table reads all of it. */
 const MAX_METADATA_BYTES = 2 ** 24;
 
 /**

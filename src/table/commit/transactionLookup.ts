@@ -50,9 +50,7 @@ export async function findTransaction(
   return null;
 }
 
-/**
- * Returns the version that the transaction file names as the one planned on; null if there is no such file.
- */
+/** Returns the version that the transaction file names as its base; null if there is no such file. */
 async function findPlanned(table: VersionsAt, id: string): Promise<{ version: number } | null> {
   for (const { name } of (await table.disk.list(transactionsDirectory(table.root))) ?? []) {
     const parsed = parseTransactionFileName(name);

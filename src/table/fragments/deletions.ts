@@ -106,10 +106,7 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
   return offsets;
 }
 
-/**
- * Returns the number of bytes after the check block: in .arrow, the length of the footer and the closing
- * magic.
- */
+/** Returns the number of bytes after the check block; in .arrow, the footer's length and the magic. */
 const bytesAfterBlock = (fileType: number): number => (fileType === DELETION_FILE_TYPE.arrowArray ? 10 : 0);
 
 /**

@@ -41,10 +41,7 @@ export const resolveDataFile = (
   return ownPath(table, file, () => resolveFile(table, manifest, undefined, dataDirectory, file.path));
 };
 
-/**
- * Paths of files in the table's or branch's own directory, by the entry that names them; queries look them up
- * repeatedly.
- */
+/** Paths of files in the table's or branch's own directory, by their entry. Queries look them up often. */
 const ownPaths = new WeakMap<object, { readonly root: string; readonly path: string }>();
 
 function ownPath(
@@ -137,10 +134,7 @@ function resolveFile(
   return around === stated ? stated : findEither(table.disk, around, stated);
 }
 
-/**
- * Returns the current directory of the source that a base path names, if that can be a branch of this table;
- * else null.
- */
+/** Returns the source's current directory if a base path may name a branch of this table; else null. */
 function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
   const { branch } = manifest;
   if (!base.isDatasetRoot || isMainBranch(branch) || !isBranchName(branch)) return null;

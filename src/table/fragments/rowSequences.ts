@@ -41,10 +41,7 @@ export interface ValueRuns {
 /** Version of rows if the table does not record when they were made or changed: the first. */
 export const UNKNOWN_ROW_VERSION = 1;
 
-/**
- * Maximum gap between ids of one segment; across a longer gap, a bit for each id in between would take more
- * room.
- */
+/** Maximum gap between ids of one segment. Each id in the gap takes a bit. */
 const MAX_GAP = 64;
 /** Maximum number of ids of a stretch that is listed id by id, if enough such stretches follow each other. */
 const MAX_LISTED = 2;

@@ -1,6 +1,4 @@
-/**
- * Computes statistics of a version from its manifest alone, with the numbers of the reference's `stats()`.
- */
+/** Computes statistics of a version from its manifest alone, like the reference's `stats()`. */
 
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 

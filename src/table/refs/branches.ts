@@ -191,10 +191,7 @@ export async function refuseTwinDirectories(table: RefsAt, branch: string): Prom
   }
 }
 
-/**
- * Returns true if some file system treats the directory of one branch, or a parent of it, as one of the other
- * branch's.
- */
+/** Returns true if some file system confuses the directories of two branches, or their parents. */
 export function foldTogether(branch: string, otherBranch: string): boolean {
   const parts = branch.split("/");
   const otherParts = otherBranch.split("/");

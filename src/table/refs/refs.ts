@@ -28,15 +28,9 @@ import { findVersion, type VersionEntry } from "../versions/versions.js";
 const MAIN = "main";
 /** Maximum size in bytes. Refs are a few lines, but their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
-/**
- * Pattern of a part of a branch's name. A function, because compiling a Unicode class is slow and most tables
- * have one branch.
- */
+/** Pattern of a part of a branch's name. A function, because compiling it is slow and seldom needed. */
 const segmentPattern = (): RegExp => /^[\p{L}\p{N}._-]+$/u;
-/**
- * Maximum length in bytes of an encoded name. Leaves room for the suffix, and for what the reference appends
- * while it writes.
- */
+/** Maximum bytes of an encoded name. Leaves room for the suffix, and for what the reference appends. */
 const MAX_NAME_BYTES = 240;
 
 // ------------------------------------------------------------------------------------------------- names

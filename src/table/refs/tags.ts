@@ -138,9 +138,7 @@ async function refuseTwin(table: RefsAt, tag: string): Promise<void> {
   );
 }
 
-/**
- * Returns true if a tag has exactly that name. A disk that ignores case would also find another tag's file.
- */
+/** Returns true if a tag has exactly that name. A disk that ignores case also finds other tags. */
 const isTag = async (table: RefsAt, tag: string): Promise<boolean> =>
   (await namesIn(table.disk, tagsDirectory(table.mainRoot))).has(tagName(tag));
 

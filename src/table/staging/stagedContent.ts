@@ -164,9 +164,7 @@ class ContentCheck {
   readonly #before: VersionContent | null;
   readonly #highestField: number;
   readonly #baseIds = new Set<number | undefined>([undefined]);
-  /**
-   * Data files of the previous version, by name and base; determined when the first new fragment is checked.
-   */
+  /** Data files of the previous version, by name and base; set by the check of the first new fragment. */
   #previousFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
@@ -239,10 +237,7 @@ class ContentCheck {
     }
   }
 
-  /**
-   * Checks the depth of fields. Decoding has already checked that ids are unique and that parents precede
-   * their children.
-   */
+  /** Checks the depth of fields. Decoding has checked unique ids, and parents before children. */
   schema(): void {
     const depths = new Map<number, number>();
     for (const { id, parentId } of this.#manifest.fields) {

@@ -1,9 +1,6 @@
 /** Checks values from the small JSON files beside the manifests, which other programs write too. */
 
-/**
- * Returns true if a value is an integer of at least 0 that a double holds exactly, such as a size or a
- * version.
- */
+/** Returns true if a value is a safe integer of at least 0, such as a size or a version. */
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 

@@ -95,10 +95,7 @@ export class LatestVersions {
     return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
   }
 
-  /**
-   * Returns a version of the table, which may have been superseded a moment ago, for callers that only ask if
-   * one exists.
-   */
+  /** Returns a version, possibly superseded a moment ago, for callers that only ask if one exists. */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
@@ -214,17 +211,11 @@ export class LatestVersions {
   }
 }
 
-/**
- * Returns true if the directory of versions has not changed since a version was found, as far as its times
- * tell.
- */
+/** Returns true if the directory's times show no change since a version was found. */
 const isUntouched = ({ directoryStat }: RememberedLatest, now: FileStat): boolean =>
   directoryStat !== null && isUnchanged(directoryStat, now);
 
-/**
- * Returns true if a version can serve as a hint: the directory has not changed since the version got its
- * name.
- */
+/** Returns true if a version can be a hint: the directory is unchanged since it got its name. */
 const isHint = ({ changedNs }: RememberedLatest, now: FileStat): boolean =>
   changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 

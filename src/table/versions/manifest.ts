@@ -102,10 +102,7 @@ export class ManifestFile implements SeenFiles {
     this.#seen.set(opened, performance.now());
   }
 
-  /**
-   * Forgets the recorded looks: another file replaced the manifest, with the same content, and may name other
-   * files.
-   */
+  /** Forgets the recorded looks: a manifest of equal content replaced this one, and may name other files. */
   forgetSeen(): void {
     this.#seen = new WeakMap();
   }
@@ -326,9 +323,7 @@ export function refuseOversized(path: string, size: number): void {
   throw new UnsupportedError(`manifest ${path} of ${size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
 }
 
-/**
- * Returns the metadata of a version's Arrow schema; bytes that are not UTF-8 become replacement characters.
- */
+/** Returns the metadata of a version's Arrow schema, with replacement characters for invalid UTF-8. */
 export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, TEXT.decode(value)]));
 }

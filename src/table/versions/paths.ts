@@ -90,9 +90,7 @@ export function isTablePart(name: string): boolean {
   return PARTS.has(folded) || folded.startsWith(SIDE_START);
 }
 
-/**
- * Returns true if files below a part of a table have unique names; undefined if the directory is not a part.
- */
+/** Returns true if files below a part of a table have unique names; undefined for other directories. */
 export function hasUniqueNames(directoryName: string): boolean | undefined {
   if (UNIQUE_NAMES.includes(directoryName)) return true;
   return REPEATED_NAMES.includes(directoryName) ? false : undefined;
@@ -219,8 +217,5 @@ function safeVersion(version: bigint, name: string): number {
   return Number(version);
 }
 
-/**
- * Suffix of a file that the reference is writing. It links the complete file to its final name, and then
- * removes this one.
- */
+/** Suffix of a file that the reference is writing, before it links the file to its final name. */
 export const FOREIGN_TEMPORARY = /#\d+$/;

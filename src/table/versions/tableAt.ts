@@ -19,10 +19,7 @@ export interface TableEnvironment {
   readonly latestVersions?: LatestVersions;
   /** Called after each commit to an existing table, without the table's lock; never rejects. */
   readonly afterCommit?: (committed: OpenVersion) => Promise<void>;
-  /**
-   * Returns true if the host lets tables refer to a directory outside the namespace's; absent: it allows
-   * none.
-   */
+  /** Returns true if the host lets tables refer to a directory outside the root. Default: none. */
   readonly mayUseBase?: (path: string) => Promise<boolean>;
   /** Unfinished batches of dead processes; absent: there are none. */
   readonly batches?: UnfinishedBatches;

@@ -74,8 +74,5 @@ export function isTableIdentity(value: unknown): value is TableIdentity {
 const matches = (value: unknown, pattern: RegExp): boolean =>
   typeof value === "string" && pattern.test(value);
 
-/**
- * Returns the birth time of a directory; 0 if it is unknown, and the platform reports the change time
- * instead.
- */
+/** Returns the birth time of a directory; 0 if unknown, when platforms report the change time. */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);

@@ -68,9 +68,7 @@ export async function withSteadyLock<T>(
   }
 }
 
-/**
- * Pauses before the next attempt. Pauses grow up to a limit, and are random so that waiting writers spread.
- */
+/** Pauses before the next attempt. Pauses grow to a limit; random lengths spread waiting writers. */
 export const backOff = (attempt: number): Promise<void> =>
   sleep(Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
 

@@ -29,10 +29,7 @@ export async function readGap(table: VersionsAt): Promise<VersionGap | null> {
   return gap === "garbage" ? null : gap;
 }
 
-/**
- * Reads the gap file. Few tables have one, so this first checks that it exists: that is far cheaper than a
- * failed opening.
- */
+/** Reads the gap file. Few tables have one, and a stat costs far less than a failed opening. */
 export const readGapFile = async (table: VersionsAt): Promise<VersionGap | null | "garbage"> =>
   (await table.disk.stat(gapsPath(table.root))) === null
     ? null
