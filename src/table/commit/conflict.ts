@@ -87,14 +87,15 @@ export function checkConflict(
   if (a.kind === "clone" || a.kind === "updateBases") return "ok";
   if (b.kind === "clone" || b.kind === "updateBases" || b.kind === "reserveFragments") return "ok";
   if (a.kind === "updateMemWalState" || b.kind === "updateMemWalState") return checkMemWal(a.kind, b.kind);
+  if (a.kind === "overwrite") return checkOverwrite(a.value, b);
+  if (a.kind === "updateConfig") return checkUpdateConfig(a.value, b);
+  if (b.kind === "overwrite" || b.kind === "restore") return "incompatible";
   switch (a.kind) {
     case "append":
       return checkAppend(a.value.fragments, b);
     case "delete":
     case "update":
       return checkRowChange(a, b);
-    case "overwrite":
-      return checkOverwrite(a.value, b);
     case "createIndex":
       return checkCreateIndex(a, b, schema);
     case "rewrite":
@@ -104,9 +105,7 @@ export function checkConflict(
     case "project":
       return checkProject(a.value, b);
     case "reserveFragments":
-      return replacesTable(b) ? "incompatible" : "ok";
-    case "updateConfig":
-      return checkUpdateConfig(a.value, b);
+      return "ok";
     case "dataReplacement":
       return checkDataReplacement(a.value, b, schema);
   }
@@ -151,13 +150,10 @@ export function keepsFields(committed: Transaction): boolean {
 
 const retryableIf = (clash: boolean): ConflictVerdict => (clash ? "retryable" : "ok");
 const incompatibleIf = (clash: boolean): ConflictVerdict => (clash ? "incompatible" : "ok");
-const replacesTable = (committed: Operation): boolean =>
-  committed.kind === "overwrite" || committed.kind === "restore";
 
 // ------------------------------------------------------------------------------------------------- rows
 
 function checkAppend(fragments: readonly DataFragment[], committed: Operation): ConflictVerdict {
-  if (replacesTable(committed)) return "incompatible";
   if (committed.kind === "merge") {
     return retryableIf(
       lacksRequiredColumn(fragments, committed.value) || hasOtherColumn(fragments, committed.value),
@@ -200,9 +196,6 @@ function isRequiredFromTheTop(leaf: Field, schema: readonly Field[]): boolean {
 
 function checkRowChange(mine: OperationOf<"delete" | "update">, committed: Operation): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
-      return "incompatible";
     case "merge":
       return "retryable";
     case "delete":
@@ -253,9 +246,6 @@ function intersect<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
 
 function checkRewrite(mine: Rewrite, committed: Operation): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
-      return "incompatible";
     case "merge":
       return "retryable";
     case "createIndex":
@@ -281,8 +271,6 @@ function checkOverwrite(mine: Overwrite, committed: Operation): ConflictVerdict 
 
 function checkMerge(committed: Operation): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
     case "project":
       return "incompatible";
     case "append":
@@ -301,9 +289,6 @@ function checkMerge(committed: Operation): ConflictVerdict {
 
 function checkProject(mine: Project, committed: Operation): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
-      return "incompatible";
     case "merge":
     case "project":
       return "retryable";
@@ -331,9 +316,6 @@ function checkDataReplacement(
   schema: () => readonly Field[],
 ): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
-      return "incompatible";
     case "createIndex":
       return retryableIf(hasIndexOnAny(committed.value.newIndices, replacedFields(mine), schema));
     case "rewrite": {
@@ -366,9 +348,6 @@ function checkCreateIndex(
   schema: () => readonly Field[],
 ): ConflictVerdict {
   switch (committed.kind) {
-    case "overwrite":
-    case "restore":
-      return "incompatible";
     case "createIndex":
       return retryableIf(intersect(indexNames(mine), indexNames(committed)));
     case "rewrite":
