@@ -13,20 +13,20 @@ import { countSetBits } from "./bits.js";
 import { enlarged } from "./growing.js";
 import { lowerBound, upperBound } from "./search.js";
 
-export interface ArrayContainer {
+interface ArrayContainer {
   readonly kind: "array";
   readonly count: number;
   readonly values: Uint16Array;
 }
 
-export interface BitsContainer {
+interface BitsContainer {
   readonly kind: "bits";
   readonly count: number;
   /** {@link CONTAINER_WORDS} words. */
   readonly words: Uint32Array;
 }
 
-export interface RunsContainer {
+interface RunsContainer {
   readonly kind: "runs";
   readonly count: number;
   /** Pairs: the first and the last value of each run. */
@@ -73,18 +73,19 @@ export function runsContainer(bounds: Uint16Array): Container | null {
 
 /**
  * Makes a container of ascending values, each once.
- * @param words pairs of words; the low halves of the first ones from pair `start` to `end - 1` are the values
+ * @param words groups of `stride` words; the low half of the first word of groups `start` to `end - 1` is a
+ *   value
  */
-export function ascendingContainer(words: Uint32Array, start: number, end: number): Container {
+export function ascendingContainer(words: Uint32Array, stride: 1 | 2, start: number, end: number): Container {
   const count = end - start;
   if (count <= MAX_ARRAY_VALUES) {
     const values = new Uint16Array(count);
-    for (let index = 0; index < count; index++) values[index] = words[2 * (start + index)];
+    for (let index = 0; index < count; index++) values[index] = words[stride * (start + index)];
     return arrayContainer(values);
   }
   const bits = new Uint32Array(CONTAINER_WORDS);
-  for (let pair = start; pair < end; pair++) {
-    const value = words[2 * pair] & 0xffff;
+  for (let group = start; group < end; group++) {
+    const value = words[stride * group] & 0xffff;
     bits[value >>> 5] |= 1 << (value & 31);
   }
   return { kind: "bits", count, words: bits };
@@ -98,14 +99,8 @@ export const rangeContainer = (first: number, last: number): Container => ({
 });
 
 export function containerBytes(container: Container): number {
-  switch (container.kind) {
-    case "array":
-      return container.values.byteLength;
-    case "bits":
-      return container.words.byteLength;
-    case "runs":
-      return container.bounds.byteLength;
-  }
+  if (container.kind === "array") return container.values.byteLength;
+  return (container.kind === "bits" ? container.words : container.bounds).byteLength;
 }
 
 export function containerHas(container: Container, value: number): boolean {

@@ -12,7 +12,9 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   let shared = 0;
   for (let step = CHUNK_BYTES; step >= LOOP_BYTES; step >>>= 1) {
-    while (shared + step <= length && isSame(a, shared, b, shared, step)) shared += step;
+    for (let end = shared + step; end <= length; shared = end, end += step) {
+      if (!isSameBytes(a.subarray(shared, end), b.subarray(shared, end))) break;
+    }
   }
   while (shared < length && a[shared] === b[shared]) shared++;
   return shared;
@@ -20,19 +22,14 @@ export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
 
 /** Number of equal bytes at the end. */
 export function sharedSuffix(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  let shared = 0;
-  for (let step = CHUNK_BYTES; step >= LOOP_BYTES; step >>>= 1) {
-    while (
-      shared + step <= length &&
-      isSame(a, a.length - shared - step, b, b.length - shared - step, step)
-    ) {
-      shared += step;
+  let endA = a.length;
+  let endB = b.length;
+  for (let step = CHUNK_BYTES; step >= 1; step >>>= 1) {
+    while (step <= endA && step <= endB) {
+      if (!isSameBytes(a.subarray(endA - step, endA), b.subarray(endB - step, endB))) break;
+      endA -= step;
+      endB -= step;
     }
   }
-  while (shared < length && a[a.length - 1 - shared] === b[b.length - 1 - shared]) shared++;
-  return shared;
+  return a.length - endA;
 }
-
-const isSame = (a: Uint8Array, startA: number, b: Uint8Array, startB: number, length: number): boolean =>
-  isSameBytes(a.subarray(startA, startA + length), b.subarray(startB, startB + length));

@@ -25,7 +25,7 @@ import {
   writeValues,
 } from "./bitContainers.js";
 import { type KeyedContainers, RoaringSet } from "./roaringSet.js";
-import { firstIndex } from "./search.js";
+import { bytesOf } from "./view.js";
 
 const COOKIE_NO_RUNS = 12346;
 const COOKIE_RUNS = 12347;
@@ -50,14 +50,9 @@ export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: Bitma
   if (header.total > maxCount) {
     decoder.fail(header.headerStart, `${header.total} values, more than the maximum of ${maxCount}`);
   }
-  const { keys, containers } = decoder.containers(header);
+  const set = new RoaringSet(decoder.containers(header));
   decoder.checkEnd();
-  const values = new Uint32Array(header.total);
-  let position = 0;
-  for (let index = 0; index < keys.length; index++) {
-    position = writeValues(containers[index], keys[index] * 65536, values, position);
-  }
-  return values;
+  return set.valuesBelow(2 ** 32);
 }
 
 /**
@@ -97,14 +92,13 @@ interface Header {
 /** Reads the parts of a bitmap one after the other. */
 class Decoder {
   readonly #view: DataView;
-  readonly #bytes: Uint8Array;
-  readonly #origin: BitmapOrigin;
   #position = 0;
 
-  constructor(bytes: Uint8Array, origin: BitmapOrigin) {
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly origin: BitmapOrigin,
+  ) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#bytes = bytes;
-    this.#origin = origin;
   }
 
   get position(): number {
@@ -112,16 +106,16 @@ class Decoder {
   }
 
   fail(index: number, reason: string): never {
-    const { path, byteOffset } = this.#origin;
+    const { path, byteOffset } = this.origin;
     throw new CorruptFileError(path, byteOffset + index, `roaring bitmap: ${reason}`);
   }
 
   #need(length: number): void {
-    if (length > this.#bytes.length - this.#position) this.fail(this.#position, "it ends too early");
+    if (length > this.bytes.length - this.#position) this.fail(this.#position, "it ends too early");
   }
 
   checkEnd(): void {
-    if (this.#position !== this.#bytes.length) this.fail(this.#position, "bytes are left over");
+    if (this.#position !== this.bytes.length) this.fail(this.#position, "bytes are left over");
   }
 
   /** Reads everything before the containers. */
@@ -171,7 +165,7 @@ class Decoder {
       if (index > 0 && key <= keys[index - 1]) this.fail(header, "keys do not ascend");
       keys[index] = key;
       const isRun =
-        runFlagsStart >= 0 && (this.#bytes[runFlagsStart + (index >>> 3)] & (1 << (index & 7))) !== 0;
+        runFlagsStart >= 0 && (this.bytes[runFlagsStart + (index >>> 3)] & (1 << (index & 7))) !== 0;
       containers.push(
         isRun
           ? this.#runs(cardinality)
@@ -223,7 +217,7 @@ class Decoder {
   #bitmap(cardinality: number): Container {
     this.#need(BITMAP_BYTES);
     // The copy has an address that suits words.
-    const bytes = new Uint8Array(this.#bytes.subarray(this.#position, this.#position + BITMAP_BYTES));
+    const bytes = new Uint8Array(this.bytes.subarray(this.#position, this.#position + BITMAP_BYTES));
     this.#position += BITMAP_BYTES;
     return this.#checked(containerOfWords(new Uint32Array(bytes.buffer)), cardinality);
   }
@@ -241,55 +235,10 @@ class Decoder {
  * Encodes the values as a bitmap.
  * @param values ascending, each once
  */
-export function encodeRoaring(values: Uint32Array): Uint8Array {
-  // Ascending values are containers already: each is a stretch of them.
-  const starts: number[] = [];
-  let byteLength = 8;
-  for (let start = 0, end: number; start < values.length; start = end) {
-    end = endOfContainer(values, start);
-    starts.push(start);
-    byteLength += 8 + sizeOfContainer(end - start);
-  }
-  const bytes = new Uint8Array(byteLength);
-  const view = new DataView(bytes.buffer);
-  view.setUint32(0, COOKIE_NO_RUNS, true);
-  view.setUint32(4, starts.length, true);
-  let position = 8 + starts.length * 8;
-  for (let index = 0; index < starts.length; index++) {
-    const start = starts[index];
-    const end = index + 1 < starts.length ? starts[index + 1] : values.length;
-    view.setUint16(8 + index * 4, values[start] >>> 16, true);
-    view.setUint16(10 + index * 4, end - start - 1, true);
-    view.setUint32(8 + starts.length * 4 + index * 4, position, true);
-    if (end - start <= MAX_ARRAY_VALUES) {
-      for (let value = start, offset = position; value < end; value++, offset += 2) {
-        view.setUint16(offset, values[value] & 0xffff, true);
-      }
-    } else {
-      for (let value = start; value < end; value++) {
-        const low = values[value] & 0xffff;
-        bytes[position + (low >>> 3)] |= 1 << (low & 7);
-      }
-    }
-    position += sizeOfContainer(end - start);
-  }
-  return bytes;
-}
+export const encodeRoaring = (values: Uint32Array): Uint8Array =>
+  encodeRoaringSet(RoaringSet.ofAscending(values, 1, 0, values.length));
 
 const sizeOfContainer = (count: number): number => (count <= MAX_ARRAY_VALUES ? count * 2 : BITMAP_BYTES);
-
-/** Index after the last value that shares its high half with the one at `start`. */
-function endOfContainer(values: Uint32Array, start: number): number {
-  const key = values[start] >>> 16;
-  return firstIndex(
-    start + 1,
-    Math.min(values.length, start + 65_536),
-    (index) => values[index] >>> 16 !== key,
-  );
-}
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: Uint16Array | Uint32Array): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
 
 export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Array {
   const sizes = containers.map(({ count }) => sizeOfContainer(count));

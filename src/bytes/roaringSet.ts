@@ -69,17 +69,17 @@ export class RoaringSet implements KeyedContainers {
 
   /**
    * Makes a set of numbers that ascend, each once.
-   * @param words pairs of words, of which the first ones from pair `start` to `end - 1` are the numbers
+   * @param words groups of `stride` words; the first word of groups `start` to `end - 1` is a number
    */
-  static ofAscendingPairs(words: Uint32Array, start: number, end: number): RoaringSet {
+  static ofAscending(words: Uint32Array, stride: 1 | 2, start: number, end: number): RoaringSet {
     const keys: number[] = [];
     const containers: Container[] = [];
     for (let first = start; first < end; ) {
-      const key = words[2 * first] >>> 16;
+      const key = words[stride * first] >>> 16;
       let last = first + 1;
-      while (last < end && words[2 * last] >>> 16 === key) last++;
+      while (last < end && words[stride * last] >>> 16 === key) last++;
       keys.push(key);
-      containers.push(ascendingContainer(words, first, last));
+      containers.push(ascendingContainer(words, stride, first, last));
       first = last;
     }
     return new RoaringSet({ keys: Uint16Array.from(keys), containers });
@@ -125,41 +125,27 @@ export class RoaringSet implements KeyedContainers {
   union(set: RoaringSet): RoaringSet {
     if (this === set || set.size === 0) return this;
     if (this.size === 0) return set;
-    return this.#combine(
-      set,
-      uniteContainers,
-      (container) => container,
-      (container) => container,
-    );
+    return this.#combine(set, uniteContainers, true, true);
   }
 
   intersect(set: RoaringSet): RoaringSet {
     if (this === set || set.isFull) return this;
     if (this.isFull) return set;
-    return this.#combine(
-      set,
-      intersectContainers,
-      () => null,
-      () => null,
-    );
+    return this.#combine(set, intersectContainers, false, false);
   }
 
   /** Values that are not in the other set. */
   minus(set: RoaringSet): RoaringSet {
     if (set.size === 0) return this;
-    return this.#combine(
-      set,
-      subtractContainers,
-      (container) => container,
-      () => null,
-    );
+    return this.#combine(set, subtractContainers, true, false);
   }
 
+  /** @param keepsOwn true if the containers whose keys only this set has stay; `keepsOther` likewise */
   #combine(
     set: RoaringSet,
     both: (a: Container, b: Container) => Container | null,
-    onlyHere: (container: Container) => Container | null,
-    onlyThere: (container: Container) => Container | null,
+    keepsOwn: boolean,
+    keepsOther: boolean,
   ): RoaringSet {
     const keys: number[] = [];
     const containers: Container[] = [];
@@ -173,9 +159,11 @@ export class RoaringSet implements KeyedContainers {
     while (i < this.keys.length || j < set.keys.length) {
       const key = i < this.keys.length ? this.keys[i] : KEYS;
       const otherKey = j < set.keys.length ? set.keys[j] : KEYS;
-      if (key < otherKey) add(key, onlyHere(this.containers[i++]));
-      else if (key > otherKey) add(otherKey, onlyThere(set.containers[j++]));
-      else add(key, both(this.containers[i++], set.containers[j++]));
+      const mine = key <= otherKey ? this.containers[i++] : null;
+      const theirs = otherKey <= key ? set.containers[j++] : null;
+      if (mine !== null && theirs !== null) add(key, both(mine, theirs));
+      else if (theirs === null) add(key, keepsOwn ? mine : null);
+      else add(otherKey, keepsOther ? theirs : null);
     }
     return new RoaringSet({ keys: Uint16Array.from(keys), containers });
   }

@@ -83,3 +83,13 @@ export function hasMemory(value: unknown, accepts: (memory: ArrayBufferLike) => 
   for (const member of members) if (hasMemory(member, accepts)) return true;
   return false;
 }
+
+/** Returns the memory of typed arrays in plain data that threads do not share, each once. */
+export function ownMemoryOf(value: unknown): ArrayBuffer[] {
+  const memory = new Set<ArrayBuffer>();
+  hasMemory(value, (buffer) => {
+    if (!isSharedMemory(buffer)) memory.add(buffer);
+    return false;
+  });
+  return [...memory];
+}

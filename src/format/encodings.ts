@@ -4,15 +4,15 @@
  */
 
 import {
-  type AnyMessage,
   bool,
   bytes,
   explicitBytes,
   explicitInt32,
   explicitUint64,
+  type FieldCodec,
   type MessageOf,
   message,
-  recursiveMessage,
+  oneof,
   repeatedMessage,
   repeatedUint32,
   repeatedUint64,
@@ -44,143 +44,57 @@ export const BufferCompression = message("BufferCompression", {
 });
 export type BufferCompression = MessageOf<typeof BufferCompression>;
 
-export const Flat = message("Flat", {
-  bitsPerValue: uint64(1),
-  data: submessage(2, BufferCompression),
-});
-export type Flat = MessageOf<typeof Flat>;
+/** A member of a message that encodings hold, and that holds an encoding itself. */
+const nested = (number: number): FieldCodec<CompressiveEncoding | undefined> =>
+  submessage(number, () => CompressiveEncoding);
 
-export const Constant = message("Constant", { value: explicitBytes(1) });
-export type Constant = MessageOf<typeof Constant>;
-
-export const InlineBitpacking = message("InlineBitpacking", {
+const Flat = message("Flat", { bitsPerValue: uint64(1), data: submessage(2, BufferCompression) });
+const Constant = message("Constant", { value: explicitBytes(1) });
+const InlineBitpacking = message("InlineBitpacking", {
   uncompressedBitsPerValue: uint64(1),
   values: submessage(2, BufferCompression),
 });
 export type InlineBitpacking = MessageOf<typeof InlineBitpacking>;
-
-/** Compression of a buffer of values; nests. Exactly one member is set. */
-export interface CompressiveEncoding {
-  flat?: Flat;
-  variable?: Variable;
-  constant?: Constant;
-  outOfLineBitpacking?: OutOfLineBitpacking;
-  inlineBitpacking?: InlineBitpacking;
-  fsst?: Fsst;
-  dictionary?: Dictionary;
-  rle?: Rle;
-  byteStreamSplit?: ByteStreamSplit;
-  general?: General;
-  fixedSizeList?: FixedSizeList;
-  packedStruct?: PackedStruct;
-  variablePackedStruct?: VariablePackedStruct;
-  unknown?: Uint8Array;
-}
-export interface Variable {
+const Variable = message("Variable", {
   /** Flat, 32 or 64 bits. */
-  offsets?: CompressiveEncoding;
-  values?: BufferCompression;
-  unknown?: Uint8Array;
-}
-export interface OutOfLineBitpacking {
-  uncompressedBitsPerValue: number;
-  /** Flat; its width is the packed width and may be 0. */
-  values?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface Fsst {
-  symbolTable: Uint8Array;
-  values?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface Dictionary {
-  indices?: CompressiveEncoding;
-  items?: CompressiveEncoding;
-  dictionaryItemCount: number;
-  unknown?: Uint8Array;
-}
-export interface Rle {
-  values?: CompressiveEncoding;
-  runLengths?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface ByteStreamSplit {
-  values?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface General {
-  compression?: BufferCompression;
-  values?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface FixedSizeList {
-  itemsPerValue: number;
-  values?: CompressiveEncoding;
-  hasValidity: boolean;
-  unknown?: Uint8Array;
-}
-export interface PackedStruct {
-  bitsPerValue: number[];
-  values?: CompressiveEncoding;
-  unknown?: Uint8Array;
-}
-export interface VariablePackedStruct {
-  fields: VariablePackedField[];
-  unknown?: Uint8Array;
-}
-export interface VariablePackedField {
-  value?: CompressiveEncoding;
-  bitsPerValue?: number;
-  bitsPerLength?: number;
-  unknown?: Uint8Array;
-}
-
-const nested = (number: number) => submessage(number, (): AnyMessage => CompressiveEncoding);
-
-export const Variable = recursiveMessage<Variable>("Variable", {
   offsets: nested(1),
   values: submessage(2, BufferCompression),
 });
-export const OutOfLineBitpacking = recursiveMessage<OutOfLineBitpacking>("OutOfLineBitpacking", {
+const OutOfLineBitpacking = message("OutOfLineBitpacking", {
   uncompressedBitsPerValue: uint64(1),
+  /** Flat; its width is the packed width and may be 0. */
   values: nested(3),
 });
-export const Fsst = recursiveMessage<Fsst>("Fsst", {
-  symbolTable: bytes(1),
-  values: nested(2),
-});
-export const Dictionary = recursiveMessage<Dictionary>("Dictionary", {
+export type OutOfLineBitpacking = MessageOf<typeof OutOfLineBitpacking>;
+const Fsst = message("Fsst", { symbolTable: bytes(1), values: nested(2) });
+const Dictionary = message("Dictionary", {
   indices: nested(1),
   items: nested(2),
   dictionaryItemCount: uint32(3),
 });
-export const Rle = recursiveMessage<Rle>("Rle", { values: nested(1), runLengths: nested(2) });
-export const ByteStreamSplit = recursiveMessage<ByteStreamSplit>("ByteStreamSplit", {
-  values: nested(1),
-});
-export const General = recursiveMessage<General>("General", {
-  compression: submessage(1, BufferCompression),
-  values: nested(3),
-});
-export const FixedSizeList = recursiveMessage<FixedSizeList>("FixedSizeList", {
+const Rle = message("Rle", { values: nested(1), runLengths: nested(2) });
+export type Rle = MessageOf<typeof Rle>;
+const ByteStreamSplit = message("ByteStreamSplit", { values: nested(1) });
+export type ByteStreamSplit = MessageOf<typeof ByteStreamSplit>;
+const General = message("General", { compression: submessage(1, BufferCompression), values: nested(3) });
+const FixedSizeList = message("FixedSizeList", {
   itemsPerValue: uint64(1),
   values: nested(2),
   hasValidity: bool(3),
 });
-export const PackedStruct = recursiveMessage<PackedStruct>("PackedStruct", {
-  bitsPerValue: repeatedUint64(1),
-  values: nested(2),
-});
-export const VariablePackedField = recursiveMessage<VariablePackedField>("VariablePackedField", {
+export type FixedSizeList = MessageOf<typeof FixedSizeList>;
+const PackedStruct = message("PackedStruct", { bitsPerValue: repeatedUint64(1), values: nested(2) });
+const VariablePackedField = oneof("VariablePackedField", {
   value: nested(1),
   bitsPerValue: explicitUint64(2),
   bitsPerLength: explicitUint64(3),
 });
-export const VariablePackedStruct = recursiveMessage<VariablePackedStruct>("VariablePackedStruct", {
+export type VariablePackedField = MessageOf<typeof VariablePackedField>;
+const VariablePackedStruct = message("VariablePackedStruct", {
   fields: repeatedMessage(1, VariablePackedField),
 });
 
-export const CompressiveEncoding = recursiveMessage<CompressiveEncoding>("CompressiveEncoding", {
+const CompressiveEncoding = oneof("CompressiveEncoding", {
   flat: submessage(1, Flat),
   variable: submessage(2, Variable),
   constant: submessage(3, Constant),
@@ -195,71 +109,42 @@ export const CompressiveEncoding = recursiveMessage<CompressiveEncoding>("Compre
   packedStruct: submessage(12, PackedStruct),
   variablePackedStruct: submessage(13, VariablePackedStruct),
 });
+/** Compression of a buffer of values; nests. Exactly one member is set. */
+export interface CompressiveEncoding extends MessageOf<typeof CompressiveEncoding> {}
 
-export interface MiniBlockLayout {
-  repCompression?: CompressiveEncoding;
-  defCompression?: CompressiveEncoding;
-  valueCompression?: CompressiveEncoding;
-  dictionary?: CompressiveEncoding;
-  dictionaryItemCount: number;
-  layers: number[];
-  /** Value buffers per chunk, levels not counted. */
-  bufferCount: number;
-  repetitionIndexDepth: number;
-  /** Visible items of the page. */
-  itemCount: number;
-  /** Chunk words and value-buffer sizes are 32 bits wide (2.2). */
-  hasLargeChunk: boolean;
-  unknown?: Uint8Array;
-}
-export const MiniBlockLayout = recursiveMessage<MiniBlockLayout>("MiniBlockLayout", {
+export const MiniBlockLayout = message("MiniBlockLayout", {
   repCompression: nested(1),
   defCompression: nested(2),
   valueCompression: nested(3),
   dictionary: nested(4),
   dictionaryItemCount: uint64(5),
   layers: repeatedUint32(6),
+  /** Value buffers per chunk, levels not counted. */
   bufferCount: uint64(7),
   repetitionIndexDepth: uint32(8),
+  /** Visible items of the page. */
   itemCount: uint64(9),
+  /** Chunk words and value-buffer sizes are 32 bits wide (2.2). */
   hasLargeChunk: bool(10),
 });
+export type MiniBlockLayout = MessageOf<typeof MiniBlockLayout>;
 
-export interface FullZipLayout {
-  repBits: number;
-  defBits: number;
-  /** Set for fixed-width values; bits of a value, item validity included. */
-  bitsPerValue?: number;
-  /** Set for variable-width values; bits of the length prefix. */
-  bitsPerOffset?: number;
-  /** Events of the page, invisible ones included. */
-  itemCount: number;
-  visibleItemCount: number;
-  valueCompression?: CompressiveEncoding;
-  layers: number[];
-  unknown?: Uint8Array;
-}
-export const FullZipLayout = recursiveMessage<FullZipLayout>("FullZipLayout", {
+export const FullZipLayout = message("FullZipLayout", {
   repBits: uint32(1),
   defBits: uint32(2),
+  /** Set for fixed-width values; bits of a value, item validity included. */
   bitsPerValue: explicitUint64(3),
+  /** Set for variable-width values; bits of the length prefix. */
   bitsPerOffset: explicitUint64(4),
+  /** Events of the page, invisible ones included. */
   itemCount: uint64(5),
   visibleItemCount: uint64(6),
   valueCompression: nested(7),
   layers: repeatedUint32(8),
 });
+export type FullZipLayout = MessageOf<typeof FullZipLayout>;
 
-export interface ConstantLayout {
-  layers: number[];
-  inlineValue?: Uint8Array;
-  repCompression?: CompressiveEncoding;
-  defCompression?: CompressiveEncoding;
-  repValueCount: number;
-  defValueCount: number;
-  unknown?: Uint8Array;
-}
-export const ConstantLayout = recursiveMessage<ConstantLayout>("ConstantLayout", {
+export const ConstantLayout = message("ConstantLayout", {
   layers: repeatedUint32(5),
   inlineValue: explicitBytes(6),
   repCompression: nested(7),
@@ -267,28 +152,21 @@ export const ConstantLayout = recursiveMessage<ConstantLayout>("ConstantLayout",
   repValueCount: uint64(9),
   defValueCount: uint64(10),
 });
+export type ConstantLayout = MessageOf<typeof ConstantLayout>;
 
-export interface BlobLayout {
-  innerLayout?: PageLayout;
-  layers: number[];
-  unknown?: Uint8Array;
-}
-export const BlobLayout = recursiveMessage<BlobLayout>("BlobLayout", {
-  innerLayout: submessage(1, (): AnyMessage => PageLayout),
+const innerLayout = (number: number): FieldCodec<PageLayout | undefined> =>
+  submessage(number, () => PageLayout);
+const BlobLayout = message("BlobLayout", {
+  innerLayout: innerLayout(1),
   layers: repeatedUint32(2),
 });
+export type BlobLayout = MessageOf<typeof BlobLayout>;
 
-/** Layout of a page in its buffers. Exactly one member is set; 5 is the sparse layout of 2.3. */
-export interface PageLayout {
-  miniBlock?: MiniBlockLayout;
-  constant?: ConstantLayout;
-  fullZip?: FullZipLayout;
-  blob?: BlobLayout;
-  unknown?: Uint8Array;
-}
-export const PageLayout = recursiveMessage<PageLayout>("PageLayout", {
+export const PageLayout = oneof("PageLayout", {
   miniBlock: submessage(1, MiniBlockLayout),
   constant: submessage(2, ConstantLayout),
   fullZip: submessage(3, FullZipLayout),
   blob: submessage(4, BlobLayout),
 });
+/** Layout of a page in its buffers. Exactly one member is set; 5 is the sparse layout of 2.3. */
+export interface PageLayout extends MessageOf<typeof PageLayout> {}

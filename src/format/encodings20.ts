@@ -5,14 +5,14 @@
  */
 
 import {
-  type AnyMessage,
   bool,
   bytes,
   Empty,
+  type FieldCodec,
   int32,
   type MessageOf,
   message,
-  recursiveMessage,
+  oneof,
   repeatedMessage,
   string,
   submessage,
@@ -30,151 +30,71 @@ export const BufferKind = { PAGE: 0, COLUMN: 1, FILE: 2 } as const;
 export const BufferReference = message("Buffer", { bufferIndex: uint32(1), bufferType: uint32(2) });
 export type BufferReference = MessageOf<typeof BufferReference>;
 
-/** `scheme` is `zstd`, `lz4` or `none`. */
-export const Compression = message("Compression", { scheme: string(1), level: int32(2) });
-export type Compression = MessageOf<typeof Compression>;
+/** A member of a message that arrays hold, and that holds an array itself. */
+const nested = (number: number): FieldCodec<ArrayEncoding | undefined> =>
+  submessage(number, () => ArrayEncoding);
+const nestedList = (number: number): FieldCodec<ArrayEncoding[]> =>
+  repeatedMessage(number, () => ArrayEncoding);
 
-export const Flat = message("Flat", {
+/** `scheme` is `zstd`, `lz4` or `none`. */
+const Compression = message("Compression", { scheme: string(1), level: int32(2) });
+const Flat = message("Flat", {
   bitsPerValue: uint64(1),
   buffer: submessage(2, BufferReference),
   compression: submessage(3, Compression),
 });
 export type Flat = MessageOf<typeof Flat>;
-
-export const Bitpacked = message("Bitpacked", {
+const BitpackedForNonNeg = message("BitpackedForNonNeg", {
+  compressedBitsPerValue: uint64(1),
+  uncompressedBitsPerValue: uint64(2),
+  buffer: submessage(3, BufferReference),
+});
+export type BitpackedForNonNeg = MessageOf<typeof BitpackedForNonNeg>;
+const Bitpacked = message("Bitpacked", {
   compressedBitsPerValue: uint64(1),
   uncompressedBitsPerValue: uint64(2),
   buffer: submessage(3, BufferReference),
   signed: bool(4),
 });
 export type Bitpacked = MessageOf<typeof Bitpacked>;
-
-export const BitpackedForNonNeg = message("BitpackedForNonNeg", {
-  compressedBitsPerValue: uint64(1),
-  uncompressedBitsPerValue: uint64(2),
-  buffer: submessage(3, BufferReference),
-});
-export type BitpackedForNonNeg = MessageOf<typeof BitpackedForNonNeg>;
-
-export const Constant = message("Constant", { value: bytes(1) });
-export type Constant = MessageOf<typeof Constant>;
-
-/** Storage of an array of a page; nests. Exactly one member is set. */
-export interface ArrayEncoding {
-  flat?: Flat;
-  nullable?: Nullable;
-  fixedSizeList?: FixedSizeList;
-  list?: List;
-  struct?: Empty;
-  binary?: Binary;
-  dictionary?: Dictionary;
-  fsst?: Fsst;
-  packedStruct?: PackedStruct;
-  bitpacked?: Bitpacked;
-  fixedSizeBinary?: FixedSizeBinary;
-  bitpackedForNonNeg?: BitpackedForNonNeg;
-  constant?: Constant;
-  unknown?: Uint8Array;
-}
+const Constant = message("Constant", { value: bytes(1) });
 /** Exactly one member is set. */
-export interface Nullable {
-  noNulls?: NoNulls;
-  someNulls?: SomeNulls;
-  allNulls?: Empty;
-  unknown?: Uint8Array;
-}
-export interface NoNulls {
-  values?: ArrayEncoding;
-  unknown?: Uint8Array;
-}
-export interface SomeNulls {
-  validity?: ArrayEncoding;
-  values?: ArrayEncoding;
-  unknown?: Uint8Array;
-}
-export interface FixedSizeList {
-  dimension: number;
-  items?: ArrayEncoding;
-  hasValidity: boolean;
-  unknown?: Uint8Array;
-}
-export interface List {
-  offsets?: ArrayEncoding;
-  /** Added to the end offset of a null list. */
-  nullOffsetAdjustment: number;
-  /** Number of items of all lists of the page. */
-  itemCount: number;
-  unknown?: Uint8Array;
-}
-export interface Binary {
-  indices?: ArrayEncoding;
-  bytes?: ArrayEncoding;
-  /** Added to the end offset of a null value. */
-  nullAdjustment: number;
-  unknown?: Uint8Array;
-}
-export interface Dictionary {
-  indices?: ArrayEncoding;
-  items?: ArrayEncoding;
-  itemCount: number;
-  unknown?: Uint8Array;
-}
-export interface Fsst {
-  binary?: ArrayEncoding;
-  symbolTable: Uint8Array;
-  unknown?: Uint8Array;
-}
-export interface PackedStruct {
-  inner: ArrayEncoding[];
-  buffer?: BufferReference;
-  unknown?: Uint8Array;
-}
-export interface FixedSizeBinary {
-  bytes?: ArrayEncoding;
-  byteWidth: number;
-  unknown?: Uint8Array;
-}
-
-const nested = (number: number) => submessage(number, (): AnyMessage => ArrayEncoding);
-
-const NoNulls = recursiveMessage<NoNulls>("NoNull", { values: nested(1) });
-const SomeNulls = recursiveMessage<SomeNulls>("SomeNull", { validity: nested(1), values: nested(2) });
-const Nullable = recursiveMessage<Nullable>("Nullable", {
-  noNulls: submessage(1, NoNulls),
-  someNulls: submessage(2, SomeNulls),
+const Nullable = oneof("Nullable", {
+  noNulls: submessage(1, message("NoNull", { values: nested(1) })),
+  someNulls: submessage(2, message("SomeNull", { validity: nested(1), values: nested(2) })),
   allNulls: submessage(3, Empty),
 });
-const FixedSizeList = recursiveMessage<FixedSizeList>("FixedSizeList", {
+const FixedSizeList = message("FixedSizeList", {
   dimension: uint32(1),
   items: nested(2),
   hasValidity: bool(3),
 });
-const List = recursiveMessage<List>("List", {
+const List = message("List", {
   offsets: nested(1),
+  /** Added to the end offset of a null list. */
   nullOffsetAdjustment: uint64(2),
+  /** Number of items of all lists of the page. */
   itemCount: uint64(3),
 });
-const Binary = recursiveMessage<Binary>("Binary", {
+const Binary = message("Binary", {
   indices: nested(1),
   bytes: nested(2),
+  /** Added to the end offset of a null value. */
   nullAdjustment: uint64(3),
 });
-const Dictionary = recursiveMessage<Dictionary>("Dictionary", {
-  indices: nested(1),
-  items: nested(2),
-  itemCount: uint32(3),
-});
-const Fsst = recursiveMessage<Fsst>("Fsst", { binary: nested(1), symbolTable: bytes(2) });
-const PackedStruct = recursiveMessage<PackedStruct>("PackedStruct", {
-  inner: repeatedMessage(1, (): AnyMessage => ArrayEncoding),
+export type Binary = MessageOf<typeof Binary>;
+const Dictionary = message("Dictionary", { indices: nested(1), items: nested(2), itemCount: uint32(3) });
+export type Dictionary = MessageOf<typeof Dictionary>;
+const Fsst = message("Fsst", { binary: nested(1), symbolTable: bytes(2) });
+const PackedStruct = message("PackedStruct", {
+  inner: nestedList(1),
   buffer: submessage(2, BufferReference),
 });
-const FixedSizeBinary = recursiveMessage<FixedSizeBinary>("FixedSizeBinary", {
-  bytes: nested(1),
-  byteWidth: uint32(2),
-});
+export type PackedStruct = MessageOf<typeof PackedStruct>;
+const FixedSizeBinary = message("FixedSizeBinary", { bytes: nested(1), byteWidth: uint32(2) });
+export type FixedSizeBinary = MessageOf<typeof FixedSizeBinary>;
 
-export const ArrayEncoding = recursiveMessage<ArrayEncoding>("ArrayEncoding", {
+export const ArrayEncoding = oneof("ArrayEncoding", {
   flat: submessage(1, Flat),
   nullable: submessage(2, Nullable),
   fixedSizeList: submessage(3, FixedSizeList),
@@ -189,3 +109,5 @@ export const ArrayEncoding = recursiveMessage<ArrayEncoding>("ArrayEncoding", {
   bitpackedForNonNeg: submessage(12, BitpackedForNonNeg),
   constant: submessage(13, Constant),
 });
+/** Storage of an array of a page; nests. Exactly one member is set. */
+export interface ArrayEncoding extends MessageOf<typeof ArrayEncoding> {}

@@ -14,15 +14,12 @@ const MORE = 0x80;
 
 /** Occurrences in the message located last. One object serves many messages, so its memory is reused. */
 export class FieldRanges {
-  readonly #fieldNumber: number;
   #count = 0;
   #tags = new Uint32Array(FIRST_CAPACITY);
   #starts = new Uint32Array(FIRST_CAPACITY);
   #ends = new Uint32Array(FIRST_CAPACITY);
 
-  constructor(fieldNumber: number) {
-    this.#fieldNumber = fieldNumber;
-  }
+  constructor(private readonly fieldNumber: number) {}
 
   get count(): number {
     return this.#count;
@@ -49,7 +46,7 @@ export class FieldRanges {
    */
   locate(bytes: Uint8Array, origin: Origin): void {
     this.#count = 0;
-    const wanted = (this.#fieldNumber << WIRE_TYPE_BITS) | WireType.LengthDelimited;
+    const wanted = (this.fieldNumber << WIRE_TYPE_BITS) | WireType.LengthDelimited;
     let reader: BinaryReader | null = null;
     for (let position = 0; position < bytes.length; ) {
       const tagAt = position;
@@ -84,7 +81,7 @@ export class FieldRanges {
     const tagAt = reader.pos;
     try {
       const [fieldNumber, wireType] = reader.tag();
-      if (fieldNumber !== this.#fieldNumber || wireType !== WireType.LengthDelimited) {
+      if (fieldNumber !== this.fieldNumber || wireType !== WireType.LengthDelimited) {
         reader.skip(wireType, fieldNumber);
         return reader.pos;
       }

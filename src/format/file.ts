@@ -12,6 +12,7 @@ import {
   int64,
   type MessageOf,
   message,
+  oneof,
   repeatedInt32,
   repeatedMessage,
   repeatedUint32,
@@ -25,25 +26,18 @@ import {
 export const Any = message("Any", { typeUrl: string(1), value: bytes(2) });
 export type Any = MessageOf<typeof Any>;
 
-export const LazyEncoding = message("DeferredEncoding", {
-  bufferLocation: uint64(1),
-  bufferLength: uint64(2),
-});
-export type LazyEncoding = MessageOf<typeof LazyEncoding>;
-
-/** Holds the bytes of an {@link Any}. */
-export const DirectEncoding = message("DirectEncoding", { encoding: bytes(1) });
-export type DirectEncoding = MessageOf<typeof DirectEncoding>;
-
-/** A oneof. */
-export const Encoding = message("Encoding", {
-  indirect: submessage(1, LazyEncoding),
-  direct: submessage(2, DirectEncoding),
+/** The bytes of an {@link Any}, or their location. */
+const Encoding = oneof("Encoding", {
+  indirect: submessage(
+    1,
+    message("DeferredEncoding", { bufferLocation: uint64(1), bufferLength: uint64(2) }),
+  ),
+  direct: submessage(2, message("DirectEncoding", { encoding: bytes(1) })),
   none: submessage(3, Empty),
 });
 export type Encoding = MessageOf<typeof Encoding>;
 
-export const Page = message("Page", {
+const Page = message("Page", {
   bufferOffsets: repeatedUint64(1),
   bufferSizes: repeatedUint64(2),
   /** Top-level rows of the page (2.1 and later). */
@@ -52,7 +46,6 @@ export const Page = message("Page", {
   /** Row number in the file of the page's first row. */
   priority: uint64(5),
 });
-export type Page = MessageOf<typeof Page>;
 
 export const ColumnMetadata = message("ColumnMetadata", {
   encoding: submessage(1, Encoding),

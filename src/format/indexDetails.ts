@@ -70,7 +70,6 @@ export const LegacyVectorIndex = message(
 /** Distances by their numbers. */
 export const METRICS = ["l2", "cosine", "dot", "hamming"] as const;
 
-/** Details of a full-text index. */
 export const InvertedIndexDetails = message("InvertedIndexDetails", {
   baseTokenizer: string(1),
   /** The text of a JSON string, quotes included. */

@@ -9,6 +9,7 @@
  */
 
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { compareBytes } from "../bytes/compare.js";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, messageOf } from "../errors.js";
 import { MessageReader } from "./messageReader.js";
@@ -20,6 +21,7 @@ export interface Origin {
   readonly byteOffset: number;
 }
 
+/** Reads and writes one field of a message. */
 export interface FieldCodec<T> {
   readonly number: number;
   readonly initial: () => T;
@@ -42,7 +44,7 @@ type Fields = Record<string, FieldCodec<unknown>>;
 type AnyFields = Record<string, FieldCodec<any>>;
 
 type ValueOf<C> = C extends FieldCodec<infer T> ? T : never;
-type MessageValue<F extends AnyFields> = { -readonly [K in keyof F]: ValueOf<F[K]> } & {
+type MessageValue<F> = { -readonly [K in keyof F]: ValueOf<F[K]> } & {
   /** Raw bytes (tags included) of the fields this build does not know. */
   unknown?: Uint8Array;
 };
@@ -50,7 +52,7 @@ type MessageValue<F extends AnyFields> = { -readonly [K in keyof F]: ValueOf<F[K
 /** The TypeScript type of a message declared with {@link message}. */
 export type MessageOf<M> = M extends Message<infer F> ? MessageValue<F> : never;
 
-export interface Message<F extends AnyFields> {
+export interface Message<F> {
   readonly typeName: string;
   /** Makes a value with every field at its default, overridden by `init`. */
   create(init?: Partial<MessageValue<F>>): MessageValue<F>;
@@ -188,43 +190,33 @@ export function message<F extends AnyFields>(
   };
 }
 
+/** {@link message} whose values may leave out every member, because only one of them is set. */
+export const oneof = message as <F extends AnyFields>(typeName: string, fields: F) => Message<Partial<F>>;
+
 // ---------------------------------------------------------------------------------------------- scalars
 
 function expectWireType(actual: WireType, expected: WireType, fieldNumber: number): void {
   if (actual !== expected) throw new RangeError(`field ${fieldNumber} has wire type ${actual}`);
 }
 
-const singular =
-  <T>(kind: ScalarKind<T>) =>
-  (number: number): FieldCodec<T> => ({
+/** @param initial value of a field that the wire omits */
+const scalar =
+  <T, Initial extends T | undefined>({ wireType, read, write, isZero }: ScalarKind<T>, initial: Initial) =>
+  (number: number): FieldCodec<T | Initial> => ({
     number,
-    initial: () => kind.zero,
-    read: (reader, wireType) => {
-      expectWireType(wireType, kind.wireType, number);
-      return kind.read(reader);
+    initial: () => initial,
+    read: (reader, fieldType) => {
+      expectWireType(fieldType, wireType, number);
+      return read(reader);
     },
     write: (writer, value) => {
-      if (value === undefined || kind.isZero(value)) return;
-      writer.tag(number, kind.wireType);
-      kind.write(writer, value);
+      if (value === undefined || (initial !== undefined && isZero(value))) return;
+      writer.tag(number, wireType);
+      write(writer, value);
     },
   });
-
-const present =
-  <T>(kind: ScalarKind<T>) =>
-  (number: number): FieldCodec<T | undefined> => ({
-    number,
-    initial: () => undefined,
-    read: (reader, wireType) => {
-      expectWireType(wireType, kind.wireType, number);
-      return kind.read(reader);
-    },
-    write: (writer, value) => {
-      if (value === undefined) return;
-      writer.tag(number, kind.wireType);
-      kind.write(writer, value);
-    },
-  });
+const singular = <T>(kind: ScalarKind<T>) => scalar<T, T>(kind, kind.zero);
+const present = <T>(kind: ScalarKind<T>) => scalar<T, undefined>(kind, undefined);
 
 /** Repeated scalars; written packed, read packed or not. */
 const packed =
@@ -327,7 +319,8 @@ export function repeatedMessage<M extends Message<any>>(
       const start = reader.pos - encoded.length;
       if (similar !== undefined) {
         const twin = similar[current.length];
-        if (twin !== undefined && isSame(remembered.get(twin), encoded)) {
+        const before = twin && remembered.get(twin);
+        if (before !== undefined && compareBytes(before, encoded) === 0) {
           current.push(twin);
           return current;
         }
@@ -358,12 +351,6 @@ export function repeatedMessage<M extends Message<any>>(
       }
     },
   };
-}
-
-function isSame(encoded: Uint8Array | undefined, bytes: Uint8Array): boolean {
-  if (encoded?.length !== bytes.length) return false;
-  for (let index = 0; index < bytes.length; index++) if (encoded[index] !== bytes[index]) return false;
-  return true;
 }
 
 /** `map<string, string>`; keys keep the order of the wire. */
@@ -425,18 +412,3 @@ const originAt = (origin: Origin, offset: number): Origin => ({
 /** A message without members, used for arms of a oneof. */
 export const Empty = message("Empty", {});
 export type Empty = MessageOf<typeof Empty>;
-
-// biome-ignore lint/suspicious/noExplicitAny: the members are those of the type that was written out
-export type AnyMessage = Message<any>;
-
-/** A message whose value type is written out because it refers to itself. */
-export interface RecursiveMessage<T> {
-  readonly typeName: string;
-  create(init?: Partial<T>): T;
-  decode(bytes: Uint8Array, origin: Origin): T;
-  encode(value: T): Uint8Array;
-}
-
-/** {@link message} for a value type that is written out because it refers to itself. */
-export const recursiveMessage = <T>(typeName: string, fields: AnyFields): RecursiveMessage<T> & AnyMessage =>
-  message(typeName, fields) as unknown as RecursiveMessage<T> & AnyMessage;

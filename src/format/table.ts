@@ -74,8 +74,7 @@ export const DeletionFile = message("DeletionFile", {
 });
 export type DeletionFile = MessageOf<typeof DeletionFile>;
 
-export const ExternalFile = message("ExternalFile", { path: string(1), offset: uint64(2), size: uint64(3) });
-export type ExternalFile = MessageOf<typeof ExternalFile>;
+const ExternalFile = message("ExternalFile", { path: string(1), offset: uint64(2), size: uint64(3) });
 
 /** A horizontal part of the table. The three pairs of inline and external bytes are oneofs. */
 export const DataFragment = message("DataFragment", {
@@ -109,7 +108,6 @@ export const WriterVersion = message("WriterVersion", {
   prerelease: explicitString(3),
   buildMetadata: explicitString(4),
 });
-export type WriterVersion = MessageOf<typeof WriterVersion>;
 
 /** Kind of data files of all tables. */
 export const DATA_FILE_FORMAT = "lance";
@@ -143,56 +141,45 @@ export const encodedFragment = (fragment: DataFragment): Uint8Array =>
 /** Field number of a {@link Manifest}'s fragments, for code that finds them without decoding the manifest. */
 export const FRAGMENTS_FIELD = 2;
 
-export const Manifest = message("Manifest", {
-  /** Flat, depth-first, parents before children. */
-  fields: repeatedMessage(1, Field),
-  fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
+/** Members of a {@link Manifest} about its readers, its time and the sections of its file. */
+const HEAD = {
   version: uint64(3),
-  versionAuxData: uint64(4),
-  schemaMetadata: bytesMapField(5),
   /** File offset of the index section; absent if the version has no indexes. */
   indexSection: explicitUint64(6),
   timestamp: submessage(7, Timestamp),
-  tag: string(8),
   readerFeatureFlags: uint64Big(9),
   writerFeatureFlags: uint64Big(10),
-  /** Highest fragment id ever assigned; absent before the first. */
-  maxFragmentId: explicitUint32(11),
   /** Name inside `_transactions/`. */
   transactionFile: string(12),
+  dataFormat: submessage(15, DataFormat),
+  /** File offset of the inline transaction. */
+  transactionSection: explicitUint64(21),
+  /** {@link transactionSection} from Lance 14 on. */
+  transactionSection14: explicitUint64(23),
+};
+export const ManifestHead = message("Manifest", HEAD, { partial: true });
+export type ManifestHead = MessageOf<typeof ManifestHead>;
+
+export const Manifest = message("Manifest", {
+  ...HEAD,
+  /** Flat, depth-first, parents before children. */
+  fields: repeatedMessage(1, Field),
+  fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
+  versionAuxData: uint64(4),
+  schemaMetadata: bytesMapField(5),
+  tag: string(8),
+  /** Highest fragment id ever assigned; absent before the first. */
+  maxFragmentId: explicitUint32(11),
   writerVersion: submessage(13, WriterVersion),
   /** First unused stable row id; 0 if row ids are not stable. */
   nextRowId: uint64(14),
-  dataFormat: submessage(15, DataFormat),
   config: stringMapField(16),
   basePaths: repeatedMessage(18, BasePath),
   tableMetadata: stringMapField(19),
   /** Absent on main. */
   branch: explicitString(20),
-  /** File offset of the inline transaction. */
-  transactionSection: explicitUint64(21),
-  /** {@link transactionSection} from Lance 14 on. */
-  transactionSection14: explicitUint64(23),
 });
 export type Manifest = MessageOf<typeof Manifest>;
-
-/** Members of a {@link Manifest} about its readers, its time and the sections of its file. */
-export const ManifestHead = message(
-  "Manifest",
-  {
-    version: uint64(3),
-    indexSection: explicitUint64(6),
-    timestamp: submessage(7, Timestamp),
-    readerFeatureFlags: uint64Big(9),
-    writerFeatureFlags: uint64Big(10),
-    transactionFile: string(12),
-    dataFormat: submessage(15, DataFormat),
-    transactionSection: explicitUint64(21),
-    transactionSection14: explicitUint64(23),
-  },
-  { partial: true },
-);
-export type ManifestHead = MessageOf<typeof ManifestHead>;
 
 // ----------------------------------------------------------------------------------------------- indexes
 
@@ -232,7 +219,6 @@ export type IndexSection = MessageOf<typeof IndexSection>;
 
 /** New fragments carry id 0 and no row ids: the commit assigns both. */
 export const Append = message("Append", { fragments: repeatedMessage(1, DataFragment) });
-export type Append = MessageOf<typeof Append>;
 
 export const Delete = message("Delete", {
   updatedFragments: repeatedMessage(1, DataFragment),
@@ -263,7 +249,6 @@ export const RewriteGroup = message("RewriteGroup", {
   oldFragments: repeatedMessage(1, DataFragment),
   newFragments: repeatedMessage(2, DataFragment),
 });
-export type RewriteGroup = MessageOf<typeof RewriteGroup>;
 
 export const RewrittenIndex = message("RewrittenIndex", {
   oldId: submessage(1, Uuid),
@@ -290,10 +275,8 @@ export const Merge = message("Merge", {
 export type Merge = MessageOf<typeof Merge>;
 
 export const Restore = message("Restore", { version: uint64(1) });
-export type Restore = MessageOf<typeof Restore>;
 
 export const ReserveFragments = message("ReserveFragments", { numFragments: uint32(1) });
-export type ReserveFragments = MessageOf<typeof ReserveFragments>;
 
 export const UPDATE_MODE = { rewriteRows: 0, rewriteColumns: 1 } as const;
 
@@ -320,7 +303,6 @@ export const UpdateMapEntry = message("UpdateMapEntry", {
   /** Absent removes the key. */
   value: explicitString(2),
 });
-export type UpdateMapEntry = MessageOf<typeof UpdateMapEntry>;
 
 export const UpdateMap = message("UpdateMap", {
   updateEntries: repeatedMessage(1, UpdateMapEntry),
@@ -334,7 +316,6 @@ export const FieldMetadataUpdatesEntry = message("FieldMetadataUpdate", {
   fieldId: int32(1),
   update: submessage(2, UpdateMap),
 });
-export type FieldMetadataUpdatesEntry = MessageOf<typeof FieldMetadataUpdatesEntry>;
 
 export const UpdateConfig = message("UpdateConfig", {
   configUpdates: submessage(6, UpdateMap),
@@ -357,7 +338,6 @@ export type DataReplacement = MessageOf<typeof DataReplacement>;
 
 /** Its content is kept as unknown bytes. */
 export const UpdateMemWalState = message("UpdateMemWalState", {});
-export type UpdateMemWalState = MessageOf<typeof UpdateMemWalState>;
 
 export const Clone = message("Clone", {
   isShallow: bool(1),
@@ -369,7 +349,6 @@ export const Clone = message("Clone", {
 export type Clone = MessageOf<typeof Clone>;
 
 export const UpdateBases = message("UpdateBases", { newBases: repeatedMessage(1, BasePath) });
-export type UpdateBases = MessageOf<typeof UpdateBases>;
 
 /** Exactly one operation is set; an operation this build does not know is in `unknown`. */
 export const Transaction = message("Transaction", {
@@ -438,16 +417,13 @@ export const U64Segment = message("U64Segment", {
 export type U64Segment = MessageOf<typeof U64Segment>;
 
 export const RowIdSequence = message("RowIdSequence", { segments: repeatedMessage(1, U64Segment) });
-export type RowIdSequence = MessageOf<typeof RowIdSequence>;
 
-export const RowDatasetVersionRun = message("RowDatasetVersionRun", {
+const RowDatasetVersionRun = message("RowDatasetVersionRun", {
   /** Row positions, not ids. They may have gaps, so only the span's length counts. */
   span: submessage(1, U64Segment),
   version: uint64(2),
 });
-export type RowDatasetVersionRun = MessageOf<typeof RowDatasetVersionRun>;
 
 export const RowDatasetVersionSequence = message("RowDatasetVersionSequence", {
   runs: repeatedMessage(1, RowDatasetVersionRun),
 });
-export type RowDatasetVersionSequence = MessageOf<typeof RowDatasetVersionSequence>;

@@ -60,7 +60,7 @@ export class RowIds {
       const high = ids[2 * first + 1];
       let last = first + 1;
       while (last < count && ids[2 * last + 1] === high) last++;
-      sets.push([high, RoaringSet.ofAscendingPairs(ids, first, last)]);
+      sets.push([high, RoaringSet.ofAscending(ids, 2, first, last)]);
       first = last;
     }
     return new RowIds(sets);

@@ -96,7 +96,11 @@ describe("picking rows of lists refuses", () => {
 
     const message = pickRefusal(listOf(INT32), miniBlock({ ...lists, bufferCount }), buffers, 8);
     expect(message).toContain(`${bufferCount} value buffers where 1 are read`);
-    const strings = { ...lists, bufferCount, valueCompression: { variable: { offsets: flat(32) } } };
+    const strings = {
+      ...lists,
+      bufferCount,
+      valueCompression: { variable: { offsets: flat(32), values: undefined } },
+    };
     expect(pickRefusal(listOf(UTF8), miniBlock(strings), buffers, 8)).toContain("where 1 are read");
   });
 
@@ -129,7 +133,11 @@ describe("picking rows of lists refuses", () => {
     expect(pickRefusal(listOf({ kind: "fixed", byteWidth: 1 }), bytes, buffers)).toContain(
       "32768 flat values in a buffer of 0 bytes",
     );
-    const strings = { ...page, itemCount, valueCompression: { variable: { offsets: flat(32) } } };
+    const strings = {
+      ...page,
+      itemCount,
+      valueCompression: { variable: { offsets: flat(32), values: undefined } },
+    };
     expect(pickRefusal(listOf(UTF8), strings, buffers)).toContain("32769 offsets in a buffer of 0 bytes");
     // The page does not state the size of coded values: their levels are too many.
     const general = { compression: { scheme: CompressionScheme.ZSTD, level: undefined }, values: flat(32) };

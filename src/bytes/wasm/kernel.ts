@@ -50,14 +50,11 @@ export interface KernelSwitch {
 
 /** A kernel with the views of its memory, which is made at its first use. */
 export class KernelUse<Made> implements KernelSwitch {
-  readonly #make: () => Made | null;
   #made: Made | null | undefined;
   isOn = true;
 
   /** @param make returns null if the runtime has no kernels */
-  constructor(make: () => Made | null) {
-    this.#make = make;
-  }
+  constructor(private readonly make: () => Made | null) {}
 
   /** @param open makes the views of the memory */
   static of<Made>(compile: () => Kernel | null, open: (kernel: Kernel) => Made): KernelUse<Made> {
@@ -70,7 +67,7 @@ export class KernelUse<Made> implements KernelSwitch {
   /** Null if callers must use the plain form. */
   get(): Made | null {
     if (!this.isOn) return null;
-    if (this.#made === undefined) this.#made = this.#make();
+    if (this.#made === undefined) this.#made = this.make();
     return this.#made;
   }
 }

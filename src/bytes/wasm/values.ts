@@ -31,6 +31,8 @@ function signed(value: number): number[] {
 
 const simd = (opcode: number): Instructions => [0xfd, unsigned(opcode)];
 
+const STORE_VECTOR = simd(0x0b);
+
 /** An expression. */
 export abstract class Value {
   constructor(readonly instructions: Instructions) {}
@@ -43,9 +45,7 @@ export type IntegerOperand = Integer | number;
 
 /** An integer of 32 bits, which may be an address. Comparisons give 1 or 0. */
 export class Integer extends Value {
-  get storing(): Instructions {
-    return 0x36;
-  }
+  readonly storing: Instructions = 0x36;
 
   static of(value: IntegerOperand): Integer {
     return typeof value === "number" ? new Integer([0x41, signed(value)]) : value;
@@ -152,9 +152,7 @@ export class Integer extends Value {
 
 /** An integer of 64 bits. */
 export class Long extends Value {
-  get storing(): Instructions {
-    return 0x37;
-  }
+  readonly storing: Instructions = 0x37;
 
   and(mask: Long): Long {
     return new Long([this.instructions, mask.instructions, 0x83]);
@@ -169,9 +167,7 @@ export class Long extends Value {
 
 /** A float of 32 bits. */
 export class Float extends Value {
-  get storing(): Instructions {
-    return 0x38;
-  }
+  readonly storing: Instructions = 0x38;
 
   static of(value: number): Float {
     return new Float([0x43, [...new Uint8Array(Float32Array.of(value).buffer)]]);
@@ -195,9 +191,7 @@ export class Float extends Value {
 
 /** A float of 64 bits. */
 export class Double extends Value {
-  get storing(): Instructions {
-    return 0x39;
-  }
+  readonly storing: Instructions = 0x39;
 
   static of(value: number): Double {
     return new Double([0x44, [...new Uint8Array(Float64Array.of(value).buffer)]]);
@@ -263,9 +257,7 @@ const RELATIONS: Record<LaneShape, Readonly<Record<LaneRelation, number>>> = {
 
 /** 16 bytes, which each method divides into lanes. Lanes that are compared become all ones, or 0. */
 export class Vector extends Value {
-  get storing(): Instructions {
-    return simd(0x0b);
-  }
+  readonly storing = STORE_VECTOR;
 
   static ofBytes(bytes: readonly number[]): Vector {
     return new Vector([simd(0x0c), bytes]);
@@ -455,15 +447,12 @@ const read = ({ index }: Slot): Instructions => [0x20, unsigned(index)];
 const write = ({ index, emit }: Slot, value: Instructions): void => emit([value, 0x21, unsigned(index)]);
 
 export class IntegerLocal extends Integer {
-  readonly #slot: Slot;
-
-  constructor(slot: Slot) {
+  constructor(private readonly slot: Slot) {
     super(read(slot));
-    this.#slot = slot;
   }
 
   set(value: IntegerOperand): void {
-    write(this.#slot, Integer.of(value).instructions);
+    write(this.slot, Integer.of(value).instructions);
   }
   increase(by: IntegerOperand): void {
     this.set(this.plus(by));
@@ -474,15 +463,12 @@ export class IntegerLocal extends Integer {
 }
 
 export class DoubleLocal extends Double {
-  readonly #slot: Slot;
-
-  constructor(slot: Slot) {
+  constructor(private readonly slot: Slot) {
     super(read(slot));
-    this.#slot = slot;
   }
 
   set(value: Double): void {
-    write(this.#slot, value.instructions);
+    write(this.slot, value.instructions);
   }
 }
 
@@ -493,15 +479,12 @@ const LANES: Record<NumberShape, { extract: number; add: number; toDouble: Instr
 };
 
 export class VectorLocal extends Vector {
-  readonly #slot: Slot;
-
-  constructor(slot: Slot) {
+  constructor(private readonly slot: Slot) {
     super(read(slot));
-    this.#slot = slot;
   }
 
   set(value: Vector): void {
-    write(this.#slot, value.instructions);
+    write(this.slot, value.instructions);
   }
   /** Adds lanes to these lanes. */
   increase(shape: NumberShape, addend: Vector): void {

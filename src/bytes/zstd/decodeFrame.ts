@@ -7,11 +7,18 @@
  */
 
 import { runSync } from "../../async/eventLoop.js";
+import { readUint32 } from "../littleEndian.js";
 import { BackwardBits, MalformedZstd } from "./bitReader.js";
 import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
 import type { FseTable } from "./fse.js";
 import { decodeHuffman, type HuffmanTable, readHuffmanTable } from "./huffman.js";
-import { LITERAL_LENGTHS, MATCH_LENGTHS, MATCH_OFFSETS, readSequenceTable } from "./sequences.js";
+import {
+  LITERAL_LENGTHS,
+  MATCH_LENGTHS,
+  MATCH_OFFSETS,
+  readSequenceTable,
+  type SequenceCode,
+} from "./sequences.js";
 
 /** Largest offset code of a 32-bit output. */
 const MAXIMUM_OFFSET_CODE = 30;
@@ -82,7 +89,7 @@ class FrameDecoder {
           break;
         default:
           this.#input.set(frame.subarray(position, position + size));
-          this.#decodeBlock(0, size);
+          this.#runSequences(size, this.#readLiterals(size));
           position += size;
       }
       // A break comes after a block's worth of bytes read and written: some blocks are empty.
@@ -99,26 +106,20 @@ class FrameDecoder {
     this.#written += size;
   }
 
-  #decodeBlock(start: number, end: number): void {
-    const { position, literalCount } = this.#readLiterals(start, end);
-    this.#runSequences(position, end, literalCount);
-  }
-
   // ------------------------------------------------------------------------------------------- literals
 
-  /** Fills `#literals`; returns their number and the position after the section. */
-  #readLiterals(start: number, end: number): { position: number; literalCount: number } {
+  /** Fills `#literals` from a block of `end` bytes; returns their number and the position after the section. */
+  #readLiterals(end: number): { position: number; literalCount: number } {
     const input = this.#input;
-    if (start >= end) throw new MalformedZstd();
-    const kind = input[start] & 3;
-    const format = (input[start] >>> 2) & 3;
-    const low =
-      (input[start] | (input[start + 1] << 8) | (input[start + 2] << 16) | (input[start + 3] << 24)) >>> 0;
+    if (end === 0) throw new MalformedZstd();
+    const kind = input[0] & 3;
+    const format = (input[0] >>> 2) & 3;
+    const low = readUint32(input, 0);
     if (kind < 2) {
       const headerBytes = format === 1 ? 2 : format === 3 ? 3 : 1;
       const count =
         (format & 1) === 0 ? (low & 0xff) >>> 3 : (low & (headerBytes === 2 ? 0xffff : 0xffffff)) >>> 4;
-      const position = start + headerBytes;
+      const position = headerBytes;
       const bytes = kind === 0 ? count : 1;
       if (count > this.#literals.length || position + bytes > end) throw new MalformedZstd();
       if (kind === 0) this.#literals.set(input.subarray(position, position + count));
@@ -130,8 +131,8 @@ class FrameDecoder {
     const mask = (1 << sizeBits) - 1;
     const count = (low >>> 4) & mask;
     const compressed =
-      sizeBits === 18 ? ((low >>> 22) | (input[start + 4] << 10)) & mask : (low >>> (4 + sizeBits)) & mask;
-    let position = start + headerBytes;
+      sizeBits === 18 ? ((low >>> 22) | (input[4] << 10)) & mask : (low >>> (4 + sizeBits)) & mask;
+    let position = headerBytes;
     const sectionEnd = position + compressed;
     if (count > this.#literals.length || sectionEnd > end) throw new MalformedZstd();
     if (kind === 2) {
@@ -167,7 +168,10 @@ class FrameDecoder {
 
   // ------------------------------------------------------------------------------------------ sequences
 
-  #runSequences(start: number, end: number, literalCount: number): void {
+  #runSequences(
+    end: number,
+    { position: start, literalCount }: { position: number; literalCount: number },
+  ): void {
     const input = this.#input;
     if (start >= end) throw new MalformedZstd();
     let position = start;
@@ -186,28 +190,17 @@ class FrameDecoder {
     if (position >= end) throw new MalformedZstd();
     const modes = input[position++];
     if ((modes & 3) !== 0) throw new MalformedZstd();
-    const lengths = readSequenceTable(modes >>> 6, input, position, end, LITERAL_LENGTHS, this.#lengthTable);
-    const offsets = readSequenceTable(
-      (modes >>> 4) & 3,
-      input,
-      lengths.position,
-      end,
-      MATCH_OFFSETS,
-      this.#offsetTable,
-    );
-    const matches = readSequenceTable(
-      (modes >>> 2) & 3,
-      input,
-      offsets.position,
-      end,
-      MATCH_LENGTHS,
-      this.#matchTable,
-    );
-    this.#lengthTable = lengths.table;
-    this.#offsetTable = offsets.table;
-    this.#matchTable = matches.table;
-    const reader = new BackwardBits(input, matches.position, end);
-    this.#execute(reader, count, lengths.table, offsets.table, matches.table, literalCount);
+    // The table of a stream stays for blocks that name none.
+    const read = (mode: number, code: SequenceCode, previous: FseTable | null): FseTable => {
+      const { table, position: next } = readSequenceTable(mode & 3, input, position, end, code, previous);
+      position = next;
+      return table;
+    };
+    const lengths = (this.#lengthTable = read(modes >>> 6, LITERAL_LENGTHS, this.#lengthTable));
+    const offsets = (this.#offsetTable = read(modes >>> 4, MATCH_OFFSETS, this.#offsetTable));
+    const matches = (this.#matchTable = read(modes >>> 2, MATCH_LENGTHS, this.#matchTable));
+    const reader = new BackwardBits(input, position, end);
+    this.#execute(reader, count, lengths, offsets, matches, literalCount);
   }
 
   #execute(

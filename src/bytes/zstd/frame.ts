@@ -15,7 +15,7 @@
 
 export const MAXIMUM_BLOCK_BYTES = 128 * 1024;
 
-export interface ZstdFrameBound {
+interface ZstdFrameBound {
   /** Size that the frame states; null if it states none. */
   readonly contentSize: number | null;
   /** Maximum size according to its blocks. */

@@ -16,7 +16,7 @@ import {
 } from "./fse.js";
 import type { Sequences } from "./matches.js";
 
-interface SequenceCode {
+export interface SequenceCode {
   readonly maximumSymbol: number;
   readonly maximumLog: number;
   /** Smallest value of each code, and the number of bits that are added to it. */

@@ -33,7 +33,6 @@ import { writeUint64 } from "../../bytes/littleEndian.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export const DESCRIPTOR_BYTES = 16;
-/** Layout of a blob leaf in its pages. */
 export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRIPTOR_BYTES };
 
 /** Layout of a leaf of version 2 blobs, for reading pages. */
@@ -51,7 +50,6 @@ export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
   ],
 };
 
-/** Location of a value's bytes. */
 export interface BlobLocation {
   /** Path of the file; null for a value outside the table, which has only a URI. */
   readonly path: string | null;
@@ -60,6 +58,15 @@ export interface BlobLocation {
   readonly byteOffset: number;
   readonly length: number;
   readonly uri: Uint8Array;
+}
+
+/** Location of a value in a side file. */
+export interface SidePosition {
+  /** Number of the side file. */
+  readonly number: number;
+  readonly byteOffset: number;
+  /** True if the file holds only this value. */
+  readonly isAlone: boolean;
 }
 
 const NO_URI = new Uint8Array(0);
@@ -130,38 +137,29 @@ export function sideFilePath(dataFilePath: string, number: number): string {
 
 /** Builds descriptors of version 2. A row describes an empty value until it is set. */
 export class DescriptorRows {
-  readonly #length: number;
   readonly #kinds: Uint8Array;
   readonly #positions: DataView;
   readonly #sizes: DataView;
   readonly #sideFiles: DataView;
 
-  constructor(length: number) {
-    this.#length = length;
+  constructor(private readonly length: number) {
     this.#kinds = new Uint8Array(length);
     this.#positions = new DataView(new ArrayBuffer(length * 8));
     this.#sizes = new DataView(new ArrayBuffer(length * 8));
     this.#sideFiles = new DataView(new ArrayBuffer(length * 4));
   }
 
-  /** Sets the descriptor of a value in the data file. */
   setInline(index: number, byteOffset: number, byteCount: number): void {
     this.#set(index, KIND.INLINE, byteOffset, byteCount);
   }
 
-  /** Sets the descriptor of a value in a side file, alone or with others. */
-  setAside(
-    index: number,
-    file: { number: number; byteOffset: number; isAlone: boolean },
-    size: number,
-  ): void {
-    this.#set(index, file.isAlone ? KIND.DEDICATED : KIND.PACKED, file.byteOffset, size);
-    this.#sideFiles.setUint32(index * 4, file.number, true);
+  setAside(index: number, { number, byteOffset, isAlone }: SidePosition, size: number): void {
+    this.#set(index, isAlone ? KIND.DEDICATED : KIND.PACKED, byteOffset, size);
+    this.#sideFiles.setUint32(index * 4, number, true);
   }
 
-  /** @param validity of the values */
   column(validity: Validity | null): PackedStructColumn {
-    const length = this.#length;
+    const length = this.length;
     const fixed = (bytes: Uint8Array): FixedColumn => ({
       kind: "fixed",
       length,
@@ -188,8 +186,6 @@ export class DescriptorRows {
   }
 }
 
-export const emptyDescriptors = (count: number): Uint8Array => new Uint8Array(count * DESCRIPTOR_BYTES);
-
 export function setDescriptor(
   descriptors: Uint8Array,
   index: number,
@@ -201,10 +197,7 @@ export function setDescriptor(
   writeUint64(view, 8, byteCount);
 }
 
-/**
- * Returns the location of a value; null for a null. @throws CorruptFileError for a number larger than any
- * file
- */
+/** Returns the location of a value; null for a null. @throws CorruptFileError for a number beyond any file */
 function descriptorAt(
   { values, validity }: FixedColumn,
   index: number,

@@ -8,15 +8,7 @@ import type { Disk } from "../../io/disk/disk.js";
 import { dirname } from "../../platform/native.js";
 import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
-import { sideFileDirectory, sideFilePath } from "./blobDescriptors.js";
-
-export interface SidePosition {
-  /** Number of the side file. */
-  readonly number: number;
-  readonly byteOffset: number;
-  /** True if the file holds only this value. */
-  readonly isAlone: boolean;
-}
+import { type SidePosition, sideFileDirectory, sideFilePath } from "./blobDescriptors.js";
 
 interface SideFile {
   readonly number: number;
@@ -24,8 +16,6 @@ interface SideFile {
 }
 
 export class SideFiles {
-  readonly #disk: Disk;
-  readonly #dataFilePath: string;
   /** Number of files begun so far. */
   #count = 0;
   /** Files that can take more values, by their maximum size. */
@@ -33,10 +23,10 @@ export class SideFiles {
   /** The file that is being written for a single value. */
   #alone: FileAppender | null = null;
 
-  constructor(disk: Disk, dataFilePath: string) {
-    this.#disk = disk;
-    this.#dataFilePath = dataFilePath;
-  }
+  constructor(
+    private readonly disk: Disk,
+    private readonly dataFilePath: string,
+  ) {}
 
   /** Writes a value. Its memory must not change until all files are finished. */
   async put(value: Uint8Array, placement: SizePlacement): Promise<SidePosition> {
@@ -58,17 +48,16 @@ export class SideFiles {
   /** Completes the files. They and their names then survive a power cut. */
   async finish(): Promise<void> {
     for (const { file } of this.#shared.values()) await file.finish();
-    if (this.#count > 0) await this.#disk.syncDirectory(sideFileDirectory(this.#dataFilePath));
+    if (this.#count > 0) await this.disk.syncDirectory(sideFileDirectory(this.dataFilePath));
   }
 
-  /** Gives up and removes the files. */
   async abort(): Promise<void> {
     if (this.#count === 0) return;
     try {
       await this.#alone?.abandon();
       for (const { file } of this.#shared.values()) await file.abandon();
     } finally {
-      await this.#disk.removeTree(sideFileDirectory(this.#dataFilePath));
+      await this.disk.removeTree(sideFileDirectory(this.dataFilePath));
     }
   }
 
@@ -86,7 +75,7 @@ export class SideFiles {
   async #begin(): Promise<SideFile> {
     const number = ++this.#count;
     if (number === 1)
-      await this.#disk.makeDirectory(sideFileDirectory(this.#dataFilePath), dirname(this.#dataFilePath));
-    return { number, file: await FileAppender.create(this.#disk, sideFilePath(this.#dataFilePath, number)) };
+      await this.disk.makeDirectory(sideFileDirectory(this.dataFilePath), dirname(this.dataFilePath));
+    return { number, file: await FileAppender.create(this.disk, sideFilePath(this.dataFilePath, number)) };
   }
 }

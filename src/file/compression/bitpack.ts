@@ -10,8 +10,7 @@
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
  * All lanes of a row share word and shift. The outer loop therefore runs over rows and the inner one over
- * lanes, in kernels (bitpackKernel.ts), or here if the runtime has none. Where it is faster, packing takes a
- * few lanes at a time through all rows and keeps their words in registers. 64-bit words are handled as two
+ * lanes, in kernels (bitpackKernel.ts), or here if the runtime has none. 64-bit words are handled as two
  * 32-bit halves.
  */
 
@@ -32,6 +31,14 @@ export const bitPackers = packKernels(ROW_START);
 export const bitUnpackers = unpackKernels(ROW_START);
 
 type Words = Uint8Array | Int32Array;
+type UnitCode = (
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  output: Uint8Array,
+  outputOffset: number,
+) => void;
 
 /** Units that are unpacked without a kernel at first: making the first kernel takes several times as long. */
 export const UNITS_BEFORE_KERNELS = 24;
@@ -44,14 +51,7 @@ const scratchOut = new ArrayBuffer(8192);
  * Unpacks one unit: reads `128 · packedBits` bytes of `input` at `inputOffset` and writes 1024 words at
  * `outputOffset`. The caller has checked that both fit and that `packedBits` ≤ `wordBits`.
  */
-export function unpackBits(
-  wordBits: WordBits,
-  packedBits: number,
-  input: Uint8Array,
-  inputOffset: number,
-  output: Uint8Array,
-  outputOffset: number,
-): void {
+export const unpackBits: UnitCode = (wordBits, packedBits, input, inputOffset, output, outputOffset) => {
   if (packedBits === 0) {
     output.fill(0, outputOffset, outputOffset + wordBits * (PACK_UNIT / 8));
     return;
@@ -64,17 +64,17 @@ export function unpackBits(
     const packed = input.subarray(inputOffset, inputOffset + packedUnitBytes(packedBits));
     kernel.unpack(packedBits, packed, output, outputOffset);
   }
-}
+};
 
 /** {@link unpackBits} for at least one bit, in runtimes without kernels. */
-export function unpackBitsPlainly(
-  wordBits: WordBits,
-  packedBits: number,
-  input: Uint8Array,
-  inputOffset: number,
-  output: Uint8Array,
-  outputOffset: number,
-): void {
+export const unpackBitsPlainly: UnitCode = (
+  wordBits,
+  packedBits,
+  input,
+  inputOffset,
+  output,
+  outputOffset,
+) => {
   const outputBytes = wordBits * (PACK_UNIT / 8);
   const source = alignedInput(wordBits, input, inputOffset, packedUnitBytes(packedBits));
   const direct = ((output.byteOffset + outputOffset) & viewMask(wordBits)) === 0;
@@ -88,20 +88,13 @@ export function unpackBitsPlainly(
     unpack16(packedBits, source as Int32Array, new Int32Array(buffer, index, PACK_UNIT / 2));
   else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, index, PACK_UNIT));
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
-}
+};
 
 /**
  * Packs one unit: reads 1024 words of `input` at `inputOffset` and writes `128 · packedBits` bytes at
  * `outputOffset`. Bits of a value above `packedBits` must be zero.
  */
-export function packBits(
-  wordBits: WordBits,
-  packedBits: number,
-  input: Uint8Array,
-  inputOffset: number,
-  output: Uint8Array,
-  outputOffset: number,
-): void {
+export const packBits: UnitCode = (wordBits, packedBits, input, inputOffset, output, outputOffset) => {
   if (packedBits === 0) return;
   const kernel = bitPackers[wordBits].get();
   if (kernel === null) {
@@ -110,17 +103,10 @@ export function packBits(
     const words = input.subarray(inputOffset, inputOffset + wordBits * (PACK_UNIT / 8));
     kernel.pack(packedBits, words, output, outputOffset);
   }
-}
+};
 
 /** {@link packBits} for at least one bit, in runtimes without kernels. */
-export function packBitsPlainly(
-  wordBits: WordBits,
-  packedBits: number,
-  input: Uint8Array,
-  inputOffset: number,
-  output: Uint8Array,
-  outputOffset: number,
-): void {
+export const packBitsPlainly: UnitCode = (wordBits, packedBits, input, inputOffset, output, outputOffset) => {
   const inputBytes = wordBits * (PACK_UNIT / 8);
   const outputBytes = packedUnitBytes(packedBits);
   const alignment = viewMask(wordBits);
@@ -146,7 +132,7 @@ export function packBitsPlainly(
     else pack16(packedBits, source, words);
   }
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
-}
+};
 
 /** Smallest W that holds each of `count` words at `byteOffset`, which must be a multiple of the word. */
 export function requiredBits(
@@ -213,6 +199,9 @@ function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number
 }
 
 // One function per word width, though alike: a loop over two kinds of typed array is several times slower.
+//
+// Words of a row lie in one or two packed rows. Bits that the second lacks are 0, or masked away. A shift by
+// 32 would not change a value, hence two shifts.
 
 function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): void {
   const mask = (1 << packedBits) - 1;
@@ -220,13 +209,9 @@ function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): voi
     const start = ROW_START[row];
     const word = (bit >> 3) * 128;
     const shift = bit & 7;
-    if (shift + packedBits <= 8) {
-      for (let lane = 0; lane < 128; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
-    } else {
-      const rest = 8 - shift;
-      for (let lane = 0; lane < 128; lane++) {
-        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 128 + lane] << rest)) & mask;
-      }
+    for (let lane = 0; lane < 128; lane++) {
+      const packed = input[word + lane] | (input[word + 128 + lane] << 8);
+      output[start + lane] = (packed >>> shift) & mask;
     }
   }
 }
@@ -236,10 +221,9 @@ function pack8(packedBits: number, input: Uint8Array, output: Uint8Array): void 
     const start = ROW_START[row];
     const word = (bit >> 3) * 128;
     const shift = bit & 7;
-    for (let lane = 0; lane < 128; lane++) output[word + lane] |= input[start + lane] << shift;
-    if (shift + packedBits > 8) {
-      const rest = 8 - shift;
-      for (let lane = 0; lane < 128; lane++) output[word + 128 + lane] = input[start + lane] >>> rest;
+    for (let lane = 0; lane < 128; lane++) {
+      output[word + lane] |= input[start + lane] << shift;
+      output[word + 128 + lane] |= (input[start + lane] << shift) >>> 8;
     }
   }
 }
@@ -252,61 +236,32 @@ function unpack16(packedBits: number, input: Int32Array, output: Int32Array): vo
     const word = (bit >> 4) * 32;
     const shift = bit & 15;
     const rest = 16 - shift;
-    if (packedBits <= rest) {
-      for (let pair = 0; pair < 32; pair++) output[start + pair] = (input[word + pair] >>> shift) & mask;
-    } else {
-      const lower = ((1 << rest) - 1) * 0x10001;
-      const upper = mask & ~lower;
-      for (let pair = 0; pair < 32; pair++) {
-        output[start + pair] =
-          ((input[word + pair] >>> shift) & lower) | ((input[word + 32 + pair] << rest) & upper);
-      }
+    const lower = mask & (((1 << rest) - 1) * 0x10001);
+    const upper = mask & ~lower;
+    for (let pair = 0; pair < 32; pair++) {
+      output[start + pair] =
+        ((input[word + pair] >>> shift) & lower) | ((input[word + 32 + pair] << rest) & upper);
     }
   }
 }
 
 /** Words are handled in pairs here too. */
 function pack16(packedBits: number, input: Int32Array, output: Int32Array): void {
-  if (packedBits === 1) {
-    for (let pair = 0; pair < 32; pair++) {
-      output[pair] = eightRows(input, pair, 1) | (eightRows(input, pair + 32, 1) << 8);
-    }
-    return;
-  }
-  if (packedBits === 2) {
-    for (let pair = 0; pair < 64; pair++) output[pair] = eightRows(input, pair, 2);
-    return;
-  }
   output.fill(0);
   for (let row = 0, bit = 0; row < 16; row++, bit += packedBits) {
     const start = ROW_START[row] >> 1;
     const word = (bit >> 4) * 32;
     const shift = bit & 15;
     const rest = 16 - shift;
-    if (packedBits <= rest) {
-      for (let pair = 0; pair < 32; pair++) output[word + pair] |= input[start + pair] << shift;
-    } else {
-      const lower = ((1 << rest) - 1) * 0x10001;
-      const upper = ((1 << (packedBits - rest)) - 1) * 0x10001;
-      for (let pair = 0; pair < 32; pair++) {
-        const values = input[start + pair];
-        output[word + pair] |= (values & lower) << shift;
-        output[word + 32 + pair] = (values >>> rest) & upper;
-      }
+    const lower = ((1 << rest) - 1) * 0x10001;
+    const upper = ((1 << shift) - 1) * 0x10001;
+    for (let pair = 0; pair < 32; pair++) {
+      const values = input[start + pair];
+      output[word + pair] |= (values & lower) << shift;
+      output[word + 32 + pair] |= (values >>> rest) & upper;
     }
   }
 }
-
-/** Eight rows of a pair of lanes, packed above one another at one or two bits each. */
-const eightRows = (input: Int32Array, index: number, bits: number): number =>
-  input[index] |
-  (input[index + 64] << bits) |
-  (input[index + 128] << (2 * bits)) |
-  (input[index + 192] << (3 * bits)) |
-  (input[index + 256] << (4 * bits)) |
-  (input[index + 320] << (5 * bits)) |
-  (input[index + 384] << (6 * bits)) |
-  (input[index + 448] << (7 * bits));
 
 /** All ones in the low `bits` of a 32-bit word. */
 export const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
@@ -317,49 +272,22 @@ function unpack32(packedBits: number, input: Int32Array, output: Int32Array): vo
     const start = ROW_START[row];
     const word = bit & ~31;
     const shift = bit & 31;
-    if (shift + packedBits <= 32) {
-      for (let lane = 0; lane < 32; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
-    } else {
-      const rest = 32 - shift;
-      for (let lane = 0; lane < 32; lane++) {
-        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 32 + lane] << rest)) & mask;
-      }
+    for (let lane = 0; lane < 32; lane++) {
+      const high = (input[word + 32 + lane] << 1) << (31 - shift);
+      output[start + lane] = ((input[word + lane] >>> shift) | high) & mask;
     }
   }
 }
 
 function pack32(packedBits: number, input: Int32Array, output: Int32Array): void {
-  for (let lane = 0; lane < 32; lane += 4) {
-    let out0 = 0;
-    let out1 = 0;
-    let out2 = 0;
-    let out3 = 0;
-    let shift = 0;
-    let write = lane;
-    for (let row = 0; row < 32; row++) {
-      const index = ROW_START[row] + lane;
-      const value0 = input[index];
-      const value1 = input[index + 1];
-      const value2 = input[index + 2];
-      const value3 = input[index + 3];
-      out0 |= value0 << shift;
-      out1 |= value1 << shift;
-      out2 |= value2 << shift;
-      out3 |= value3 << shift;
-      shift += packedBits;
-      if (shift < 32) continue;
-      output[write] = out0;
-      output[write + 1] = out1;
-      output[write + 2] = out2;
-      output[write + 3] = out3;
-      write += 32;
-      shift -= 32;
-      // Shifting by 32 would not change a value.
-      const rest = packedBits - shift;
-      out0 = shift === 0 ? 0 : value0 >>> rest;
-      out1 = shift === 0 ? 0 : value1 >>> rest;
-      out2 = shift === 0 ? 0 : value2 >>> rest;
-      out3 = shift === 0 ? 0 : value3 >>> rest;
+  output.fill(0);
+  for (let row = 0, bit = 0; row < 32; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = bit & ~31;
+    const shift = bit & 31;
+    for (let lane = 0; lane < 32; lane++) {
+      output[word + lane] |= input[start + lane] << shift;
+      output[word + 32 + lane] |= (input[start + lane] >>> 1) >>> (31 - shift);
     }
   }
 }
@@ -376,40 +304,14 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
     const start = ROW_START[row] * 2;
     const half = bit >> 5;
     const shift = bit & 31;
-    const rest = 32 - shift;
-    const span = shift + packedBits;
     const first = halfStart(half);
     const second = halfStart(half + 1);
     const third = halfStart(half + 2);
-    if (packedBits <= 32) {
-      if (span <= 32) {
-        for (let index = 0; index < 32; index += 2) {
-          output[start + index] = (input[first + index] >>> shift) & lowMask;
-          output[start + index + 1] = 0;
-        }
-      } else {
-        for (let slot = 0; slot < 32; slot += 2) {
-          output[start + slot] = ((input[first + slot] >>> shift) | (input[second + slot] << rest)) & lowMask;
-          output[start + slot + 1] = 0;
-        }
-      }
-    } else if (shift === 0) {
-      for (let position = 0; position < 32; position += 2) {
-        output[start + position] = input[first + position];
-        output[start + position + 1] = input[second + position] & highMask;
-      }
-    } else if (span <= 64) {
-      for (let offset = 0; offset < 32; offset += 2) {
-        const middle = input[second + offset];
-        output[start + offset] = (input[first + offset] >>> shift) | (middle << rest);
-        output[start + offset + 1] = (middle >>> shift) & highMask;
-      }
-    } else {
-      for (let offset = 0; offset < 32; offset += 2) {
-        const middle = input[second + offset];
-        output[start + offset] = (input[first + offset] >>> shift) | (middle << rest);
-        output[start + offset + 1] = ((middle >>> shift) | (input[third + offset] << rest)) & highMask;
-      }
+    for (let index = 0; index < 32; index += 2) {
+      const middle = input[second + index];
+      output[start + index] = ((input[first + index] >>> shift) | ((middle << 1) << (31 - shift))) & lowMask;
+      const high = (input[third + index] << 1) << (31 - shift);
+      output[start + index + 1] = ((middle >>> shift) | high) & highMask;
     }
   }
 }
@@ -420,26 +322,15 @@ function pack64(packedBits: number, input: Int32Array, output: Int32Array): void
     const start = ROW_START[row] * 2;
     const half = bit >> 5;
     const shift = bit & 31;
-    const rest = 32 - shift;
-    const span = shift + packedBits;
     const first = halfStart(half);
     const second = halfStart(half + 1);
     const third = halfStart(half + 2);
-    for (let index = 0; index < 32; index += 2) output[first + index] |= input[start + index] << shift;
-    if (span <= 32) continue;
-    if (shift === 0) {
-      for (let slot = 0; slot < 32; slot += 2) output[second + slot] = input[start + slot + 1];
-    } else if (packedBits <= 32) {
-      for (let position = 0; position < 32; position += 2)
-        output[second + position] = input[start + position] >>> rest;
-    } else {
-      for (let offset = 0; offset < 32; offset += 2) {
-        output[second + offset] = (input[start + offset] >>> rest) | (input[start + offset + 1] << shift);
-      }
-      if (span > 64) {
-        for (let offset = 0; offset < 32; offset += 2)
-          output[third + offset] = input[start + offset + 1] >>> rest;
-      }
+    for (let index = 0; index < 32; index += 2) {
+      const low = input[start + index];
+      const high = input[start + index + 1];
+      output[first + index] |= low << shift;
+      output[second + index] |= ((low >>> 1) >>> (31 - shift)) | (high << shift);
+      output[third + index] |= (high >>> 1) >>> (31 - shift);
     }
   }
 }

@@ -226,7 +226,7 @@ const LEAST_BYTES = 16 * 1024;
 /** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
 
-export interface FsstCodes {
+interface FsstCodes {
   readonly symbolTable: Uint8Array;
   /** Positions in `bytes`, starting at 0. */
   readonly offsets: Int32Array;
@@ -295,10 +295,7 @@ function* encodeCodes(
 
 type EncodedValues = Pick<FsstCodes, "offsets" | "bytes">;
 
-/**
- * {@link encodeCodes} a block of values at a time. Values too long for a block are encoded as without a
- * kernel.
- */
+/** Encodes a block of values at a time. Values too long for a block are encoded as without a kernel. */
 function* encodeInKernel(
   kernel: FsstEncoder,
   table: FsstSymbolTable,
@@ -352,14 +349,7 @@ function encodePlainly(
   const count = offsets.length - 1;
   const output = new Uint8Array(limit + 2 * STRETCH_BYTES + 32);
   const positions = new Int32Array(count + 1);
-  const encoder: CodeEncoder = {
-    table,
-    byteCodes: table.byteCodes(),
-    offsets,
-    output,
-    positions,
-    limit,
-  };
+  const encoder: CodeEncoder = { table, byteCodes: table.byteCodes(), offsets, output, positions, limit };
   // Symbols are compared eight bytes at a time, so the last values get an array with eight bytes more.
   let direct = count;
   while (direct > 0 && offsets[direct] + 8 > bytes.length) direct--;
@@ -401,31 +391,8 @@ function encodeRows(
     const end = offsets[value + 1] - bytesStart;
     while (read < end) {
       if (write > limit) return false;
-      // While eight bytes of the value are left, no symbol reaches beyond its end.
-      const stretchEnd = Math.min(end - 7, read + STRETCH_BYTES);
+      const stretchEnd = Math.min(end, read + STRETCH_BYTES);
       while (read < stretchEnd) {
-        const low = view.getInt32(read, true);
-        const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
-        const index = 4 * slot;
-        let entry = slotCodes[slot];
-        if (
-          ((low ^ slots[index]) & slots[index + 2]) !== 0 ||
-          ((view.getInt32(read + 4, true) ^ slots[index + 1]) & slots[index + 3]) !== 0
-        ) {
-          entry = shortCodes[low & 0xffff];
-        }
-        if (entry === 0) {
-          output[write] = ESCAPE_CODE;
-          output[write + 1] = low;
-          write += 2;
-          read++;
-        } else {
-          output[write++] = entry;
-          read += entry >>> 8;
-        }
-      }
-      if (end - read > 7) continue;
-      while (read < end) {
         const low = view.getInt32(read, true);
         const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
         const position = 4 * slot;

@@ -20,7 +20,6 @@ import { phaseOf } from "../../bytes/aligned.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import type { Label } from "../../bytes/wasm/kernelCode.js";
 
-/** Maximum number of codes of a block. */
 export const BLOCK_CODES = 8192;
 
 const SYMBOLS = 0;

@@ -76,27 +76,31 @@ export interface Compressor {
   describe(values: CompressiveEncoding): CompressiveEncoding;
 }
 
-/** LZ4 for the buffers of a page. */
-const lz4Compressor: Compressor = lz4By(encodeLz4Block);
-
-/** LZ4 for buffers that are written once per page and read with every part: smaller, slower to write. */
-export const smallLz4Compressor: Compressor = lz4By(encodeSmallLz4Block);
-
-function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
+/** Makes a compressor that writes the size in `sizeBytes` before the compressed bytes. */
+function compressorBy(
+  scheme: "lz4" | "zstd",
+  encode: (bytes: Uint8Array) => Uint8Array,
+  sizeBytes: 4 | 8,
+  compression: BufferCompression,
+): Compressor {
   return {
-    scheme: "lz4",
+    scheme,
     compress(bytes) {
-      const block = encode(bytes);
-      const output = new Uint8Array(4 + block.length);
+      const encoded = encode(bytes);
+      const output = new Uint8Array(sizeBytes + encoded.length);
       new DataView(output.buffer).setUint32(0, bytes.length, true);
-      output.set(block, 4);
+      output.set(encoded, sizeBytes);
       return output;
     },
-    describe: (values) => ({
-      general: { compression: { scheme: CompressionScheme.LZ4, level: undefined }, values },
-    }),
+    describe: (values) => ({ general: { compression, values } }),
   };
 }
+
+const LZ4 = { scheme: CompressionScheme.LZ4, level: undefined };
+/** LZ4 for the buffers of a page. */
+const lz4Compressor = compressorBy("lz4", encodeLz4Block, 4, LZ4);
+/** LZ4 for buffers that are written once per page and read with every part: smaller, slower to write. */
+export const smallLz4Compressor = compressorBy("lz4", encodeSmallLz4Block, 4, LZ4);
 
 const LEAST_ZSTD_LEVEL = 1;
 const LARGEST_ZSTD_LEVEL = 22;
@@ -105,17 +109,6 @@ const LARGEST_ZSTD_LEVEL = 22;
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
   if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
-  return {
-    scheme: "zstd",
-    compress(bytes) {
-      const frame = compressZstd === null ? encodeZstdFrame(bytes) : compressZstd(bytes, used);
-      const output = new Uint8Array(8 + frame.length);
-      new DataView(output.buffer).setUint32(0, bytes.length, true);
-      output.set(frame, 8);
-      return output;
-    },
-    describe: (values) => ({
-      general: { compression: { scheme: CompressionScheme.ZSTD, level: used ?? undefined }, values },
-    }),
-  };
+  const encode = (bytes: Uint8Array) => compressZstd?.(bytes, used) ?? encodeZstdFrame(bytes);
+  return compressorBy("zstd", encode, 8, { scheme: CompressionScheme.ZSTD, level: used ?? undefined });
 }

@@ -71,7 +71,6 @@ export function checkWordBits(bits: number, origin: PageOrigin): WordBits {
   throw corruptPage(origin, `words of ${bits} bits`);
 }
 
-/** Describes packed words. */
 export const describeInlineBitpacking = (wordBits: WordBits): CompressiveEncoding => ({
   inlineBitpacking: { uncompressedBitsPerValue: wordBits, values: undefined },
 });

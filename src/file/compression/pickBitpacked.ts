@@ -8,8 +8,6 @@ import { lowBits, PACK_UNIT } from "./bitpack.js";
 /** Group of eight rows of a lane that holds the values from 16·index on; its own inverse. */
 const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 
-/** The lowest `bits` bits, up to 32. */
-
 /** Bytes at an address that is a multiple of 4, also as words: making a view for every unit is expensive. */
 export interface WordMemory {
   readonly bytes: Uint8Array;
@@ -22,11 +20,10 @@ export const wordMemory = (bytes: Uint8Array): WordMemory => ({
 });
 
 /** Values to take, and their source. */
-export interface PackedValues {
+interface PackedValues {
   readonly data: WordMemory;
   /** Offset of the unit's words in the data; a multiple of the width of a value. */
   readonly start: number;
-  /** Bits of a packed value. */
   readonly bits: number;
   /** Ascending positions of values. Those at `first` to `end - 1` are taken, each less `origin`. */
   readonly places: Uint32Array;

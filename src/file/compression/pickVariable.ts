@@ -20,26 +20,23 @@ export interface VariableChunk {
   readonly data: WordMemory;
   /** Offset of the chunk in the data, a multiple of 4. */
   readonly start: number;
-  /** Bytes of the chunk. */
   readonly size: number;
-  /** Number of values in the chunk. */
   readonly count: number;
   /** Index of its first value among those of all chunks. */
   readonly firstRow: number;
 }
 
 export class PickedValues {
-  readonly #layout: VariableLayout;
-  readonly #encoding: VariableEncoding;
-  readonly #origin: PageOrigin;
   readonly #offsets: Int32Array;
   #bytes: Uint8Array;
 
   /** @param count number of values that are picked, over all chunks */
-  constructor(layout: VariableLayout, encoding: VariableEncoding, count: number, origin: PageOrigin) {
-    this.#layout = layout;
-    this.#encoding = encoding;
-    this.#origin = origin;
+  constructor(
+    private readonly layout: VariableLayout,
+    private readonly encoding: VariableEncoding,
+    count: number,
+    private readonly origin: PageOrigin,
+  ) {
     this.#offsets = new Int32Array(count + 1);
     this.#bytes = new Uint8Array(count * (encoding.symbols === null ? EXPECTED_BYTES : EXPECTED_CODES));
   }
@@ -58,9 +55,9 @@ export class PickedValues {
   ): void {
     const offsets = this.#offsets;
     const { bytes, words } = data;
-    const stride = this.#encoding.offsetBits / 32;
+    const stride = this.encoding.offsetBits / 32;
     const least = (count + 1) * stride * 4;
-    if (size < least) throw corruptPage(this.#origin, `${count + 1} offsets in a buffer of ${size} bytes`);
+    if (size < least) throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
     for (let index = first; index < end; index++) {
       const write = offsets[index];
       const position = (start >>> 2) + (places[index] - firstRow) * stride;
@@ -68,12 +65,12 @@ export class PickedValues {
       const to = words[position + stride];
       const beyond = stride === 2 ? words[position + 1] | words[position + 3] : 0;
       if (from < least || from > to || to > size || beyond !== 0) {
-        throw corruptPage(this.#origin, "offsets of variable-width values do not ascend inside their buffer");
+        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
       }
       const isNull = definition !== null && definition[index] !== 0;
       const length = isNull ? 0 : to - from;
       if (write + length > MAXIMUM_POSITION) {
-        throw unsupportedPage(this.#origin, "more than 2 GiB of values");
+        throw unsupportedPage(this.origin, "more than 2 GiB of values");
       }
       offsets[index + 1] = write + length;
       if (length > 0) this.#append(bytes, start + from, length, write);
@@ -89,14 +86,14 @@ export class PickedValues {
 
   finish(): VariableColumn {
     const offsets = this.#offsets;
-    const { symbols } = this.#encoding;
+    const { symbols } = this.encoding;
     const bytes = this.#bytes.subarray(0, offsets[offsets.length - 1]);
     return finishVariable(
-      this.#layout,
+      this.layout,
       symbols,
       offsets,
       symbols === null ? bytes.slice() : bytes,
-      this.#origin,
+      this.origin,
     );
   }
 }

@@ -18,7 +18,7 @@ export interface PlainValues {
  * @param marks for each slot, 0 if it is not null; null if no slot is
  * @throws UnsupportedError for more than 2 GiB
  */
-export function plainValues(column: VariableColumn, marks: Uint8Array | Uint16Array | null): PlainValues {
+export function plainValues(column: VariableColumn, marks: Uint16Array | null): PlainValues {
   const { length } = column;
   const first = Number(column.offsets[0]);
   const last = Number(column.offsets[length]);
@@ -40,7 +40,7 @@ export function plainValues(column: VariableColumn, marks: Uint8Array | Uint16Ar
   return { offsets, bytes };
 }
 
-function emptyNulls(offsets: Int32Array, bytes: Uint8Array, marks: Uint8Array | Uint16Array): PlainValues {
+function emptyNulls(offsets: Int32Array, bytes: Uint8Array, marks: Uint16Array): PlainValues {
   const kept = new Int32Array(offsets.length);
   const out = new Uint8Array(bytes.length);
   let position = 0;

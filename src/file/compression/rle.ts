@@ -124,7 +124,6 @@ function words(wordBits: 8 | 16 | 32, buffer: ArrayBufferLike, byteOffset: numbe
   return new Int32Array(buffer, byteOffset, length);
 }
 
-/** Describes run-length encoded words. */
 export const describeRle = (wordBits: WordBits): CompressiveEncoding => ({
   rle: {
     values: { flat: { bitsPerValue: wordBits, data: undefined } },

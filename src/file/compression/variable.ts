@@ -227,7 +227,6 @@ export function widenOffsets(offsets: Int32Array): BigInt64Array {
   return wide;
 }
 
-/** Describes plain values with offsets of this width. */
 export const describeVariable = (offsetBits: 32 | 64): CompressiveEncoding => ({
   variable: { offsets: { flat: { bitsPerValue: offsetBits, data: undefined } }, values: undefined },
 });

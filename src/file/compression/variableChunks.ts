@@ -17,7 +17,6 @@ import {
   type VariableEncoding,
 } from "./variable.js";
 
-/** Gathers the values of a page chunk by chunk. */
 export class VariableChunks {
   private readonly buffers: Uint8Array[] = [];
   private readonly counts: number[] = [];

@@ -106,16 +106,13 @@ export interface ReadValues {
 
 /** Verifies blobs of one data file and its side files that were read whole. */
 export class BlobChecksums {
-  readonly #buffer: ByteRange;
   #values: Promise<Values | null> | null = null;
 
-  constructor(buffer: ByteRange) {
-    this.#buffer = buffer;
-  }
+  constructor(private readonly buffer: ByteRange) {}
 
   /** Bytes of memory held once the checksums are read. */
   get memoryWeight(): number {
-    return this.#buffer.length;
+    return this.buffer.length;
   }
 
   /**
@@ -144,8 +141,8 @@ export class BlobChecksums {
 
   async #read(handle: ReadHandle, path: string): Promise<Values | null> {
     this.#values ??= handle
-      .read(this.#buffer.byteOffset, this.#buffer.length)
-      .then((bytes) => decodeValues(bytes, this.#buffer.byteOffset, path));
+      .read(this.buffer.byteOffset, this.buffer.length)
+      .then((bytes) => decodeValues(bytes, this.buffer.byteOffset, path));
     const reading = this.#values;
     try {
       return await reading;

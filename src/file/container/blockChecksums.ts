@@ -12,6 +12,7 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
+import { bytesOf } from "../../bytes/view.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 
@@ -21,10 +22,8 @@ export const SMALL_PAGE_BYTES = 64 * 1024;
 /** Bytes of a block: a page of the system's cache. */
 export const BLOCK_BYTES = 4096;
 
-/** Bytes of a checksum. */
 const CHECKSUM_BYTES = 4;
 
-/** Checksum of a buffer, and those of its blocks. */
 export interface BufferChecksum {
   readonly whole: number;
   /** Empty for a buffer that has no blocks. */
@@ -107,47 +106,35 @@ function afterBlock(checksum: number): number {
   );
 }
 
-/** The file's record of its blocks. */
-export interface BlockTable {
-  /** Number of blocks of each page buffer. */
-  readonly counts: number[];
-  /** The checksums, in pieces. */
-  readonly pieces: Uint8Array[];
-}
-
-/** @param checksums of the page buffers of each column. @returns null where no buffer has blocks */
-export function encodeBlockTable(checksums: readonly (readonly BufferChecksum[])[]): BlockTable | null {
-  const buffers = checksums.flat();
-  if (buffers.every(({ blocks }) => blocks.length === 0)) return null;
-  return {
-    counts: buffers.map(({ blocks }) => blocks.length),
-    pieces: buffers.flatMap(({ blocks }) => (blocks.length === 0 ? [] : [encodeWords(blocks)])),
-  };
-}
-
-function encodeWords(words: Uint32Array): Uint8Array {
-  const bytes = new Uint8Array(CHECKSUM_BYTES * words.length);
-  const view = new DataView(bytes.buffer);
-  for (const [index, word] of words.entries()) view.setUint32(CHECKSUM_BYTES * index, word, true);
-  return bytes;
+/**
+ * Makes the file's record of its blocks: the number of blocks of each page buffer, and the table in pieces.
+ * @param checksums of the page buffers of each column. @returns null where no buffer has blocks
+ */
+export function encodeBlockTable(
+  checksums: readonly (readonly BufferChecksum[])[],
+): { readonly counts: number[]; readonly pieces: Uint8Array[] } | null {
+  const lists = checksums.flat().map(({ blocks }) => blocks);
+  const pieces = lists.filter(({ length }) => length > 0).map(bytesOf);
+  return pieces.length === 0 ? null : { counts: lists.map(({ length }) => length), pieces };
 }
 
 /** Positions of the checksums of blocks in a file. */
 export class BlockPlaces {
-  readonly #byteOffset: number;
   /** Number of blocks before each page buffer, and of all. */
   readonly #starts: Float64Array;
 
   /** @param byteOffset of the table */
-  constructor(byteOffset: number, counts: readonly number[]) {
-    this.#byteOffset = byteOffset;
+  constructor(
+    private readonly byteOffset: number,
+    counts: readonly number[],
+  ) {
     this.#starts = new Float64Array(counts.length + 1);
     for (const [index, count] of counts.entries()) this.#starts[index + 1] = this.#starts[index] + count;
   }
 
   /** One past the last byte of the table. */
   get end(): number {
-    return this.#byteOffset + CHECKSUM_BYTES * this.#starts[this.#starts.length - 1];
+    return this.byteOffset + CHECKSUM_BYTES * this.#starts[this.#starts.length - 1];
   }
 
   get memoryWeight(): number {
@@ -158,7 +145,7 @@ export class BlockPlaces {
   rangeOf(buffer: number): ByteRange {
     const start = this.#starts[buffer];
     return {
-      byteOffset: this.#byteOffset + CHECKSUM_BYTES * start,
+      byteOffset: this.byteOffset + CHECKSUM_BYTES * start,
       length: CHECKSUM_BYTES * (this.#starts[buffer + 1] - start),
     };
   }
@@ -172,7 +159,6 @@ export class BlockChecks {
   readonly table: ByteRange | null;
   readonly #blockBytes: number;
   readonly #isIntact: Uint8Array;
-  /** Number of blocks that are not yet verified. */
   #openCount: number;
   #checksums: Uint32Array | null = null;
   /** True after a block failed: the fault may be the table's or the disk's, so the table is read again. */
@@ -214,12 +200,7 @@ export class BlockChecks {
 
   /** @param bytes of the {@link table} */
   takeTable(bytes: Uint8Array): void {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const checksums = new Uint32Array(this.#isIntact.length);
-    for (let block = 0; block < checksums.length; block++) {
-      checksums[block] = view.getUint32(CHECKSUM_BYTES * block, true);
-    }
-    this.#checksums = checksums;
+    this.#checksums = new Uint32Array(new Uint8Array(bytes).buffer);
     this.#isDoubtful = false;
   }
 

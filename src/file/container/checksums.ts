@@ -15,6 +15,7 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
+import { bytesOf } from "../../bytes/view.js";
 import { CorruptFileError } from "../../errors.js";
 import type { FileDescriptor } from "../../format/file.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -36,49 +37,37 @@ export interface BufferChecksums {
   blocksOf(columnIndex: number, bufferIndex: number, buffer: ByteRange, path: string): BlockChecks | null;
 }
 
-/** Verifies global buffers that were read. */
-export interface GlobalChecksums {
-  /**
-   * Checks the bytes of a whole global buffer the first time it is read.
-   * @param number of the buffer among the global buffers; number 0 is the descriptor
-   * @param byteOffset of the buffer, for errors
-   * @throws CorruptFileError
-   */
-  verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void;
-}
-
 /** Checksums of the page buffers of a file, and of the global buffers that its writer added. */
-export class FileChecksums implements BufferChecksums, GlobalChecksums {
-  /** Position of each column's first checksum in `values`, and that of the first of global buffers. */
-  readonly #starts: Uint32Array;
+export class FileChecksums implements BufferChecksums {
   readonly #columnCount: number;
-  readonly #values: Uint32Array;
   /** 1 for each verified page buffer. */
   readonly #verified: Uint8Array;
-  /** Null if no buffer has checksums of blocks. */
-  readonly #blocks: BlockPlaces | null;
 
-  constructor(starts: Uint32Array, values: Uint32Array, blocks: BlockPlaces | null) {
-    this.#starts = starts;
+  /**
+   * @param starts position of each column's first checksum in `values`, and that of the first of global
+   *   buffers
+   * @param blocks null if no buffer has checksums of blocks
+   */
+  constructor(
+    private readonly starts: Uint32Array,
+    private readonly values: Uint32Array,
+    private readonly blocks: BlockPlaces | null,
+  ) {
     this.#columnCount = starts.length - 1;
-    this.#values = values;
-    this.#blocks = blocks;
     this.#verified = new Uint8Array(values.length);
   }
 
-  /** Number of page buffers of a column. */
   bufferCount(columnIndex: number): number {
-    return this.#starts[columnIndex + 1] - this.#starts[columnIndex];
+    return this.starts[columnIndex + 1] - this.starts[columnIndex];
   }
 
-  /** Number of global buffers that have checksums. */
   get globalCount(): number {
-    return this.#values.length - this.#starts[this.#columnCount];
+    return this.values.length - this.starts[this.#columnCount];
   }
 
   get memoryWeight(): number {
-    const blocks = this.#blocks?.memoryWeight ?? 0;
-    return this.#starts.byteLength + this.#values.byteLength + this.#verified.byteLength + blocks;
+    const blocks = this.blocks?.memoryWeight ?? 0;
+    return this.starts.byteLength + this.values.byteLength + this.#verified.byteLength + blocks;
   }
 
   verify(
@@ -88,31 +77,36 @@ export class FileChecksums implements BufferChecksums, GlobalChecksums {
     path: string,
     byteOffset: number,
   ): void {
-    this.#verify(this.#starts[columnIndex] + bufferIndex, bytes, path, byteOffset, "page buffer");
+    this.#verify(this.starts[columnIndex] + bufferIndex, bytes, path, byteOffset, "page buffer");
   }
 
   blocksOf(columnIndex: number, bufferIndex: number, buffer: ByteRange, path: string): BlockChecks | null {
-    const index = this.#starts[columnIndex] + bufferIndex;
+    const index = this.starts[columnIndex] + bufferIndex;
     if (this.#verified[index] === 1) return null;
-    const table = this.#blocks?.rangeOf(index);
+    const table = this.blocks?.rangeOf(index);
     const hasBlocks = table !== undefined && table.length > 0;
-    return new BlockChecks(buffer, hasBlocks ? table : this.#values[index], path);
+    return new BlockChecks(buffer, hasBlocks ? table : this.values[index], path);
   }
 
+  /**
+   * Checks the bytes of a whole global buffer the first time it is read.
+   * @param number of the buffer among the global buffers; number 0 is the descriptor
+   * @param byteOffset of the buffer, for errors
+   * @throws CorruptFileError
+   */
   verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void {
-    this.#verify(this.#starts[this.#columnCount] + number - 1, bytes, path, byteOffset, "global buffer");
+    this.#verify(this.starts[this.#columnCount] + number - 1, bytes, path, byteOffset, "global buffer");
   }
 
   #verify(index: number, bytes: Uint8Array, path: string, byteOffset: number, what: string): void {
     if (this.#verified[index] === 1) return;
-    if (crc32(bytes) !== this.#values[index]) {
+    if (crc32(bytes) !== this.values[index]) {
       throw new CorruptFileError(path, byteOffset, `${what} of ${bytes.length} bytes fails its checksum`);
     }
     this.#verified[index] = 1;
   }
 }
 
-/** Bytes of a checksum. */
 const CHECKSUM_BYTES = 4;
 
 /**
@@ -124,17 +118,7 @@ export function describeChecksums(
   pageChecksums: readonly (readonly number[])[],
 ): Pick<FileDescriptor, "bufferCounts" | "checksums"> {
   const bufferCounts = pageChecksums.map((column) => column.length);
-  const total = bufferCounts.reduce((sum, count) => sum + count, 0);
-  const checksums = new Uint8Array(CHECKSUM_BYTES * (total + 1));
-  const view = new DataView(checksums.buffer);
-  let offset = 0;
-  for (const column of pageChecksums) {
-    for (const checksum of column) {
-      view.setUint32(offset, checksum, true);
-      offset += CHECKSUM_BYTES;
-    }
-  }
-  return { bufferCounts, checksums };
+  return { bufferCounts, checksums: bytesOf(Uint32Array.from([...pageChecksums.flat(), 0])) };
 }
 
 /** Fills in the last checksum, which ends the descriptor. `rest` is the file from the descriptor on. */
@@ -175,10 +159,7 @@ export function decodeChecksums(
   const valueCount = checksums.length / CHECKSUM_BYTES - 1;
   const globalCount = hasGlobals ? bufferCounts[columnCount] : 0;
   if (starts[columnCount] + globalCount !== valueCount) throw fail("checksums of another number of buffers");
-  const words = new DataView(checksums.buffer, checksums.byteOffset, checksums.byteLength);
-  const values = Uint32Array.from({ length: valueCount }, (_, index) =>
-    words.getUint32(CHECKSUM_BYTES * index, true),
-  );
+  const values = new Uint32Array(new Uint8Array(checksums).buffer, 0, valueCount);
   if (blockCounts.length === 0) return new FileChecksums(starts, values, null);
   if (blockCounts.length !== starts[columnCount])
     throw fail("another number of block counts than of page buffers");

@@ -34,7 +34,6 @@ import { describeChecksums, sealMetadata } from "./checksums.js";
 import type { FileVersion, PageEncoding, ReadableVersion } from "./page.js";
 import { RecentMessages } from "./recentMessages.js";
 
-/** Bytes of the footer. */
 export const DATA_FILE_FOOTER_BYTES = 40;
 /** Page buffers and global buffers lie at multiples of this; the reference refuses others. */
 export const BUFFER_ALIGNMENT = 64;
@@ -116,11 +115,9 @@ export const isFileVersion = (version: string): version is FileVersion =>
   Object.hasOwn(FOOTER_VERSIONS, version);
 
 function fileVersion(major: number, minor: number, path: string): ReadableVersion {
-  if (major === 2 && minor === 1) return "2.1";
-  if (major === 2 && minor === 2) return "2.2";
-  if (major === 2 && minor === 3) return "2.3";
-  if ((major === 0 && minor === 3) || (major === 2 && minor === 0)) return "2.0";
+  if (major === 0 && minor === 3) return "2.0";
   const name = major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
+  if (isReadableVersion(name)) return name;
   throw unsupportedFileVersion(name, `data file ${path}`);
 }
 
@@ -192,28 +189,14 @@ export function decodeColumnMetadata(
         throw fail(`buffer ${buffer} reaches past the end of the file`);
       return { byteOffset: start, length };
     });
-    if (page.encoding === undefined) throw fail("no encoding");
-    return {
-      buffers,
-      rowCount: page.length,
-      layout: decodePageEncoding(page.encoding, path, byteOffset, index),
-    };
+    const { indirect, direct } = page.encoding ?? {};
+    if (indirect !== undefined) {
+      throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
+    }
+    if (direct === undefined) throw fail("no encoding");
+    const decode = (kept: Uint8Array) => decodePageEncoding(kept, path, byteOffset, index);
+    return { buffers, rowCount: page.length, layout: recentEncodings.get(direct.encoding, decode) };
   });
-}
-
-function decodePageEncoding(
-  encoding: Encoding,
-  path: string,
-  byteOffset: number,
-  index: number,
-): PageEncoding {
-  if (encoding.indirect !== undefined) {
-    throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
-  }
-  if (encoding.direct === undefined)
-    throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
-  const bytes = encoding.direct.encoding;
-  return recentEncodings.get(bytes, (kept) => decodeDirectEncoding(kept, path, byteOffset, index));
 }
 
 /** Most tables have no more columns. */
@@ -223,7 +206,7 @@ const REMEMBERED_BYTES = 1024;
 const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
 const recentEncodings = new RecentMessages<PageEncoding>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
 
-function decodeDirectEncoding(
+function decodePageEncoding(
   bytes: Uint8Array,
   path: string,
   byteOffset: number,
@@ -243,7 +226,7 @@ function decodeDirectEncoding(
 }
 
 /** Content of a file's tail, which is everything after the last page buffer. */
-export interface FileTail {
+interface FileTail {
   readonly version: FileVersion;
   /** Position of the tail in the file, a multiple of 64. */
   readonly position: number;
@@ -261,27 +244,19 @@ export interface FileTail {
   readonly blocks: Partial<Pick<FileDescriptor, "blockCounts" | "blocksOffset">>;
 }
 
-export function encodeTail({
-  version,
-  position,
-  schema,
-  rowCount,
-  columns,
-  checksums,
-  isBlob,
-  globalBuffers,
-  blocks,
-}: FileTail): Uint8Array {
+export function encodeTail(tail: FileTail): Uint8Array {
+  const { version, position, schema, columns } = tail;
+  const checksums = describeChecksums(tail.checksums);
   const descriptor = FileDescriptor.encode(
-    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums), ...blocks }),
+    FileDescriptor.create({ schema, length: tail.rowCount, ...checksums, ...tail.blocks }),
   );
   const metadata = columns.map((pages, index) =>
-    encodeColumnMetadata(pages, columnEncoding(isBlob[index] && version === "2.0")),
+    encodeColumnMetadata(pages, columnEncoding(tail.isBlob[index] && version === "2.0")),
   );
   const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
   const metadataStart = position + descriptor.length;
   const columnTableStart = metadataStart + metadataLength;
-  const globals = [{ byteOffset: position, length: descriptor.length }, ...globalBuffers];
+  const globals = [{ byteOffset: position, length: descriptor.length }, ...tail.globalBuffers];
   const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
   const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
 
@@ -319,9 +294,7 @@ function writeEntry(view: DataView, index: number, range: ByteRange): number {
 }
 
 const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
-  indirect: undefined,
   direct: { encoding: Any.encode({ typeUrl, value }) },
-  none: undefined,
 });
 
 /** A ColumnEncoding with an empty message as `values` (number 1), on which the reference insists. */

@@ -9,7 +9,9 @@
  */
 
 import { CorruptFileError } from "../../errors.js";
+import { LegacyFileMetadata } from "../../format/file.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
+import { openDataFile } from "./reader.js";
 
 const FOOTER_BYTES = 16;
 const PREFIX_BYTES = 4;
@@ -50,6 +52,20 @@ export async function readLegacyMessage(
     throw new CorruptFileError(path, Number(position), `metadata of ${length} bytes does not fit`);
   }
   return { bytes: await handle.read(byteOffset, length), byteOffset };
+}
+
+/**
+ * Reads the number of rows of a data file of any version.
+ * @throws CorruptFileError, UnsupportedError for an unknown version
+ */
+export async function readRowCount(handle: ReadHandle, path: string): Promise<number> {
+  const legacy = await readLegacyMessage(handle, path);
+  if (legacy === null) return (await openDataFile(handle, path)).rowCount;
+  const { bytes, byteOffset } = legacy;
+  const { batchOffsets } = LegacyFileMetadata.decode(bytes, { path, byteOffset });
+  const rowCount = batchOffsets.at(-1) ?? 0;
+  if (rowCount < 0) throw new CorruptFileError(path, byteOffset, `${rowCount} rows`);
+  return rowCount;
 }
 
 const viewOf = (bytes: Uint8Array): DataView =>

@@ -19,7 +19,6 @@ export type StructuralVersion = "2.1" | "2.2";
  * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, but for `withinRow`.
  */
 export interface PageEncoding extends PageLayout {
-  /** The encoding of a page of a 2.0 file. */
   array?: ArrayEncoding;
   /** Pages of a 2.0 file that together make up rows of lists. */
   nested?: NestedArrays;
@@ -35,7 +34,6 @@ export interface NestedArrays {
   readonly pages: readonly ArrayPage[];
   /** Number of leading values of the first page to leave out. */
   readonly skip: number;
-  /** Number of values wanted. */
   readonly count: number;
   /** All items of the pages' lists; null for a leaf. */
   readonly items: NestedArrays | null;
@@ -47,7 +45,6 @@ export interface ArrayPage {
   readonly bufferCount: number;
 }
 
-/** A page ready to be written. */
 export interface EncodedPage {
   readonly encoding: PageEncoding;
   /** The page's buffers, each as pieces that are written back to back (views if possible). */

@@ -11,12 +11,7 @@ import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { readRanges } from "../../io/disk/ranges.js";
 import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
-import {
-  type BufferChecksums,
-  decodeChecksums,
-  type FileChecksums,
-  type GlobalChecksums,
-} from "./checksums.js";
+import { type BufferChecksums, decodeChecksums, type FileChecksums } from "./checksums.js";
 import {
   DATA_FILE_FOOTER_BYTES,
   type DataFileFooter,
@@ -57,7 +52,7 @@ export interface DataPage {
 }
 
 /** A physical column. Its pages are decoded on first access. */
-export interface DataColumn {
+interface DataColumn {
   /**
    * Pages in row order, without gaps. Pages of fixed-size lists of structs count items ({@link
    * countedByRows}).
@@ -80,7 +75,7 @@ export interface DataFileMetadata {
   /** Null for files without checksums. */
   readonly checksums: BufferChecksums | null;
   /** Null for files without checksums of global buffers. */
-  readonly globalChecksums: GlobalChecksums | null;
+  readonly globalChecksums: FileChecksums | null;
   /** Checksums of the file's blob values; null for files without them. */
   readonly blobChecksums: BlobChecksums | null;
   /** The whole file if opening it has read all of it, else null. */
@@ -130,20 +125,19 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   }
   const blobBuffer = checksums === null || hasGlobals ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
   const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
-  if (descriptor.schema === undefined)
+  if (descriptor.schema === undefined) {
     throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
+  }
   const rowCount = descriptor.length;
-  const columns = metadataRanges.map(
-    (range, index) =>
-      new LazyColumn(
-        isKept ? sections[index + 1] : sections[index + 1].slice(),
-        range.byteOffset,
-        path,
-        fileSize,
-        // Columns of 2.0 may be items of lists, whose number the file does not state here.
-        footer.version === "2.0" ? null : rowCount,
-        checksums?.bufferCount(index),
-      ),
+  const columns = metadataRanges.map(({ byteOffset }, index) =>
+    lazyColumn(isKept ? sections[index + 1] : sections[index + 1].slice(), {
+      path,
+      byteOffset,
+      fileSize,
+      // Columns of 2.0 may be items of lists, whose number the file does not state here.
+      rowCount: footer.version === "2.0" ? null : rowCount,
+      bufferCount: checksums?.bufferCount(index),
+    }),
   );
   return {
     path,
@@ -239,16 +233,15 @@ export function shareable(file: DataFileMetadata): DataFileMetadata {
 
 /** The last bytes of a file, and access to the bytes before them. */
 class Tail {
-  readonly #handle: ReadHandle;
-  readonly #bytes: Uint8Array;
-  readonly #start: number;
   readonly fileSize: number;
+  readonly #start: number;
 
-  constructor(handle: ReadHandle, bytes: Uint8Array) {
-    this.#handle = handle;
-    this.#bytes = bytes;
-    this.#start = handle.size - bytes.length;
+  constructor(
+    private readonly handle: ReadHandle,
+    private readonly bytes: Uint8Array,
+  ) {
     this.fileSize = handle.size;
+    this.#start = handle.size - bytes.length;
   }
 
   async get(range: ByteRange): Promise<Uint8Array> {
@@ -257,13 +250,13 @@ class Tail {
 
   async getAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
     const missing = ranges.filter((range) => range.byteOffset < this.#start && range.length > 0);
-    const fetched = missing.length > 0 ? await readRanges(this.#handle, missing) : [];
+    const fetched = missing.length > 0 ? await readRanges(this.handle, missing) : [];
     let next = 0;
     return ranges.map((range) => {
       if (range.length === 0) return new Uint8Array(0);
       if (range.byteOffset < this.#start) return fetched[next++];
       const offset = range.byteOffset - this.#start;
-      return this.#bytes.subarray(offset, offset + range.length);
+      return this.bytes.subarray(offset, offset + range.length);
     });
   }
 }
@@ -291,61 +284,48 @@ async function readChecksums(
   return decodeChecksums(descriptor, range, await tail.get(rest), footer.columnCount, path);
 }
 
-class LazyColumn implements DataColumn {
-  /** Dropped once decoded. */
-  #bytes: Uint8Array | null;
-  #pages: readonly DataPage[] = [];
-  readonly #byteOffset: number;
-  readonly #path: string;
-  readonly #fileSize: number;
-  readonly #rowCount: number | null;
-  readonly #bufferCount: number | undefined;
+/** A column's metadata in the file, and the numbers that its pages must add up to. */
+interface ColumnSource {
+  readonly path: string;
+  readonly byteOffset: number;
+  readonly fileSize: number;
+  readonly rowCount: number | null;
+  readonly bufferCount: number | undefined;
+}
 
-  constructor(
-    bytes: Uint8Array,
-    byteOffset: number,
-    path: string,
-    fileSize: number,
-    rowCount: number | null,
-    bufferCount: number | undefined,
-  ) {
-    this.#bytes = bytes;
-    this.#byteOffset = byteOffset;
-    this.#path = path;
-    this.#fileSize = fileSize;
-    this.#rowCount = rowCount;
-    this.#bufferCount = bufferCount;
-  }
+/** Makes a column. Its encoded metadata is dropped once decoded. */
+function lazyColumn(encoded: Uint8Array, source: ColumnSource): DataColumn {
+  let bytes: Uint8Array | null = encoded;
+  let pages: readonly DataPage[] = [];
+  return {
+    get pages() {
+      if (bytes !== null) pages = decodePages(bytes, source);
+      bytes = null;
+      return pages;
+    },
+  };
+}
 
-  get pages(): readonly DataPage[] {
-    if (this.#bytes !== null) {
-      this.#pages = this.#decode(this.#bytes);
-      this.#bytes = null;
-    }
-    return this.#pages;
+function decodePages(bytes: Uint8Array, source: ColumnSource): DataPage[] {
+  const { path, byteOffset, bufferCount } = source;
+  let rowStart = 0;
+  let bufferIndex = 0;
+  const records = decodeColumnMetadata(bytes, path, byteOffset, source.fileSize);
+  const pages = records.map(({ rowCount, buffers: bufferRanges, layout }) => {
+    const page: DataPage = { rowStart, rowCount, bufferRanges, layout, bufferIndex };
+    rowStart += rowCount;
+    bufferIndex += bufferRanges.length;
+    return page;
+  });
+  if (source.rowCount !== null && !isMultiple(rowStart, source.rowCount)) {
+    const reason = `pages of a column hold ${rowStart} rows in a file of ${source.rowCount}`;
+    throw new CorruptFileError(path, byteOffset, reason);
   }
-
-  #decode(bytes: Uint8Array): DataPage[] {
-    let rowStart = 0;
-    let bufferIndex = 0;
-    const records = decodeColumnMetadata(bytes, this.#path, this.#byteOffset, this.#fileSize);
-    const pages = records.map((record) => {
-      const { rowCount, buffers: bufferRanges, layout } = record;
-      const page: DataPage = { rowStart, rowCount, bufferRanges, layout, bufferIndex };
-      rowStart += rowCount;
-      bufferIndex += bufferRanges.length;
-      return page;
-    });
-    if (this.#rowCount !== null && !isMultiple(rowStart, this.#rowCount)) {
-      const reason = `pages of a column hold ${rowStart} rows in a file of ${this.#rowCount}`;
-      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
-    }
-    if (this.#bufferCount !== undefined && bufferIndex !== this.#bufferCount) {
-      const reason = `${bufferIndex} page buffers and checksums of ${this.#bufferCount}`;
-      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
-    }
-    return pages;
+  if (bufferCount !== undefined && bufferIndex !== bufferCount) {
+    const reason = `${bufferIndex} page buffers and checksums of ${bufferCount}`;
+    throw new CorruptFileError(path, byteOffset, reason);
   }
+  return pages;
 }
 
 /** True if a column holds a whole multiple of the file's rows (items). */

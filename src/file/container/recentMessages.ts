@@ -4,9 +4,9 @@
  * rows. Callers share messages and must not change them.
  */
 
+import { isSameBytes } from "../../platform/native.js";
+
 export class RecentMessages<Decoded> {
-  readonly #most: number;
-  readonly #maxBytes: number;
   readonly #messages: { readonly bytes: Uint8Array; readonly decoded: Decoded }[] = [];
   #next = 0;
 
@@ -14,32 +14,24 @@ export class RecentMessages<Decoded> {
    * @param most number of messages that are remembered
    * @param maxBytes of a message that is remembered
    */
-  constructor(most: number, maxBytes: number) {
-    this.#most = most;
-    this.#maxBytes = maxBytes;
-  }
+  constructor(
+    private readonly most: number,
+    private readonly maxBytes: number,
+  ) {}
 
   /**
    * Returns the message that was decoded from the same bytes, or else the result of `decode`.
    * @param decode is given the bytes, or a copy of them
    */
   get(bytes: Uint8Array, decode: (bytes: Uint8Array) => Decoded): Decoded {
-    if (bytes.length > this.#maxBytes) return decode(bytes);
-    const message = this.#messages.find((each) => isSame(each.bytes, bytes));
+    if (bytes.length > this.maxBytes) return decode(bytes);
+    const message = this.#messages.find((each) => isSameBytes(each.bytes, bytes));
     if (message !== undefined) return message.decoded;
     // Messages may have views of the bytes; views of the file's bytes would keep them alive, or change.
     const copy = bytes.slice();
     const decoded = decode(copy);
     this.#messages[this.#next] = { bytes: copy, decoded };
-    this.#next = (this.#next + 1) % this.#most;
+    this.#next = (this.#next + 1) % this.most;
     return decoded;
   }
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  const { length } = a;
-  if (length !== b.length) return false;
-  // Messages more often differ at the end.
-  for (let index = length - 1; index >= 0; index--) if (a[index] !== b[index]) return false;
-  return true;
 }

@@ -15,6 +15,7 @@
  */
 
 import type { Validity } from "../../arrow/columns/column.js";
+import { countSetBits } from "../../bytes/bits.js";
 import { type CompressiveEncoding, RepDefLayer } from "../../format/encodings.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
@@ -95,7 +96,6 @@ export const isListLayer = (layer: number): boolean =>
 /** Number of bits that hold every level up to `maximum`. */
 export const levelBits = (maximum: number): number => 32 - Math.clz32(maximum);
 
-/** Returns the decoder for one stream of levels. */
 export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin): FixedDecoder {
   const decoder = fixedDecoder(encoding, "block", origin);
   if (decoder.bitsPerValue !== 16) throw corruptPage(origin, `levels of ${decoder.bitsPerValue} bits`);
@@ -142,7 +142,7 @@ export function validityOfLevels(
     bits |= ((d7 - 1) >>> 31) << 7;
     bytes[byte] = bits;
     seen |= any;
-    nonZero += 8 - ONES[bits];
+    nonZero += 8 - countSetBits(bits);
   }
   for (let index = wholeEnd; index < count; index++) {
     if (definition[index] === 0) bytes[index >>> 3] |= 1 << (index & 7);
@@ -153,13 +153,6 @@ export function validityOfLevels(
   if (seen > maximum) checkMaximum(definition, maximum, origin);
   return nonZero === 0 ? null : { bytes, bitOffset: 0, nullCount: nonZero };
 }
-
-/** Number of set bits of each byte value. */
-const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
-  let ones = 0;
-  for (let rest = byte; rest !== 0; rest >>>= 1) ones += rest & 1;
-  return ones;
-});
 
 /** @throws CorruptFileError for a level beyond `maximum` */
 export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageOrigin): void {
@@ -221,7 +214,6 @@ export function validityOfEvents(
 
 const MAXIMUM_LEVEL = 0xffff;
 
-/** Validity of the visible events' values. */
 export const slotValidity = (
   definition: Uint16Array | null,
   maximumVisible: number,

@@ -396,7 +396,6 @@ function numberLevels(
   return { layers, levelOfMark };
 }
 
-/** Takes the leaf's values for the events that have one. */
 function visibleValues(
   leaf: LeafColumn,
   { count, positions, firstSlot, slotCount }: Events,

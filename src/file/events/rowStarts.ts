@@ -8,7 +8,6 @@ import { corruptPage, type PageOrigin } from "../container/page.js";
 
 export class RowStarts {
   readonly #starts: Int32Array;
-  readonly #rowCount: number;
   #rows = 0;
   #events = 0;
   /** All bits of all levels. */
@@ -19,15 +18,16 @@ export class RowStarts {
    * @param rowCount sizes the result, so it must have been checked
    * @param allocate makes the memory of the result; default: fresh memory
    */
-  constructor(rowCount: number, allocate?: (byteLength: number) => Uint8Array) {
-    this.#rowCount = rowCount;
+  constructor(
+    private readonly rowCount: number,
+    allocate?: (byteLength: number) => Uint8Array,
+  ) {
     const memory = allocate?.(4 * (rowCount + 1));
     this.#starts = memory
       ? new Int32Array(memory.buffer, memory.byteOffset, rowCount + 1)
       : new Int32Array(rowCount + 1);
   }
 
-  /** Takes the levels of the next events. */
   add(levels: Uint16Array, count: number): void {
     const starts = this.#starts;
     const first = this.#events;
@@ -53,10 +53,10 @@ export class RowStarts {
   finish(origin: PageOrigin): Int32Array {
     if (this.#seen > 1) throw corruptPage(origin, "a repetition level above 1");
     if (!this.#isOpen) throw corruptPage(origin, "the first event continues a list that is not open");
-    if (this.#rows !== this.#rowCount) {
-      throw corruptPage(origin, `${this.#rows} lists where there are ${this.#rowCount}`);
+    if (this.#rows !== this.rowCount) {
+      throw corruptPage(origin, `${this.#rows} lists where there are ${this.rowCount}`);
     }
-    this.#starts[this.#rowCount] = this.#events;
+    this.#starts[this.rowCount] = this.#events;
     return this.#starts;
   }
 }

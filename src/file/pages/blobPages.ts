@@ -8,9 +8,10 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { InternalError } from "../../errors.js";
 import { DESCRIPTOR_BYTES, setDescriptor } from "../blobs/blobDescriptors.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
-import { leafLevels, levelsOfValidity } from "../events/levels.js";
+import { leafLevels } from "../events/levels.js";
 import { shredColumn } from "../events/nesting.js";
 import { encodeBlobPage, markOfLevel } from "../structural/blob.js";
+import { slotLevels } from "../structural/slots.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 
@@ -79,7 +80,7 @@ export function encodeBlobs(
   const { values, levels } =
     layout.kind === "list" || layout.kind === "struct"
       ? shredColumn(layout, joined, column)
-      : { values: joined, levels: leafLevels(leafDefinition(joined), rowCount) };
+      : { values: joined, levels: leafLevels(slotLevels(joined), rowCount) };
   if (values.kind !== "fixed") throw new InternalError(`descriptors of kind ${values.kind}`);
   const descriptors = values.values.slice(0, values.length * DESCRIPTOR_BYTES);
   const { definition } = levels;
@@ -87,15 +88,4 @@ export function encodeBlobs(
     if (definition[event] !== 0) setDescriptor(descriptors, event, markOfLevel(definition[event]), 0);
   }
   return encodeBlobPage(descriptors, levels);
-}
-
-function leafDefinition({ validity, length }: Column): Uint16Array | null {
-  if (validity === null) return null;
-  const { bytes, bitOffset } = validity;
-  if (bitOffset === 0) return levelsOfValidity(bytes, length);
-  const levels = new Uint16Array(length);
-  for (let index = 0, bit = bitOffset; index < length; index++, bit++) {
-    levels[index] = ((bytes[bit >>> 3] >>> (bit & 7)) & 1) ^ 1;
-  }
-  return levels;
 }

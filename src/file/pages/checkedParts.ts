@@ -3,7 +3,7 @@
  * unless these blocks were verified before. Pure: plans the reads, and cuts the ranges out of the bytes read.
  */
 
-import type { RangeList } from "../../io/disk/ranges.js";
+import { countBytes, type RangeList } from "../../io/disk/ranges.js";
 import { BLOCK_BYTES, type BlockChecks } from "../container/blockChecksums.js";
 
 /** Checks of each buffer of a page; null for a buffer that is verified whole. */
@@ -125,17 +125,11 @@ export function cutChecked(
     positions[index] = position;
     position += lengths[index];
     const part = bytes.subarray(positions[index], position);
+    const start = byteOffsets[index];
     if (index < lacking.length) lacking[index].takeTable(part);
-    else
-      checkOf(checks, byteOffsets[index], byteOffsets[index] + part.length)?.verify(
-        part,
-        byteOffsets[index],
-        path,
-      );
+    else checkOf(checks, start, start + part.length)?.verify(part, start, path);
   }
-  let byteLength = 0;
-  for (let index = 0; index < wanted.lengths.length; index++) byteLength += wanted.lengths[index];
-  const out = allocate(byteLength);
+  const out = allocate(countBytes(wanted));
   let end = 0;
   for (let index = 0; index < readOf.length; index++) {
     const start = positions[readOf[index]] + wanted.byteOffsets[index] - byteOffsets[readOf[index]];

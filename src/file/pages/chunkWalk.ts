@@ -16,15 +16,12 @@ export interface ChunkPlace {
   readonly data: Uint8Array;
   /** Memory of the chunks, as words. */
   readonly memory: WordMemory;
-  /** Number of values in the chunk. */
   readonly count: number;
   /** Index, in the page, of the first value of the chunk. */
   readonly firstValue: number;
   /** Byte offset of each value buffer in the data; `sizes` has its bytes. */
   readonly starts: readonly number[];
   readonly sizes: readonly number[];
-  /** Number of levels of each kind. */
-  readonly levelCount: number;
 }
 
 /** Returns the bytes of a value buffer of an opened chunk. */
@@ -36,39 +33,25 @@ export class ChunkWalk extends ChunkWords implements ChunkPlace {
   readonly memory: WordMemory;
   readonly starts: readonly number[];
   readonly sizes: readonly number[];
-  readonly #header: ChunkHeader;
+  /** Header of the chunk that was opened last. */
+  readonly header: ChunkHeader;
 
   /** @param page with as many value buffers as its encoding has */
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
     super(words, page.hasLargeChunk, page.itemCount, bytes.length, origin);
     this.data = alignedBytes(bytes, 8);
     this.memory = wordMemory(this.data);
-    this.#header = new ChunkHeader(page, this.data, origin);
-    this.starts = this.#header.starts;
-    this.sizes = this.#header.sizes;
+    this.header = new ChunkHeader(page, this.data, origin);
+    this.starts = this.header.starts;
+    this.sizes = this.header.sizes;
   }
 
-  get levelCount(): number {
-    return this.#header.levelCount;
-  }
-
-  /** Bytes of the chunk. */
   get byteLength(): number {
     return this.end - this.start;
   }
 
   /** Finds the parts of the chunk. */
   open(): void {
-    this.#header.read(this.start, this.end);
-  }
-
-  /** Encoded repetition levels of an opened chunk, in a page that has them. */
-  repetition(): Uint8Array {
-    return this.#header.repetition();
-  }
-
-  /** Encoded definition levels of an opened chunk, in a page that has them. */
-  definition(): Uint8Array {
-    return this.#header.definition();
+    this.header.read(this.start, this.end);
   }
 }

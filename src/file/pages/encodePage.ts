@@ -29,6 +29,9 @@ import {
   type Layout,
   type LeafColumn,
   type LeafLayout,
+  type PackedMember,
+  type PackedMemberColumn,
+  type PackedStructColumn,
   type PackedStructLayout,
   type VariableColumn,
   type VariableLayout,
@@ -36,12 +39,13 @@ import {
 import { concatColumns, concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
 import { isNested, leafOf } from "../../arrow/columns/spine.js";
-import type { Steps } from "../../async/eventLoop.js";
-import { InvalidInputError } from "../../errors.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { compressionOptions } from "../compression/compressionOptions.js";
+import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
 import { largestIndex } from "../compression/dictionaryIndices.js";
 import { valuesOfColumns } from "../compression/fixed.js";
+import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
 import { plainValues } from "../compression/plainValues.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
@@ -64,8 +68,9 @@ import {
   encodeFullZipVariable,
   mayZip,
 } from "../structural/fullZip.js";
-import { encodeList, encodePlainLists } from "../structural/listValues.js";
-import { MiniBlockEncoder, type MiniBlockValues } from "../structural/miniBlock.js";
+import { encodeList, encodePlainLists, zipList } from "../structural/listValues.js";
+import { MiniBlockEncoder } from "../structural/miniBlock.js";
+import { encodePackedRows, type PackedPart } from "../structural/packedRows.js";
 import { forwardFill, sliceBits, slotLevels } from "../structural/slots.js";
 import {
   commonValue,
@@ -76,16 +81,23 @@ import {
   storeValues,
 } from "../structural/variableValues.js";
 import { cutPages, exceedsChunks } from "./cutPages.js";
-import { encodePacked } from "./encodePacked.js";
-import type { PageTarget } from "./pageTarget.js";
 
-export interface EncodePageOptions {
+interface EncodePageOptions {
   readonly version: StructuralVersion;
   readonly nullable: boolean;
   /** The column, for messages. */
   readonly path: string;
   /** Arrow field metadata of the column. */
   readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** Target of a page: the version of its file, and its limits. */
+interface PageTarget {
+  readonly path: string;
+  readonly version: StructuralVersion;
+  readonly compression: CompressionOptions;
+  /** True if no chunk can hold the events between two values. */
+  readonly exceeds?: boolean;
 }
 
 /** The reference accepts wider values in full-zip only. */
@@ -107,8 +119,7 @@ export function* encodePages(
   rowCount: number,
   options: EncodePageOptions,
 ): Steps<EncodedPage[]> {
-  const { version } = options;
-  const { path } = options;
+  const { version, path } = options;
   const target: PageTarget = { path, version, compression: compressionOptions(options.metadata, path) };
   if (isEmptyStruct(leafOf(layout))) return [encodeEmptyStructs(layout, columns, rowCount, options)];
   if (isNested(layout)) {
@@ -171,8 +182,6 @@ function* encodeLeaf(
   }
 }
 
-const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, bufferCount: 1 });
-
 // ------------------------------------------------------------------------------------------- fixed width
 
 /** Encodes fixed-width values without nulls. Joins them only if they get encoded. */
@@ -220,7 +229,8 @@ function encodeFixed(
   }
   const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
   const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
-  return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, compression));
+  const input = { encoder, byteWidth, bytes: plain, count: length, options: compression };
+  return encoder.finish(encodeFixedValues(choices, input));
 }
 
 /** True if all valid rows hold the same bytes. There is at least one valid row. */
@@ -270,12 +280,10 @@ function encodeBits(
   const perChunk = valuesPerChunk(1 / 8, version);
   for (let start = 0; start < length; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, length - start));
-    const chunk = sliceBits(bits, start, chunkCount);
-    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, offset);
+    encoder.addChunk(chunkCount, [sliceBits(bits, start, chunkCount)]);
     start += chunkCount;
   }
-  return encoder.finish(values(flat(1)));
+  return encoder.finish({ encoding: flat(1), bufferCount: 1 });
 }
 
 // ------------------------------------------------------------------------------------ strings, binaries
@@ -346,8 +354,9 @@ function encodeDictionaryColumn(
     (choice) => choice !== "dictionary",
   );
   const { encoding, block } = encodeDictionaryValues(layout, dictionary);
+  const input = { encoder, byteWidth, bytes: indices, count: length, options: compression };
   return encoder.finish({
-    ...encodeFixedValues(choices, encoder, byteWidth, indices, length, compression),
+    ...encodeFixedValues(choices, input),
     dictionary: { ...compressDictionary(encoding, block, version), itemCount: dictionary.length },
   });
 }
@@ -358,13 +367,74 @@ function encodeDictionaryValues(
 ): { encoding: CompressiveEncoding; block: Uint8Array } {
   const definition = slotLevels(dictionary);
   if (dictionary.kind === "fixed") {
-    const { byteWidth, length } = dictionary;
-    return {
-      encoding: flat(byteWidth * 8),
-      block: forwardFill(dictionary.values, byteWidth, definition, length),
-    };
+    const { byteWidth, length, values } = dictionary;
+    return { encoding: flat(byteWidth * 8), block: forwardFill(values, byteWidth, definition, length) };
   }
   const { offsetBits } = layout.value as VariableLayout;
   const { offsets, bytes } = plainValues(dictionary, definition);
   return { encoding: describeVariable(offsetBits), block: encodeVariableBlock(offsetBits, offsets, bytes) };
+}
+
+// ----------------------------------------------------------------------------------------- packed structs
+
+/** The reference reads packed structs of fixed width in mini-blocks only, others in full-zip pages only. */
+function encodePacked(
+  layout: PackedStructLayout,
+  column: PackedStructColumn,
+  levels: PageLevels,
+  { version, compression, path }: PageTarget,
+): EncodedPage {
+  refuseNullMembers(layout, column, path);
+  refuseNullBits(layout, column, path);
+  const { length } = column;
+  const definition = slotLevels(column);
+  if (layout.children.every((member) => member.layout.kind === "fixed")) {
+    const bitsPerValue = layout.children.map((member) => (memberBytes(member.layout) ?? 0) * 8);
+    const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
+    const rows = forwardFill(joinRows(layout, column), rowBytes, definition, length);
+    const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
+    const input = { encoder, byteWidth: rowBytes, bytes: rows, count: length, options: compression };
+    const { encoding: values, bufferCount } = encodeFixedValues(["flat"], input);
+    return encoder.finish({ encoding: { packedStruct: { bitsPerValue, values } }, bufferCount });
+  }
+  if (version === "2.1") {
+    throw new UnsupportedError(
+      `column ${path}: packed structs of other members than numbers need files of version 2.2`,
+    );
+  }
+  if (!mayZip(levels)) {
+    throw new UnsupportedError(
+      `column ${path}: null structs around lists of packed structs with text are not supported by this release`,
+    );
+  }
+  const parts = layout.children.map((member, index) =>
+    storeMember(member.layout, column.children[index], definition, compression),
+  );
+  const { offsets, bytes, encoding } = encodePackedRows(parts, length, definition);
+  return encodeFullZipVariable(32, offsets, bytes, levels, encoding);
+}
+
+function storeMember(
+  layout: PackedMember["layout"],
+  column: PackedMemberColumn,
+  definition: Uint16Array | null,
+  options: CompressionOptions,
+): PackedPart {
+  switch (column.kind) {
+    case "fixed": {
+      const { byteWidth, values: bytes } = column;
+      return { kind: "fixed", encoding: flat(byteWidth * 8), pieces: [{ bytes, byteWidth }] };
+    }
+    case "fixedSizeList": {
+      const { parts, encoding } = zipList(column);
+      return { kind: "fixed", encoding, pieces: parts };
+    }
+    case "variable": {
+      const { offsetBits, text } = layout as VariableLayout;
+      const stored = runSync(storeValues(plainValues(column, definition), offsetBits, text, options));
+      const { encoding, compressor } = stored;
+      const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
+      return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };
+    }
+  }
 }

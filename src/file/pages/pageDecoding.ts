@@ -3,7 +3,7 @@
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
-import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { ownMemoryOf, sharedCopy } from "../../bytes/sharedCopy.js";
 import type { PageEncoding } from "../container/page.js";
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
@@ -17,19 +17,8 @@ export const DECODE_PAGE: Task<DecodeInput, Column> = {
   name: "decodePage",
   run: ({ column, layout, rowCount, buffers, origin }) =>
     decodePage(column, layout, rowCount, buffers, origin),
-  memoryOf: (column) => [...memoryIn(column)].filter((memory) => !isSharedMemory(memory)),
+  memoryOf: ownMemoryOf,
 };
-
-function memoryIn(column: Column): Set<ArrayBuffer | SharedArrayBuffer> {
-  const memory = new Set<ArrayBuffer | SharedArrayBuffer>();
-  const visit = (part: unknown): void => {
-    if (typeof part !== "object" || part === null) return;
-    if (ArrayBuffer.isView(part)) memory.add(part.buffer);
-    else for (const member of Object.values(part)) visit(member);
-  };
-  visit(column);
-  return memory;
-}
 
 /** Minimum bytes of a page for a thread: smaller pages are decoded before a thread has them. */
 const MIN_THREAD_BYTES = 256 * 1024;

@@ -61,7 +61,7 @@ const CHUNK_BUFFER = 1;
 /** Share of a page's bytes or rows above which it is read whole. */
 const MOST = 0.5;
 
-export interface RowsRequest {
+interface RowsRequest {
   readonly columnIndex: number;
   readonly pageIndex: number;
   /** The wanted rows of the page; null for all of them. */
@@ -78,7 +78,7 @@ export interface RowsRequest {
  * - An arena: its memory if all rows of a page are wanted, else memory of their own. The caller releases the
  *   arena.
  */
-export type BufferMemory = "own" | "untilUsed" | Arena;
+type BufferMemory = "own" | "untilUsed" | Arena;
 
 /** Rows of a page as they lie in the file. They decode like a page. */
 export interface EncodedRows {
@@ -325,16 +325,14 @@ function fetchPage(
   const map = plan.map?.rowEnds === null ? plan.map : null;
   const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
   const span = arena === null ? null : spanOf(wanted);
-  if (span === null || arena === null) return fetchBuffers(bufferRanges, fetch);
-  const bytes = fetch.gathered(
-    { byteOffsets: Float64Array.of(span.byteOffset), lengths: Float64Array.of(span.length) },
-    (byteLength) => arena.lend(byteLength),
-  );
+  if (span === null || arena === null) {
+    return Promise.all(bufferRanges.map((range) => fetch.gathered(listOf(range))));
+  }
+  const bytes = fetch.gathered(listOf(span), (byteLength) => arena.lend(byteLength));
   const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => {
     const buffers = wanted.map(({ byteOffset, length }) => {
       const start = byteOffset - span.byteOffset;
-      const end = start + length;
-      return bytes.subarray(start, end);
+      return bytes.subarray(start, start + length);
     });
     if (map === null) return buffers;
     const dictionary = map.dictionary === null ? [] : [map.dictionary];
@@ -358,18 +356,16 @@ function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
     : null;
 }
 
-const fetchBuffers = (ranges: readonly ByteRange[], fetch: Fetch): Promise<FetchedBuffers> =>
-  Promise.all(
-    ranges.map(({ byteOffset, length }) =>
-      fetch.gathered({ byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) }),
-    ),
-  );
-
 const slicedPage = (
   { origin }: RequestPlan,
   { rows, rowCount, layout }: PageSlice,
   buffers: readonly Uint8Array[],
 ): EncodedRows => ({ rows, rowCount, layout, buffers, origin });
+
+const listOf = ({ byteOffset, length }: ByteRange): RangeList => ({
+  byteOffsets: Float64Array.of(byteOffset),
+  lengths: Float64Array.of(length),
+});
 
 function wholePage(
   file: DataFileMetadata,
@@ -501,8 +497,7 @@ function makeSlice(
   switch (way.kind) {
     case "constant":
       slice = sliceConstant(page, rows);
-      plan.sliceChecks = plan.checks && planChecks(plan.checks, slice.ranges);
-      return slice;
+      break;
     case "fixedRows":
       slice = sliceFixedRows(page, way.layout, way.rowBytes, rows);
       break;
@@ -520,6 +515,7 @@ function makeSlice(
   const { blob } = page.layout;
   if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
   plan.sliceChecks = plan.checks && planChecks(plan.checks, slice.ranges);
+  if (way.kind === "constant") return slice;
   const reads = plan.sliceChecks?.reads ?? slice.ranges;
   return gatheredBytes(reads) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
 }

@@ -20,21 +20,18 @@ const WINDOW_ROWS = 32_768;
 const MIN_ROWS = 2 * WINDOW_ROWS;
 
 export class PageWindows {
-  readonly #layout: Layout;
-  readonly #encoded: EncodedRows;
-  readonly #page: MiniBlockLayout;
   readonly #chunks: ChunkPlan;
   /** First row of each chunk, and the number of rows as the last entry. */
   readonly #rowStarts: Float64Array;
-  readonly #arena: Arena;
   readonly #dictionary: DictionaryValues | undefined;
   #window: { readonly start: number; readonly end: number; readonly column: Column } | null = null;
 
-  private constructor(layout: Layout, encoded: EncodedRows, page: MiniBlockLayout, arena: Arena) {
-    this.#layout = layout;
-    this.#encoded = encoded;
-    this.#page = page;
-    this.#arena = arena;
+  private constructor(
+    private readonly layout: Layout,
+    private readonly encoded: EncodedRows,
+    private readonly page: MiniBlockLayout,
+    private readonly arena: Arena,
+  ) {
     this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
     this.#dictionary =
       page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin);
@@ -73,7 +70,7 @@ export class PageWindows {
   rows(start: number, end: number): Column {
     let window = this.#window;
     if (window === null || start < window.start || end > window.end) {
-      window = this.#decode(start, Math.min(this.#encoded.rowCount, Math.max(end, start + WINDOW_ROWS)));
+      window = this.#decode(start, Math.min(this.encoded.rowCount, Math.max(end, start + WINDOW_ROWS)));
       this.#window = window;
     }
     return sliceColumn(window.column, start - window.start, end - start);
@@ -91,15 +88,15 @@ export class PageWindows {
       // Without lists, each value has one level at most.
       levelCount: rowCount,
     };
-    this.#arena.recycle();
+    this.arena.recycle();
     const column = decodePage(
-      this.#layout,
-      { miniBlock: { ...this.#page, itemCount: rowCount } },
+      this.layout,
+      { miniBlock: { ...this.page, itemCount: rowCount } },
       rowCount,
-      this.#encoded.buffers,
-      this.#encoded.origin,
+      this.encoded.buffers,
+      this.encoded.origin,
       {
-        allocate: (byteLength) => this.#arena.lend(byteLength).fill(0),
+        allocate: (byteLength) => this.arena.lend(byteLength).fill(0),
         chunks,
         keepsDictionary: this.#dictionary !== undefined,
         dictionary: this.#dictionary,

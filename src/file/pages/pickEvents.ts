@@ -18,7 +18,7 @@ import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 import type { ValuePicker } from "./valuePickers.js";
 
 /** The events of some rows. */
-export interface PickedEvents extends Levels {
+interface PickedEvents extends Levels {
   /** Positions in the page of the values of visible events, ascending. */
   readonly places: Uint32Array;
   /** The definition levels of these events; null where the page has none. */
@@ -103,15 +103,15 @@ export function pickEvents(
       }
     }
     walk.open();
-    const count = walk.levelCount;
+    const count = walk.header.levelCount;
     levelCount += count;
     byteCount += walk.byteLength;
     expectLevels(levelCount, byteCount, origin);
     values.expectValues(walk);
     levels.reserve(count);
-    decodeLevels(repetitionDecoder, walk.repetition(), count, levels.repetition);
+    decodeLevels(repetitionDecoder, walk.header.repetition(), count, levels.repetition);
     if (definitionDecoder !== null) {
-      decodeLevels(definitionDecoder, walk.definition(), count, levels.definition);
+      decodeLevels(definitionDecoder, walk.header.definition(), count, levels.definition);
     }
     if (isCut && count > 0) levels.repetition[0] = listDepth;
     const begins = findBegins(levels, count, listDepth);

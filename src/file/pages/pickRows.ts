@@ -7,15 +7,15 @@
 
 import type { Column, FixedColumn, Layout, LeafColumn, LeafLayout } from "../../arrow/columns/column.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
+import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
-import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
-import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import type { MiniBlockLayout } from "../../format/encodings.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, isListLayer, levelDecoder, validityOfLevels } from "../events/levels.js";
 import { resolveDictionary } from "../structural/dictionary.js";
 import { decodePageDictionary } from "../structural/miniBlock.js";
-import { type ChunkPlace, ChunkWalk } from "./chunkWalk.js";
+import { ChunkWalk } from "./chunkWalk.js";
 import { type PickedPage, pickEvents } from "./pickEvents.js";
 import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js";
 
@@ -145,13 +145,6 @@ function pickValues(
   return { values: resolved as LeafColumn, definition };
 }
 
-/** Returns the first index from `from` on whose position is not below `end`. */
-function firstNotBelow(places: Uint32Array, from: number, end: number): number {
-  let index = from;
-  while (index < places.length && places[index] < end) index++;
-  return index;
-}
-
 /** Walks the chunks that hold the positions. Returns the definition levels there; null if there are none. */
 function pickChunks(
   { page, buffers, origin }: PickedPage,
@@ -160,51 +153,33 @@ function pickChunks(
   listLevels: Uint16Array | null,
 ): Uint16Array | null {
   const walk = new ChunkWalk(page, buffers, origin);
-  const ownLevels = page.repCompression === undefined && page.defCompression !== undefined;
+  const { defCompression } = page;
+  const ownLevels = page.repCompression === undefined && defCompression !== undefined;
   const definition = ownLevels ? new Uint16Array(places.length) : listLevels;
-  const levels = ownLevels ? new LevelPicker(page.defCompression, origin) : null;
+  const decoder = ownLevels ? levelDecoder(defCompression, origin) : null;
+  let decoded = new Uint16Array(0);
   let next = 0;
   while (next < places.length && walk.next()) {
     const end = walk.endValue;
     if (places[next] >= end) continue;
-    const last = firstNotBelow(places, next + 1, end);
+    let last = next + 1;
+    while (last < places.length && places[last] < end) last++;
     walk.open();
     // Without lists, every value has a level if any has.
-    if (page.repCompression === undefined && walk.levelCount !== (ownLevels ? walk.count : 0)) {
-      throw corruptPage(origin, `${walk.levelCount} levels for the ${walk.count} values of a chunk`);
+    const { levelCount } = walk.header;
+    if (page.repCompression === undefined && levelCount !== (ownLevels ? walk.count : 0)) {
+      throw corruptPage(origin, `${levelCount} levels for the ${walk.count} values of a chunk`);
     }
-    if (levels !== null && definition !== null) {
-      levels.pick(walk, walk.definition(), places, next, last, definition);
+    if (decoder !== null && definition !== null) {
+      if (decoded.length < levelCount) decoded = new Uint16Array(levelCount);
+      else decoded.fill(0);
+      decoder.decode([walk.header.definition()], 0, levelCount, bytesOf(decoded), 0);
+      for (let index = next; index < last; index++)
+        definition[index] = decoded[places[index] - walk.firstValue];
     }
     values.pick(walk, places, next, last, definition);
     next = last;
   }
   if (next < places.length) throw corruptPage(origin, `${page.itemCount} values in too few chunks`);
   return definition;
-}
-
-/** Definition levels of wanted values of a page without lists. */
-class LevelPicker {
-  private readonly decoder: FixedDecoder;
-  private decoded = new Uint16Array(0);
-
-  constructor(encoding: CompressiveEncoding | undefined, origin: PageOrigin) {
-    if (encoding === undefined) throw corruptPage(origin, "definition levels without an encoding");
-    this.decoder = levelDecoder(encoding, origin);
-  }
-
-  pick(
-    { count, firstValue }: ChunkPlace,
-    encoded: Uint8Array,
-    places: Uint32Array,
-    first: number,
-    end: number,
-    definition: Uint16Array,
-  ): void {
-    if (this.decoded.length < count) this.decoded = new Uint16Array(count);
-    else this.decoded.fill(0);
-    const { decoded } = this;
-    this.decoder.decode([encoded], 0, count, new Uint8Array(decoded.buffer), 0);
-    for (let index = first; index < end; index++) definition[index] = decoded[places[index] - firstValue];
-  }
 }

@@ -16,9 +16,7 @@ import { corruptPage, type PageOrigin } from "../container/page.js";
 import { bytesOfValues } from "../structural/chunkValues.js";
 import { type ChunkPlace, valueBuffer } from "./chunkWalk.js";
 
-/** Collects values from chunks. */
 export interface ValuePicker {
-  /** Number of value buffers of a chunk. */
   readonly bufferCount: number;
   /** Throws if an opened chunk is too small for its values, as far as this shows without decoding them. */
   expectValues(chunk: ChunkPlace): void;

@@ -36,7 +36,6 @@ export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: Pag
   return { miniBlock: { ...miniBlock, valueCompression: pair.values } };
 }
 
-/** Reads the levels from decoded descriptors. */
 export function blobEvents(
   descriptors: PageEvents["values"],
   { listDepth, maximumDefinition }: Layers,
@@ -70,19 +69,13 @@ export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): Enc
   const count = descriptors.length / DESCRIPTOR_BYTES;
   const encoder = new MiniBlockEncoder("2.1", leafLevels(null, count), descriptors.length + 4096);
   for (let start = 0; start < count; ) {
-    const chunkCount = Math.min(CHUNK_DESCRIPTORS, count - start);
-    const end = start + chunkCount;
+    const end = Math.min(start + CHUNK_DESCRIPTORS, count);
     const bytes = descriptors.subarray(start * DESCRIPTOR_BYTES, end * DESCRIPTOR_BYTES);
-    const offset = encoder.beginChunk(chunkCount, [bytes.length]);
-    encoder.data.set(bytes, offset);
+    encoder.addChunk(end - start, [bytes]);
     start = end;
   }
   const { encoding, buffers, rowCount } = encoder.finish({ encoding: DESCRIPTOR_PAIR, bufferCount: 1 });
-  return {
-    encoding: { blob: { innerLayout: encoding, layers: [...levels.layers] } },
-    buffers,
-    rowCount,
-  };
+  return { encoding: { blob: { innerLayout: encoding, layers: [...levels.layers] } }, buffers, rowCount };
 }
 
 /** Position in the descriptor of an event without a value, from the event's definition level. */

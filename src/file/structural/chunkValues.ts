@@ -15,7 +15,6 @@ import type {
   LeafLayout,
   PackedStructColumn,
   PackedStructLayout,
-  VariableLayout,
 } from "../../arrow/columns/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
@@ -42,39 +41,42 @@ const UNQUESTIONED_BYTES = 2 ** 28;
  */
 const LARGEST_EXPANSION = 1024;
 
-/**
- * Makes the {@link ChunkValues} for `count` values of `layout` under `encoding`.
- * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is
- *   read
- * @param allocate makes the memory of values; default: fresh memory. If given, coded values are decoded when
- *   they are first read
- */
+/** The page that holds the values. */
+interface ValuePage {
+  readonly count: number;
+  /** Size of the page's buffers; a result out of all proportion to it is refused before it is read. */
+  readonly pageBytes: number;
+  readonly origin: PageOrigin;
+  /**
+   * Makes the memory of values; default: fresh memory. If given, coded values are decoded when they are first
+   * read.
+   */
+  readonly allocate?: AllocateValues;
+}
+
 export function chunkValues(
   layout: LeafLayout,
   encoding: CompressiveEncoding | undefined,
-  count: number,
-  pageBytes: number,
-  origin: PageOrigin,
-  allocate?: AllocateValues,
+  page: ValuePage,
 ): ChunkValues {
+  const { origin } = page;
   switch (layout.kind) {
     case "fixed":
-      return new FixedChunks(
-        fixedDecoder(encoding, "chunk", origin),
-        layout.byteWidth,
-        count,
-        pageBytes,
-        origin,
-        allocate,
-      );
+      return new FixedChunks(fixedDecoder(encoding, "chunk", origin), layout.byteWidth * 8, page);
     case "bits":
-      return new BitsChunks(fixedDecoder(encoding, "chunk", origin), count, pageBytes, origin);
+      return new FixedChunks(fixedDecoder(encoding, "chunk", origin), 1, { ...page, allocate: undefined });
     case "fixedSizeList":
-      return listChunks(layout, encoding, count, pageBytes, origin);
-    case "variable":
-      return variableChunks(layout, encoding, allocate, origin);
+      return listChunks(layout, encoding, page);
+    case "variable": {
+      const chunks = new VariableChunks(resolveVariable(encoding, origin), origin);
+      return {
+        bufferCount: 1,
+        append: (buffers, count) => chunks.append(buffers[0], count),
+        finish: () => chunks.finish(layout, page.allocate),
+      };
+    }
     case "packedStruct":
-      return packedChunks(layout, encoding, count, pageBytes, origin);
+      return packedChunks(layout, encoding, page);
     case "dictionary":
       throw corruptPage(origin, "a page of a dictionary-typed column without dictionary");
     case "null":
@@ -110,22 +112,24 @@ export function allocateValues(
   return allocate(bytesOfValues(count, bitsPerValue, pageBytes, origin));
 }
 
-export class FixedChunks implements ChunkValues<FixedColumn> {
+/** Values of a whole number of bytes, or of one bit. */
+class FixedChunks implements ChunkValues<FixedColumn | BitsColumn> {
   readonly bufferCount: number;
-  private readonly values: Uint8Array;
+  readonly values: Uint8Array;
   private appended = 0;
 
   constructor(
     private readonly decoder: FixedDecoder,
-    private readonly byteWidth: number,
-    private readonly count: number,
-    pageBytes: number,
-    origin: PageOrigin,
-    allocate?: AllocateValues,
+    private readonly bitsPerValue: number,
+    private readonly page: ValuePage,
   ) {
-    expectWidth(decoder, byteWidth * 8, origin);
+    const { count, pageBytes, origin, allocate } = page;
+    if (decoder.bitsPerValue !== bitsPerValue) {
+      const reason = `${decoder.bitsPerValue}-bit values in a column of ${bitsPerValue}-bit values`;
+      throw corruptPage(origin, reason);
+    }
     this.bufferCount = decoder.bufferCount;
-    this.values = allocateValues(count, byteWidth * 8, pageBytes, origin, allocate);
+    this.values = allocateValues(count, bitsPerValue, pageBytes, origin, allocate);
   }
 
   append(buffers: readonly Uint8Array[], count: number): void {
@@ -133,71 +137,21 @@ export class FixedChunks implements ChunkValues<FixedColumn> {
     this.appended += count;
   }
 
-  finish(): FixedColumn {
-    return {
-      kind: "fixed",
-      byteWidth: this.byteWidth,
-      length: this.count,
-      validity: null,
-      values: this.values,
-    };
+  finish(): FixedColumn | BitsColumn {
+    const { count: length } = this.page;
+    const { values, bitsPerValue } = this;
+    if (bitsPerValue === 1) return { kind: "bits", length, validity: null, bits: values, bitOffset: 0 };
+    return { kind: "fixed", byteWidth: bitsPerValue / 8, length, validity: null, values };
   }
-}
-
-class BitsChunks implements ChunkValues<BitsColumn> {
-  readonly bufferCount: number;
-  private readonly bits: Uint8Array;
-  private appended = 0;
-
-  constructor(
-    private readonly decoder: FixedDecoder,
-    private readonly count: number,
-    pageBytes: number,
-    origin: PageOrigin,
-  ) {
-    expectWidth(decoder, 1, origin);
-    this.bufferCount = decoder.bufferCount;
-    this.bits = allocateValues(count, 1, pageBytes, origin);
-  }
-
-  append(buffers: readonly Uint8Array[], count: number): void {
-    this.decoder.decode(buffers, 0, count, this.bits, this.appended);
-    this.appended += count;
-  }
-
-  finish(): BitsColumn {
-    return { kind: "bits", length: this.count, validity: null, bits: this.bits, bitOffset: 0 };
-  }
-}
-
-function expectWidth(decoder: FixedDecoder, bitsPerValue: number, origin: PageOrigin): void {
-  if (decoder.bitsPerValue !== bitsPerValue) {
-    throw corruptPage(origin, `${decoder.bitsPerValue}-bit values in a column of ${bitsPerValue}-bit values`);
-  }
-}
-
-function variableChunks(
-  layout: VariableLayout,
-  encoding: CompressiveEncoding | undefined,
-  allocate: AllocateValues | undefined,
-  origin: PageOrigin,
-): ChunkValues {
-  const chunks = new VariableChunks(resolveVariable(encoding, origin), origin);
-  return {
-    bufferCount: 1,
-    append: (buffers, count) => chunks.append(buffers[0], count),
-    finish: () => chunks.finish(layout, allocate),
-  };
 }
 
 /** The values are rows of members side by side. */
 function packedChunks(
   layout: PackedStructLayout,
   encoding: CompressiveEncoding | undefined,
-  count: number,
-  pageBytes: number,
-  origin: PageOrigin,
+  page: ValuePage,
 ): ChunkValues<PackedStructColumn> {
+  const { count, origin } = page;
   if (encoding === undefined) throw corruptPage(origin, "missing encoding");
   const packed = encoding.packedStruct;
   if (packed === undefined) throw unsupportedPage(origin, `${encodingName(encoding)} for packed structs`);
@@ -206,27 +160,20 @@ function packedChunks(
   if (widths.length !== described.length || widths.some((width, index) => width !== described[index] / 8)) {
     throw corruptPage(origin, `packed structs of ${described.join("+")} bits for other members`);
   }
-  const rowBytes = described.reduce((sum, bits) => sum + bits / 8, 0);
-  const rows = new FixedChunks(
-    fixedDecoder(packed.values, "chunk", origin),
-    rowBytes,
-    count,
-    pageBytes,
-    origin,
-  );
+  const rowBits = described.reduce((sum, bits) => sum + bits, 0);
+  const decoder = fixedDecoder(packed.values, "chunk", origin);
+  const rows = new FixedChunks(decoder, rowBits, { ...page, allocate: undefined });
   return {
     bufferCount: rows.bufferCount,
     append: (buffers, chunkCount) => rows.append(buffers, chunkCount),
-    finish: () => splitRows(layout, rows.finish().values, count),
+    finish: () => splitRows(layout, rows.values, count),
   };
 }
 
 function listChunks(
   layout: FixedSizeListLayout,
   encoding: CompressiveEncoding | undefined,
-  count: number,
-  pageBytes: number,
-  origin: PageOrigin,
+  { count, pageBytes, origin }: ValuePage,
 ): ChunkValues<FixedSizeListColumn> {
   const list = outermostList(encoding, origin);
   const dimension = layout.dimension;
@@ -235,47 +182,33 @@ function listChunks(
   }
   const itemCount = count * dimension;
   if (!Number.isSafeInteger(itemCount)) throw corruptPage(origin, "more list items than can be counted");
-  const items = chunkValues(
-    layout.item,
-    list.values,
-    itemCount,
-    pageBytes,
-    origin,
-  ) as ChunkValues<ItemColumn>;
-  if (!list.hasValidity) {
-    return {
-      bufferCount: items.bufferCount,
-      append: (buffers, chunkCount) => items.append(buffers, chunkCount * dimension),
-      finish: () => ({
-        kind: "fixedSizeList",
-        dimension,
-        length: count,
-        validity: null,
-        items: items.finish(),
-      }),
-    };
-  }
-  const validity = allocateValues(itemCount, 1, pageBytes, origin);
+  const itemPage = { count: itemCount, pageBytes, origin };
+  const items = chunkValues(layout.item, list.values, itemPage) as ChunkValues<ItemColumn>;
+  const validity = list.hasValidity ? allocateValues(itemCount, 1, pageBytes, origin) : null;
   let appended = 0;
   return {
-    bufferCount: items.bufferCount + 1,
+    bufferCount: items.bufferCount + (validity === null ? 0 : 1),
     append(buffers, chunkCount) {
       const chunkItems = chunkCount * dimension;
-      const bitmap = buffers[0];
+      if (validity === null) return items.append(buffers, chunkItems);
+      const [bitmap, ...itemBuffers] = buffers;
       if (bitmap.length < Math.ceil(chunkItems / 8)) {
         throw corruptPage(origin, `item validity of ${bitmap.length} bytes for ${chunkItems} items`);
       }
       copyBits(bitmap, 0, validity, appended, chunkItems);
       appended += chunkItems;
-      items.append(buffers.slice(1), chunkItems);
+      items.append(itemBuffers, chunkItems);
     },
-    finish: () => ({
-      kind: "fixedSizeList",
-      dimension,
-      length: count,
-      validity: null,
-      items: withItemValidity(items.finish(), validity),
-    }),
+    finish() {
+      const column = items.finish();
+      return {
+        kind: "fixedSizeList",
+        dimension,
+        length: count,
+        validity: null,
+        items: validity === null ? column : withItemValidity(column, validity),
+      };
+    },
   };
 }
 

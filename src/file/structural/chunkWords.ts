@@ -16,7 +16,6 @@ export class ChunkWords {
   readonly chunkCount: number;
   /** Index of the chunk; -1 before the first. */
   index = -1;
-  /** Number of values in the chunk. */
   count = 0;
   /** Index, in the page, of the first value of the chunk. */
   firstValue = 0;
@@ -24,21 +23,17 @@ export class ChunkWords {
   start = 0;
   end = 0;
   readonly #words: DataView;
-  readonly #isLarge: boolean;
-  readonly #valueCount: number;
-  readonly #byteLength: number;
-  readonly #origin: PageOrigin;
 
   /**
    * @param valueCount of the page
-   * @param byteLength of the chunk data
+   * @param dataBytes of all chunks
    */
   constructor(
     words: Uint8Array,
-    hasLargeChunk: boolean,
-    valueCount: number,
-    byteLength: number,
-    origin: PageOrigin,
+    private readonly hasLargeChunk: boolean,
+    private readonly valueCount: number,
+    private readonly dataBytes: number,
+    private readonly origin: PageOrigin,
   ) {
     this.chunkCount = words.length / (hasLargeChunk ? 4 : 2);
     if (!Number.isInteger(this.chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
@@ -46,10 +41,6 @@ export class ChunkWords {
       throw corruptPage(origin, `${valueCount} values in a page without chunks`);
     }
     this.#words = new DataView(words.buffer, words.byteOffset, words.byteLength);
-    this.#isLarge = hasLargeChunk;
-    this.#valueCount = valueCount;
-    this.#byteLength = byteLength;
-    this.#origin = origin;
   }
 
   /** Index of the value after the last of the chunk. */
@@ -61,18 +52,18 @@ export class ChunkWords {
   next(): boolean {
     if (this.index + 1 >= this.chunkCount) return false;
     const index = ++this.index;
-    const word = this.#isLarge
+    const word = this.hasLargeChunk
       ? this.#words.getUint32(index * 4, true)
       : this.#words.getUint16(index * 2, true);
     this.firstValue += this.count;
-    this.count = index === this.chunkCount - 1 ? this.#valueCount - this.firstValue : 2 ** (word & 15);
+    this.count = index === this.chunkCount - 1 ? this.valueCount - this.firstValue : 2 ** (word & 15);
     this.start = this.end;
     this.end += ((word >>> 4) + 1) * 8;
-    if (this.count < 0 || this.endValue > this.#valueCount) {
-      throw corruptPage(this.#origin, `chunks hold more than the ${this.#valueCount} values of the page`);
+    if (this.count < 0 || this.endValue > this.valueCount) {
+      throw corruptPage(this.origin, `chunks hold more than the ${this.valueCount} values of the page`);
     }
-    if (this.end > this.#byteLength) {
-      throw corruptPage(this.#origin, `chunk ${index} ends at ${this.end} of ${this.#byteLength} bytes`);
+    if (this.end > this.dataBytes) {
+      throw corruptPage(this.origin, `chunk ${index} ends at ${this.end} of ${this.dataBytes} bytes`);
     }
     return true;
   }

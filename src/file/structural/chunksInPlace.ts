@@ -27,29 +27,19 @@ interface PageSizes {
 
 export class ChunksInPlace {
   readonly bufferCount = 1;
-  readonly #decoder: FixedDecoder;
-  readonly #inPlace: ValuesInPlace;
-  readonly #count: number;
-  readonly #allocate: () => Uint8Array;
   #bytes: Uint8Array = new Uint8Array(0);
-  readonly #counts: Float64Array;
   readonly #starts: Float64Array;
   readonly #ends: Float64Array;
   readonly #packedBits: Uint8Array;
   #appended = 0;
 
   private constructor(
-    decoder: FixedDecoder,
-    inPlace: ValuesInPlace,
-    counts: Float64Array,
-    count: number,
-    allocate: () => Uint8Array,
+    private readonly decoder: FixedDecoder,
+    private readonly inPlace: ValuesInPlace,
+    private readonly counts: Float64Array,
+    private readonly count: number,
+    private readonly allocate: () => Uint8Array,
   ) {
-    this.#decoder = decoder;
-    this.#inPlace = inPlace;
-    this.#counts = counts;
-    this.#count = count;
-    this.#allocate = allocate;
     this.#starts = new Float64Array(counts.length);
     this.#ends = new Float64Array(counts.length);
     this.#packedBits = new Uint8Array(counts.length);
@@ -84,8 +74,8 @@ export class ChunksInPlace {
   append(bytes: Uint8Array, start: number, end: number, count: number): void {
     const chunk = this.#appended++;
     this.#bytes = bytes;
-    this.#packedBits[chunk] = this.#inPlace.packedBits(bytes, start, end, count);
-    this.#starts[chunk] = start + this.#inPlace.offset;
+    this.#packedBits[chunk] = this.inPlace.packedBits(bytes, start, end, count);
+    this.#starts[chunk] = start + this.inPlace.offset;
     this.#ends[chunk] = end;
   }
 
@@ -94,21 +84,21 @@ export class ChunksInPlace {
       kind: "chunks",
       bytes: this.#bytes,
       starts: this.#starts,
-      counts: this.#counts,
+      counts: this.counts,
       packedBits: this.#packedBits,
       decode: () => this.#decode(),
       pick: (rows: Uint32Array) => this.#pick(rows),
     };
-    return lazyFixedColumn(chunks, this.#decoder.bitsPerValue / 8, this.#count, null);
+    return lazyFixedColumn(chunks, this.decoder.bitsPerValue / 8, this.count, null);
   }
 
   #pick(rows: Uint32Array): Uint8Array | null {
     const bytes = this.#bytes;
-    if (bytes.byteOffset % 4 !== 0 || !areFewInOrder(rows, this.#count)) return null;
-    const byteWidth = this.#decoder.bitsPerValue / 8;
+    if (bytes.byteOffset % 4 !== 0 || !areFewInOrder(rows, this.count)) return null;
+    const byteWidth = this.decoder.bitsPerValue / 8;
     const data = wordMemory(bytes);
     const picked = wordMemory(new Uint8Array(rows.length * byteWidth));
-    eachChunk(rows, this.#counts, (chunk, first, end, origin) => {
+    eachChunk(rows, this.counts, (chunk, first, end, origin) => {
       const start = this.#starts[chunk];
       const bits = this.#packedBits[chunk];
       if (bits !== PLAIN_CHUNK) {
@@ -125,13 +115,13 @@ export class ChunksInPlace {
   }
 
   #decode(): Uint8Array {
-    const values = this.#allocate();
+    const values = this.allocate();
     const buffers: Uint8Array[] = [];
     let made = 0;
     for (let chunk = 0; chunk < this.#starts.length; chunk++) {
-      buffers[0] = this.#bytes.subarray(this.#starts[chunk] - this.#inPlace.offset, this.#ends[chunk]);
-      this.#decoder.decode(buffers, 0, this.#counts[chunk], values, made);
-      made += this.#counts[chunk];
+      buffers[0] = this.#bytes.subarray(this.#starts[chunk] - this.inPlace.offset, this.#ends[chunk]);
+      this.decoder.decode(buffers, 0, this.counts[chunk], values, made);
+      made += this.counts[chunk];
     }
     return values;
   }

@@ -12,16 +12,15 @@
  */
 
 import type {
-  BitsColumn,
   Column,
-  DictionaryColumn,
   FixedColumn,
   FixedSizeListColumn,
   LeafLayout,
+  PackedMember,
   PackedMemberColumn,
-  VariableColumn,
   VariableLayout,
 } from "../../arrow/columns/column.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { bytesOf } from "../../bytes/view.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
@@ -45,7 +44,7 @@ import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 
 /** `allNull` is true for a page without a value: all its slots are null. */
-export type ConstantEvents = PageEvents & { readonly allNull: boolean };
+type ConstantEvents = PageEvents & { readonly allNull: boolean };
 
 /** Bytes that a column in lists may always take: the true number of values is unknown. */
 const UNQUESTIONED_BYTES = 2 ** 28;
@@ -90,7 +89,7 @@ export function decodeConstant(
   if (page.inlineValue !== undefined) {
     return { values: repeatValue(page.inlineValue), levels, allNull: false };
   }
-  return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
+  return { values: blankColumn(layout, slotCount, origin), levels, allNull: true };
 }
 
 /** Returns a column of one value as a dictionary, whose indices are all the same. */
@@ -183,31 +182,47 @@ function decodeScalar(layout: LeafLayout, scalar: Uint8Array, origin: PageOrigin
   return scalar.subarray(headerBytes + firstSize + start, headerBytes + firstSize + end);
 }
 
-/** Returns a column that holds `value` `count` times. If `value` is null, its slots are never read. */
-function repeat(layout: LeafLayout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
+function repeat(layout: LeafLayout, value: Uint8Array, count: number, origin: PageOrigin): Column {
   switch (layout.kind) {
-    case "fixed":
-      return repeatFixed(layout.byteWidth, value, count, origin);
-    case "bits":
-      return repeatBit(value, count, origin);
-    case "variable":
-      return repeatVariable(layout, value, count, origin);
-    case "fixedSizeList":
-      return repeatList(layout, value, count, origin);
-    case "dictionary":
-      if (value !== null) throw unsupportedPage(origin, "a constant page for a dictionary-typed column");
-      return emptyDictionary(layout, count, origin);
-    case "packedStruct": {
-      if (value !== null) throw unsupportedPage(origin, "a constant page for a column of packed structs");
-      const children = layout.children.map(
-        (child) => repeat(child.layout, null, count, origin) as PackedMemberColumn,
-      );
-      return { kind: "packedStruct", length: count, validity: null, children };
+    case "fixed": {
+      const { byteWidth } = layout;
+      if (value.length !== byteWidth) {
+        throw corruptPage(
+          origin,
+          `constant of ${value.length} bytes in a column of ${byteWidth}-byte values`,
+        );
+      }
+      const values = repeatBytes(value, count, origin);
+      return { kind: "fixed", byteWidth, length: count, validity: null, values };
     }
+    case "bits": {
+      if (value.length !== 1 || value[0] > 1) throw corruptPage(origin, "a constant that is not a boolean");
+      const bits = allocate(Math.ceil(count / 8), origin).fill(value[0] === 1 ? 0xff : 0);
+      return { kind: "bits", length: count, validity: null, bits, bitOffset: 0 };
+    }
+    case "variable": {
+      const bytes = repeatBytes(value, count, origin);
+      const ends = new Int32Array(count + 1);
+      for (let index = 1; index <= count; index++) ends[index] = index * value.length;
+      const offsets = layout.offsetBits === 32 ? ends : widenOffsets(ends);
+      return { kind: "variable", length: count, validity: null, offsets, bytes };
+    }
+    case "fixedSizeList":
+      throw unsupportedPage(origin, "a constant page for a column of fixed-size lists");
+    case "dictionary":
+      throw unsupportedPage(origin, "a constant page for a dictionary-typed column");
+    case "packedStruct":
+      throw unsupportedPage(origin, "a constant page for a column of packed structs");
     case "null":
-      if (value !== null) throw corruptPage(origin, "a value in a column of type null");
-      return { kind: "null", length: count, validity: null };
+      throw corruptPage(origin, "a value in a column of type null");
   }
+}
+
+function repeatBytes(value: Uint8Array, count: number, origin: PageOrigin): Uint8Array {
+  const bytes = allocate(value.length * count, origin);
+  if (bytes.length > 0) bytes.set(value);
+  for (let filled = value.length; filled < bytes.length; filled *= 2) bytes.copyWithin(filled, 0, filled);
+  return bytes;
 }
 
 function allocate(byteLength: number, origin: PageOrigin): Uint8Array {
@@ -215,85 +230,21 @@ function allocate(byteLength: number, origin: PageOrigin): Uint8Array {
   return new Uint8Array(byteLength);
 }
 
-function repeatFixed(
-  byteWidth: number,
-  value: Uint8Array | null,
-  count: number,
-  origin: PageOrigin,
-): FixedColumn {
-  const values = allocate(count * byteWidth, origin);
-  if (value !== null) {
-    if (value.length !== byteWidth) {
-      throw corruptPage(origin, `constant of ${value.length} bytes in a column of ${byteWidth}-byte values`);
-    }
-    fillWith(values, value);
+/** Returns a column of `length` slots that are never read: all of them are null. */
+function blankColumn(layout: LeafLayout, length: number, origin: PageOrigin): Column {
+  if (layout.kind === "packedStruct") {
+    const blank = ({ layout }: PackedMember) => blankColumn(layout, length, origin) as PackedMemberColumn;
+    return { kind: "packedStruct", length, validity: null, children: layout.children.map(blank) };
   }
-  return { kind: "fixed", byteWidth, length: count, validity: null, values };
-}
-
-/** Fills `target`, whose length is a multiple of the pattern's, with copies of `pattern`. */
-function fillWith(target: Uint8Array, pattern: Uint8Array): void {
-  if (target.length === 0 || pattern.length === 0) return;
-  target.set(pattern);
-  for (let filled = pattern.length; filled < target.length; filled *= 2) {
-    target.copyWithin(filled, 0, Math.min(filled, target.length - filled));
+  if (layout.kind === "fixedSizeList") {
+    const { dimension, item } = layout;
+    const items = blankColumn(item, length * dimension, origin) as FixedSizeListColumn["items"];
+    return { kind: "fixedSizeList", dimension, length, validity: null, items };
   }
-}
-
-function repeatBit(value: Uint8Array | null, count: number, origin: PageOrigin): BitsColumn {
-  const bits = allocate(Math.ceil(count / 8), origin);
-  if (value !== null) {
-    if (value.length !== 1 || value[0] > 1) throw corruptPage(origin, "a constant that is not a boolean");
-    if (value[0] === 1) bits.fill(0xff);
+  if (length * leastBytes(layout) > MAXIMUM_POSITION) {
+    throw unsupportedPage(origin, "more than 2 GiB of values");
   }
-  return { kind: "bits", length: count, validity: null, bits, bitOffset: 0 };
-}
-
-function repeatVariable(
-  layout: VariableLayout,
-  value: Uint8Array | null,
-  count: number,
-  origin: PageOrigin,
-): VariableColumn {
-  const length = value?.length ?? 0;
-  const bytes = allocate(length * count, origin);
-  if (value !== null) fillWith(bytes, value);
-  const offsets = new Int32Array(count + 1);
-  for (let index = 1, end = length; length > 0 && index <= count; index++, end += length)
-    offsets[index] = end;
-  return {
-    kind: "variable",
-    length: count,
-    validity: null,
-    offsets: layout.offsetBits === 32 ? offsets : widenOffsets(offsets),
-    bytes,
-  };
-}
-
-function repeatList(
-  layout: Extract<LeafLayout, { kind: "fixedSizeList" }>,
-  value: Uint8Array | null,
-  count: number,
-  origin: PageOrigin,
-): FixedSizeListColumn {
-  if (value !== null) throw unsupportedPage(origin, "a constant page for a column of fixed-size lists");
-  const items = repeat(layout.item, null, count * layout.dimension, origin) as FixedSizeListColumn["items"];
-  return { kind: "fixedSizeList", dimension: layout.dimension, length: count, validity: null, items };
-}
-
-/** Returns a column of nulls with an empty dictionary. */
-function emptyDictionary(
-  layout: Extract<LeafLayout, { kind: "dictionary" }>,
-  count: number,
-  origin: PageOrigin,
-): DictionaryColumn {
-  return {
-    kind: "dictionary",
-    length: count,
-    validity: null,
-    indices: repeatFixed(layout.index.byteWidth, null, count, origin),
-    dictionary: repeat(layout.value, null, 0, origin) as DictionaryColumn["dictionary"],
-  };
+  return { ...nullColumn(layout, length), validity: null };
 }
 
 /** Encodes a page without values: nulls and, in lists, empty lists. Levels are compressed from 2.2 on. */
@@ -351,7 +302,6 @@ function constantPage(
   return { encoding: { constant }, buffers, rowCount };
 }
 
-/** Encodes a value of fixed width: one buffer. */
 function encodeFixedScalar(value: Uint8Array): Uint8Array {
   const scalar = new Uint8Array(8 + value.length);
   const view = new DataView(scalar.buffer);

@@ -3,13 +3,7 @@
  * once, in a block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
-import type {
-  Column,
-  DictionaryLayout,
-  FixedColumn,
-  LeafLayout,
-  VariableColumn,
-} from "../../arrow/columns/column.js";
+import type { Column, FixedColumn, LeafLayout, VariableColumn } from "../../arrow/columns/column.js";
 import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
 import type { ChunkedValues } from "../../arrow/columns/lazyValues.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
@@ -42,12 +36,10 @@ export function decodeDictionaryValues(
     throw unsupportedPage(origin, `a dictionary for a column of layout ${valueLayout.kind}`);
   }
   const decoder = fixedDecoder(encoding, "block", origin);
-  const byteWidth = valueLayout.byteWidth;
-  if (decoder.bitsPerValue !== byteWidth * 8) {
-    throw corruptPage(
-      origin,
-      `dictionary of ${decoder.bitsPerValue}-bit values for ${byteWidth * 8}-bit ones`,
-    );
+  const { byteWidth } = valueLayout;
+  const { bitsPerValue } = decoder;
+  if (bitsPerValue !== byteWidth * 8) {
+    throw corruptPage(origin, `dictionary of ${bitsPerValue}-bit values for ${byteWidth * 8}-bit ones`);
   }
   // No encoding packs a value into less than a thousandth of its width, so a larger count is wrong.
   if (count * byteWidth > (buffer.length + 64) * 1024) {
@@ -75,8 +67,13 @@ export function resolveDictionary(
   }
   const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
   checkIndices(numbers, dictionary.length, definition, origin);
-  if (layout.kind === "dictionary") return dictionaryColumn(layout, indices, dictionary, origin);
-  if (isKept) return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
+  if (layout.kind === "dictionary" && indices.byteWidth !== layout.index.byteWidth) {
+    const expected = layout.index.byteWidth;
+    throw corruptPage(origin, `${indices.byteWidth}-byte indices in a column of ${expected}-byte ones`);
+  }
+  if (isKept || layout.kind === "dictionary") {
+    return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
+  }
   if (dictionary.kind === "fixed") return gatherFixed(numbers, dictionary);
   return gatherVariable(numbers, dictionary, origin);
 }
@@ -112,32 +109,10 @@ function checkIndices(
   definition: Uint16Array | null,
   origin: PageOrigin,
 ): void {
-  const misplaced = firstBeyond(numbers, size, definition);
-  if (misplaced < 0) return;
-  throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${size} values`);
-}
-
-function dictionaryColumn(
-  layout: DictionaryLayout,
-  indices: FixedColumn,
-  dictionary: DictionaryValues,
-  origin: PageOrigin,
-): Column {
-  if (indices.byteWidth !== layout.index.byteWidth) {
-    throw corruptPage(
-      origin,
-      `${indices.byteWidth}-byte indices in a column of ${layout.index.byteWidth}-byte ones`,
-    );
-  }
-  return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
-}
-
-/** Position of the first valid index that is `size` or more, or -1. */
-function firstBeyond(numbers: IndexNumbers, size: number, definition: Uint16Array | null): number {
   for (let index = 0; index < numbers.length; index++) {
-    if (numbers[index] >= size && (definition === null || definition[index] === 0)) return index;
+    if (numbers[index] < size || (definition !== null && definition[index] !== 0)) continue;
+    throw corruptPage(origin, `index ${numbers[index]} into a dictionary of ${size} values`);
   }
-  return -1;
 }
 
 function gatherFixed(numbers: IndexNumbers, dictionary: FixedColumn): FixedColumn {

@@ -3,12 +3,12 @@
  */
 
 import type { Steps } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { ValueSet } from "../../bytes/valueSet.js";
-import { WordSet } from "../../bytes/wordSet.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
 
 /** Distinct values in the order of their first occurrence, and for each row the index of its value. */
-export interface FoundDictionary {
+interface FoundDictionary {
   readonly indices: Uint32Array;
   /** Positions of the dictionary's values in `bytes`, starting at 0. */
   readonly offsets: Int32Array;
@@ -19,7 +19,6 @@ export interface FoundDictionary {
 const LEAST_DICTIONARY_ROWS = 100;
 /** Rows of the sample that is checked before all rows are. */
 const SAMPLE_ROWS = 4096;
-/** Rows whose values are looked up in a step. */
 const STEP_ROWS = 2 ** 16;
 /** Maximum distinct values, as a share of the rows, in the sample and in all rows. */
 const SAMPLE_DISTINCT = 0.65;
@@ -65,7 +64,7 @@ export function* findDictionary(
 }
 
 /** Distinct values of a fixed width in the order of first occurrence, and the index of each row's value. */
-export interface FoundFixedDictionary {
+interface FoundFixedDictionary {
   readonly indices: Uint32Array;
   readonly values: Uint8Array;
   readonly itemCount: number;
@@ -107,4 +106,61 @@ export function countDistinct(
     if (set.add(Math.floor((index * count) / sampleCount)) < 0) return limit + 1;
   }
   return set.itemCount;
+}
+
+/** Distinct values, each a multiple of 4 bytes wide, by the first row that holds it: an open hash table. */
+class WordSet {
+  itemCount = 0;
+  /** First row of each value. */
+  readonly rows: Int32Array;
+  private readonly stride: number;
+  private readonly words: Int32Array;
+  /** Number of a value plus 1, by slot; 0 for none. */
+  private readonly slots: Int32Array;
+  private readonly shift: number;
+  private readonly mask: number;
+
+  constructor(
+    byteWidth: number,
+    bytes: Uint8Array,
+    count: number,
+    private readonly limit: number,
+  ) {
+    const aligned = alignedBytes(bytes, 4);
+    this.stride = byteWidth / 4;
+    this.words = new Int32Array(aligned.buffer, aligned.byteOffset, count * this.stride);
+    const bits = Math.ceil(Math.log2(2 * limit + 2));
+    this.shift = 32 - bits;
+    this.mask = 2 ** bits - 1;
+    this.slots = new Int32Array(2 ** bits);
+    this.rows = new Int32Array(limit);
+  }
+
+  /** Adds a row's value and returns its number; returns -1 instead of adding one value too many. */
+  add(row: number): number {
+    const words = this.words;
+    const stride = this.stride;
+    const slots = this.slots;
+    const mask = this.mask;
+    const rows = this.rows;
+    const start = row * stride;
+    let hash = 0;
+    for (let word = start; word < start + stride; word++) {
+      hash = Math.imul(hash ^ words[word], 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    for (let slot = Math.imul(hash, 0x85ebca6b) >>> this.shift; ; slot = (slot + 1) & mask) {
+      const entry = slots[slot];
+      if (entry === 0) {
+        if (this.itemCount === this.limit) return -1;
+        rows[this.itemCount] = row;
+        slots[slot] = ++this.itemCount;
+        return this.itemCount - 1;
+      }
+      const otherStart = rows[entry - 1] * stride;
+      let different = 0;
+      for (let word = 0; word < stride; word++) different |= words[start + word] ^ words[otherStart + word];
+      if (different === 0) return entry - 1;
+    }
+  }
 }

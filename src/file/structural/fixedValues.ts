@@ -11,7 +11,6 @@
  * To build a dictionary, all values must be read. If too many are distinct, the next best encoding is used.
  */
 
-import { alignTo8 } from "../../bytes/aligned.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { PACK_UNIT, requiredBits } from "../compression/bitpack.js";
@@ -35,7 +34,6 @@ export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general
 export const WIDE_VALUE_BYTES = 128;
 /** Bytes of values in a chunk. In 2.1 a whole chunk must stay within 32 KiB. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
-/** Maximum values in a chunk of runs. */
 const RUN_CHUNK_VALUES = 4096;
 /** Share of a page that an encoding must save. With a tenth, other pages were over a tenth larger. */
 const WORTHWHILE_SAVING = 0.08;
@@ -103,7 +101,6 @@ const NOTHING_TO_SAVE: Survey = {
   runsPerValue: 1,
 };
 
-/** Samples units from all over the page. */
 function surveyValues(byteWidth: number, bytes: Uint8Array, count: number): Survey {
   const wordBits = wordBitsOf(byteWidth);
   if (wordBits === null && !hasDictionaries(byteWidth)) return NOTHING_TO_SAVE;
@@ -145,122 +142,91 @@ function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, ru
 const indexBytes = (itemCount: number, runsPerValue: number): number =>
   Math.min(Math.ceil(Math.log2(Math.max(2, itemCount))) / 8, runsPerValue * 5);
 
-/**
- * Writes the values as chunks, under the first encoding of `choices` that works.
- * @param bytes whole values; the slots of nulls may hold anything
- */
-export function encodeFixedValues(
-  choices: readonly FixedEncoding[],
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
-  options: CompressionOptions,
-): MiniBlockValues {
-  const wordBits = wordBitsOf(byteWidth);
-  for (const choice of choices) {
-    if (choice === "dictionary") {
-      const encoded = encodeWithDictionary(encoder, byteWidth, bytes, count, options);
-      if (encoded !== null) return encoded;
-    } else if (choice === "general") {
-      return encodeGeneral(encoder, byteWidth, bytes, count, options);
-    } else if (choice === "runs" && wordBits !== null) {
-      return encodeRuns(encoder, wordBits, bytes, count);
-    } else if (choice === "packed" && wordBits !== null) {
-      return encodePacked(encoder, wordBits, bytes, count);
-    }
-  }
-  return encodeFlat(encoder, byteWidth, bytes, count);
+/** Values of a fixed width, and the encoder that lays out their chunks. */
+export interface FixedInput {
+  readonly encoder: MiniBlockEncoder;
+  readonly byteWidth: number;
+  /** Whole values; the slots of nulls may hold anything. */
+  readonly bytes: Uint8Array;
+  readonly count: number;
+  readonly options: CompressionOptions;
 }
 
-function encodeFlat(
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
-): MiniBlockValues {
-  encodeChunks(encoder, byteWidth, bytes, count, (chunk) => chunk);
-  return { encoding: flat(byteWidth * 8), bufferCount: 1 };
+/** Writes the values as chunks, under the first encoding of `choices` that works. */
+export function encodeFixedValues(choices: readonly FixedEncoding[], input: FixedInput): MiniBlockValues {
+  const wordBits = wordBitsOf(input.byteWidth);
+  for (const choice of choices) {
+    if (choice === "dictionary") {
+      const encoded = encodeWithDictionary(input);
+      if (encoded !== null) return encoded;
+    } else if (choice === "general") {
+      return encodeGeneral(input);
+    } else if (choice === "runs" && wordBits !== null) {
+      return encodeRuns(input, wordBits);
+    } else if (choice === "packed" && wordBits !== null) {
+      return encodePacked(input, wordBits);
+    }
+  }
+  encodeChunks(input, (chunk) => chunk);
+  return { encoding: flat(input.byteWidth * 8), bufferCount: 1 };
 }
 
 /** Writes values as chunks of one buffer, which `convert` makes from their bytes. */
 function encodeChunks(
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
+  { encoder, byteWidth, bytes, count }: FixedInput,
   convert: (bytes: Uint8Array) => Uint8Array,
 ): void {
   const perChunk = valuesPerChunk(byteWidth, encoder.version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
-    const chunk = convert(bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth));
-    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, offset);
+    encoder.addChunk(chunkCount, [
+      convert(bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth)),
+    ]);
     start += chunkCount;
   }
 }
 
-function encodePacked(
-  encoder: MiniBlockEncoder,
-  wordBits: WordBits,
-  bytes: Uint8Array,
-  count: number,
-): MiniBlockValues {
-  const wordBytes = wordBits / 8;
+function encodePacked({ encoder, byteWidth, bytes, count }: FixedInput, wordBits: WordBits): MiniBlockValues {
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
-    const packedBits = requiredBits(wordBits, bytes, start * wordBytes, chunkCount);
+    const packedBits = requiredBits(wordBits, bytes, start * byteWidth, chunkCount);
     const index = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
-    encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, index);
+    encodeInlineBitpacking(wordBits, packedBits, bytes, start * byteWidth, chunkCount, encoder.data, index);
     start += chunkCount;
   }
   return { encoding: describeInlineBitpacking(wordBits), bufferCount: 1 };
 }
 
-function encodeRuns(
-  encoder: MiniBlockEncoder,
-  wordBits: WordBits,
-  bytes: Uint8Array,
-  count: number,
-): MiniBlockValues {
-  const wordBytes = wordBits / 8;
+function encodeRuns({ encoder, byteWidth, bytes, count }: FixedInput, wordBits: WordBits): MiniBlockValues {
   const runs = new RleRuns(wordBits, Math.min(count, RUN_CHUNK_VALUES));
   for (let start = 0; start < count; ) {
     let chunkCount = encoder.fittingValues(Math.min(RUN_CHUNK_VALUES, count - start));
-    runs.encode(bytes, start * wordBytes, chunkCount);
-    while (runs.runCount * (wordBytes + 1) > CHUNK_BYTES[encoder.version] && chunkCount > PACK_UNIT) {
+    runs.encode(bytes, start * byteWidth, chunkCount);
+    while (runs.runCount * (byteWidth + 1) > CHUNK_BYTES[encoder.version] && chunkCount > PACK_UNIT) {
       chunkCount = 2 ** (31 - Math.clz32(chunkCount - 1));
-      runs.encode(bytes, start * wordBytes, chunkCount);
+      runs.encode(bytes, start * byteWidth, chunkCount);
     }
-    const values = runs.values.subarray(0, runs.runCount * wordBytes);
-    const lengths = runs.lengths.subarray(0, runs.runCount);
-    const offset = encoder.beginChunk(chunkCount, [values.length, lengths.length]);
-    encoder.data.set(values, offset);
-    encoder.data.set(lengths, offset + alignTo8(values.length));
+    const values = runs.values.subarray(0, runs.runCount * byteWidth);
+    encoder.addChunk(chunkCount, [values, runs.lengths.subarray(0, runs.runCount)]);
     start += chunkCount;
   }
   return { encoding: describeRle(wordBits), bufferCount: 2 };
 }
 
 /** Returns null if too many values are distinct. */
-function encodeWithDictionary(
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
-  options: CompressionOptions,
-): MiniBlockValues | null {
+function encodeWithDictionary({
+  encoder,
+  byteWidth,
+  bytes,
+  count,
+  options,
+}: FixedInput): MiniBlockValues | null {
   const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor((count * options.dictionaryRatio) / 2));
   const dictionary = findFixedDictionary(byteWidth, bytes, count, limit);
   if (dictionary === null) return null;
-  return {
-    ...encodeDictionaryIndices(encoder, dictionary.indices, options),
-    dictionary: {
-      ...compressDictionary(flat(byteWidth * 8), dictionary.values, encoder.version),
-      itemCount: dictionary.itemCount,
-    },
-  };
+  const { indices, values, itemCount } = dictionary;
+  const block = compressDictionary(flat(byteWidth * 8), values, encoder.version);
+  return { ...encodeDictionaryIndices(encoder, indices, options), dictionary: { ...block, itemCount } };
 }
 
 /** Writes a dictionary's indices packed or as runs, unless `options` ask for LZ4, ZSTD or none. */
@@ -272,7 +238,7 @@ export function encodeDictionaryIndices(
   const bytes = bytesOf(indices);
   const [choice] = chooseFixedEncodings(4, bytes, indices.length, { ...options, structure: null });
   const choices: FixedEncoding[] = [choice === "flat" && options.compression !== "none" ? "packed" : choice];
-  return encodeFixedValues(choices, encoder, 4, bytes, indices.length, options);
+  return encodeFixedValues(choices, { encoder, byteWidth: 4, bytes, count: indices.length, options });
 }
 
 /**
@@ -308,17 +274,12 @@ function packDictionary(
 }
 
 /** Compresses each chunk, as it is or after byte-stream split. */
-function encodeGeneral(
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
-  options: CompressionOptions,
-): MiniBlockValues {
+function encodeGeneral(input: FixedInput): MiniBlockValues {
+  const { byteWidth, options } = input;
   const { compress, describe } = compressor(options.compression === "zstd" ? "zstd" : "lz4", options.level);
   const split = (byteWidth === 4 || byteWidth === 8) && options.byteStreamSplit !== "off";
   const convert = (plain: Uint8Array) => compress(split ? splitByteStreams(byteWidth, plain) : plain);
-  encodeChunks(encoder, byteWidth, bytes, count, convert);
+  encodeChunks(input, convert);
   const encoding = split ? describeByteStreamSplit(byteWidth === 4 ? 32 : 64) : flat(byteWidth * 8);
   return { encoding: describe(encoding), bufferCount: 1 };
 }

@@ -43,7 +43,9 @@ export function decodeFullZip(
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
   const events = buffers[0];
-  const control = controlWord(page, origin);
+  const { repBits, defBits } = page;
+  if (repBits > 16 || defBits > 16) throw corruptPage(origin, `levels of ${repBits} and ${defBits} bits`);
+  const control = controlWord(repBits, defBits);
   const eventCount = page.itemCount;
   // Every event takes at least its control word. Without control words, no event is invisible.
   if (control.byteWidth > 0 && eventCount * control.byteWidth > events.length) {
@@ -72,11 +74,9 @@ interface ControlWord {
   readonly defBits: number;
 }
 
-function controlWord({ repBits, defBits }: FullZipLayout, origin: PageOrigin): ControlWord {
-  if (repBits > 16 || defBits > 16) throw corruptPage(origin, `levels of ${repBits} and ${defBits} bits`);
+function controlWord(repBits: number, defBits: number): ControlWord {
   const bits = repBits + defBits;
-  const byteWidth = bits === 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
-  return { byteWidth, repBits, defBits };
+  return { byteWidth: bits === 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4, repBits, defBits };
 }
 
 const newLevels = ({ repBits, defBits }: ControlWord, count: number): Levels => ({
@@ -114,15 +114,8 @@ function decodeFixedEvents(
   }
   const levels = newLevels(control, page.itemCount);
   const values = new Uint8Array(events.length);
-  const unzipped = unzipFixed(
-    events,
-    values,
-    byteWidth,
-    control,
-    layers.maximumVisible,
-    levels,
-    page.itemCount,
-  );
+  const { maximumVisible } = layers;
+  const unzipped = unzipFixed(events, values, byteWidth, control, maximumVisible, levels, page.itemCount);
   if (unzipped !== visibleCount) {
     throw corruptPage(origin, `${unzipped} visible events where ${visibleCount} are expected`);
   }
@@ -296,13 +289,8 @@ export interface ZippedPart {
   readonly byteWidth: number;
 }
 
-/** Control word for levels with these bounds. */
-function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
-  const repBits = levelBits(listDepth);
-  const defBits = levelBits(maximumDefinition);
-  const bits = repBits + defBits;
-  return { repBits, defBits, byteWidth: bits === 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4 };
-}
+const controlOf = ({ listDepth, maximumDefinition }: PageLevels): ControlWord =>
+  controlWord(levelBits(listDepth), levelBits(maximumDefinition));
 
 /**
  * Encodes values of a fixed width that consist of parts (item validity, items). Each value follows its

@@ -5,7 +5,6 @@
 
 import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
 import { shiftBits } from "../../arrow/columns/validity.js";
-import { alignTo8 } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -145,14 +144,7 @@ export function encodeList(
     } else if (items !== null) {
       buffers.push(items.subarray(start * itemBytes, (start + chunkCount) * itemBytes));
     }
-    let offset = encoder.beginChunk(
-      chunkCount,
-      buffers.map((buffer) => buffer.length),
-    );
-    for (const buffer of buffers) {
-      encoder.data.set(buffer, offset);
-      offset += alignTo8(buffer.length);
-    }
+    encoder.addChunk(chunkCount, buffers);
     start += chunkCount;
   }
   return encoder.finish({ encoding, bufferCount: bitmaps.length + 1 });

@@ -33,7 +33,7 @@ import {
 import { RowStarts } from "../events/rowStarts.js";
 import { ChunkHeader } from "./chunkHeader.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
-import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
+import { type AllocateValues, type ChunkValues, chunkValues } from "./chunkValues.js";
 import { ChunkWords, encodeChunkWords } from "./chunkWords.js";
 import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
@@ -84,9 +84,19 @@ export function decodeMiniBlock(
   }
   const data = buffers[1];
   const chunks = planned ?? planChunks(page, buffers[0], data, origin);
-  const values = hasDictionary
-    ? indexChunks(page, chunks, data.length, origin, keepsDictionary ? allocate : undefined)
-    : valuesOf(layout, page, chunks, data.length, origin, allocate);
+  const { valueCompression, itemCount } = page;
+  const stored = hasDictionary ? indexLayout(page, origin) : layout;
+  const sizes = { counts: chunks.counts, itemCount, pageBytes: data.length };
+  const values =
+    (allocate !== undefined && (!hasDictionary || keepsDictionary)
+      ? ChunksInPlace.of(stored, valueCompression, sizes, origin, allocate)
+      : null) ??
+    chunkValues(stored, valueCompression, {
+      count: itemCount,
+      pageBytes: data.length,
+      origin,
+      allocate: hasDictionary ? undefined : allocate,
+    });
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
@@ -121,35 +131,11 @@ export function decodePageDictionary(
   return isView ? { ...values, bytes: values.bytes.slice() } : values;
 }
 
-function valuesOf(
-  layout: LeafLayout,
-  { valueCompression, itemCount }: MiniBlockLayout,
-  { counts }: ChunkPlan,
-  pageBytes: number,
-  origin: PageOrigin,
-  allocate: AllocateValues | undefined,
-): ChunkValues | ChunksInPlace {
-  const sizes = { counts, itemCount, pageBytes };
-  const inPlace = allocate && ChunksInPlace.of(layout, valueCompression, sizes, origin, allocate);
-  return inPlace ?? chunkValues(layout, valueCompression, itemCount, pageBytes, origin, allocate);
-}
-
-function indexChunks(
-  { valueCompression, itemCount }: MiniBlockLayout,
-  { counts }: ChunkPlan,
-  pageBytes: number,
-  origin: PageOrigin,
-  allocate: AllocateValues | undefined,
-): ChunkValues | ChunksInPlace {
-  const decoder = fixedDecoder(valueCompression, "chunk", origin);
-  const bits = decoder.bitsPerValue;
-  if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
-    throw corruptPage(origin, `dictionary indices of ${bits} bits`);
-  }
-  const layout = { kind: "fixed", byteWidth: bits / 8 } as const;
-  const sizes = { counts, itemCount, pageBytes };
-  const inPlace = allocate && ChunksInPlace.of(layout, valueCompression, sizes, origin, allocate);
-  return inPlace ?? new FixedChunks(decoder, bits / 8, itemCount, pageBytes, origin);
+/** Returns the layout of the page's indices into its dictionary. */
+function indexLayout({ valueCompression }: MiniBlockLayout, origin: PageOrigin): LeafLayout {
+  const bits = fixedDecoder(valueCompression, "chunk", origin).bitsPerValue;
+  if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return { kind: "fixed", byteWidth: bits / 8 };
+  throw corruptPage(origin, `dictionary indices of ${bits} bits`);
 }
 
 export interface ChunkPlan {
@@ -361,6 +347,18 @@ export class MiniBlockEncoder {
     this.sizes.push(size);
     this.counts.push(count);
     return valuesStart;
+  }
+
+  /** {@link beginChunk} for a chunk whose value buffers are there; copies them. */
+  addChunk(count: number, buffers: readonly Uint8Array[]): void {
+    let offset = this.beginChunk(
+      count,
+      buffers.map(({ length }) => length),
+    );
+    for (const buffer of buffers) {
+      this.data.set(buffer, offset);
+      offset += alignTo8(buffer.length);
+    }
   }
 
   /** One past the last event of the next chunk. */

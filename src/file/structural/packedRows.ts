@@ -130,7 +130,6 @@ const SHORT_VALUE = 48;
 
 // ------------------------------------------------------------------------------------------------ encode
 
-/** Stored values of a member. */
 export type PackedPart = FixedPart | VariablePart;
 
 export interface FixedPart {

@@ -24,7 +24,7 @@ import { withItemValidity } from "./chunkValues.js";
 const MAX_NULL_BITS = 2 ** 30;
 
 /** Layout of one value of fixed width in its bytes. */
-export interface ValueShape {
+interface ValueShape {
   readonly byteWidth: number;
   /** Returns the column of `count` values that lie back to back; a view of them if possible. */
   column(values: Uint8Array, count: number): Column;
@@ -76,10 +76,8 @@ function listShape(
     }
     const list: CompressiveEncoding["fixedSizeList"] = node?.fixedSizeList;
     if (list === undefined) {
-      throw unsupportedPage(
-        origin,
-        `${node === undefined ? "nothing" : encodingName(node)} for fixed-size lists`,
-      );
+      const name = node === undefined ? "nothing" : encodingName(node);
+      throw unsupportedPage(origin, `${name} for fixed-size lists`);
     }
     if (list.itemsPerValue !== level.dimension) {
       throw corruptPage(origin, `lists of ${list.itemsPerValue} items in a column of ${level.dimension}`);
@@ -137,12 +135,8 @@ function gatherBits(
   const gathered = new Uint8Array(Math.ceil((count * bits) / 8));
   if (bits % 8 === 0) {
     const byteLength = bits / 8;
-    for (
-      let value = 0, read = start, write = 0;
-      value < count;
-      value++, read += stride, write += byteLength
-    ) {
-      gathered.set(values.subarray(read, read + byteLength), write);
+    for (let value = 0, read = start; value < count; value++, read += stride) {
+      gathered.set(values.subarray(read, read + byteLength), value * byteLength);
     }
   } else {
     for (let value = 0; value < count; value++) {

@@ -31,7 +31,7 @@ import { compressDictionary, encodeDictionaryIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
 
 /** Values in the form of a page without a dictionary. */
-export interface StoredValues extends PlainValues {
+interface StoredValues extends PlainValues {
   readonly encoding: CompressiveEncoding;
   /** Compresses each chunk or full-zip value as the last step; null for no compression. */
   readonly compressor: Compressor | null;
@@ -44,14 +44,12 @@ const VARIABLE_CHUNK_VALUES = 4096;
 const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to measure the saving of ZSTD. */
 const SAMPLE_BYTES = 256 * 1024;
-/** Values of the sample that are compressed in one step. */
 const STEP_VALUES = 16;
 /** Share of the room that ZSTD must save over FSST or plain values, which are faster to read. */
 const ZSTD_SAVING = 0.08;
 /** A dictionary of text with up to this share of the values' bytes is used without an estimate of FSST. */
 const LARGE_DICTIONARY_SHARE = 0.3;
 
-/** Encodes values for chunks or full-zip pages. */
 export function* storeValues(
   values: PlainValues,
   offsetBits: 32 | 64,
@@ -137,16 +135,9 @@ export function* encodeVariableDictionary(
     if (stored.compressor === null && size < dictionary.block.length + indexBytes) return null;
   }
   const encoder = newEncoder();
-  return {
-    encoder,
-    values: {
-      ...encodeDictionaryIndices(encoder, distinct.indices, options),
-      dictionary: {
-        ...dictionary,
-        itemCount: distinct.offsets.length - 1,
-      },
-    },
-  };
+  const indices = encodeDictionaryIndices(encoder, distinct.indices, options);
+  const itemCount = distinct.offsets.length - 1;
+  return { encoder, values: { ...indices, dictionary: { ...dictionary, itemCount } } };
 }
 
 export function encodeVariableChunks(
@@ -175,9 +166,7 @@ export function encodeVariableChunks(
     } else {
       const plain = new Uint8Array(size);
       encodeVariableChunk(offsetBits, offsets, bytes, start, count, plain, 0);
-      const chunk = chunkCompressor.compress(plain);
-      const offset = encoder.beginChunk(count, [chunk.length]);
-      encoder.data.set(chunk, offset);
+      encoder.addChunk(count, [chunkCompressor.compress(plain)]);
     }
     start += count;
   }

@@ -84,7 +84,7 @@ function decodeEqualLengths(
 export function encodeBinary(
   offsets: Int32Array | BigInt64Array,
   bytes: Uint8Array,
-  isNull: Uint8Array | null,
+  isNull: Uint16Array | null,
   page: PageBufferList,
   compressor: Compressor | null = null,
 ): ArrayEncoding {

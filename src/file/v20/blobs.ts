@@ -5,6 +5,7 @@
 
 import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { InternalError } from "../../errors.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
 import { DESCRIPTOR_BYTES, marksOf, setDescriptor } from "../blobs/blobDescriptors.js";
@@ -31,16 +32,12 @@ export function decodeDescriptors(
   const values = buffer.subarray(0, count * DESCRIPTOR_BYTES);
   const marks = marksOf(values, count, origin);
   const bits = new Uint8Array(Math.ceil(count / 8));
-  let nullCount = 0;
   for (let index = 0; index < count; index++) {
-    if (marks[index] === NULL_POSITION) nullCount++;
-    else bits[index >>> 3] |= 1 << (index & 7);
+    if (marks[index] !== NULL_POSITION) bits[index >>> 3] |= 1 << (index & 7);
   }
-  const validity = nullCount === 0 ? null : { bytes: bits, bitOffset: 0, nullCount };
-  return { kind: "fixed", byteWidth, length: count, validity, values };
+  return { kind: "fixed", byteWidth, length: count, validity: validityFrom(bits, 0, count), values };
 }
 
-/** Encodes the descriptors of a leaf as a page. */
 export function encodeDescriptorPage(
   layout: Layout,
   columns: readonly Column[],
@@ -49,11 +46,8 @@ export function encodeDescriptorPage(
   const column = concatColumns(columns);
   if (column.kind !== "fixed") throw new InternalError(`descriptors of blobs of layout ${layout.kind}`);
   const descriptors = column.values.slice(0, rowCount * DESCRIPTOR_BYTES);
-  const { validity } = column;
-  for (let row = 0; validity !== null && row < rowCount; row++) {
-    const bit = validity.bitOffset + row;
-    if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0)
-      setDescriptor(descriptors, row, NULL_POSITION, 0);
+  for (let row = 0; row < rowCount; row++) {
+    if (!isValid(column.validity, row)) setDescriptor(descriptors, row, NULL_POSITION, 0);
   }
   const page = new PageBufferList();
   const buffer = page.add(descriptors);

@@ -15,10 +15,12 @@ import type {
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
 import { type IndexNumbers, indexNumbers } from "../compression/dictionaryIndices.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { gatherVariable } from "../structural/dictionary.js";
+import { slotLevels } from "../structural/slots.js";
 import { decodeFixedWidth, nonNullArray } from "./fixedWidth.js";
 import type { PageBuffers } from "./pageBuffers.js";
 
@@ -46,26 +48,18 @@ export function decodeIndexedValues(
   /** 1 for each index that is a null. */
   const isNull = new Uint8Array(itemCount + 1);
   isNull[0] = 1;
-  const { validity: itemValidity } = items;
-  if (itemValidity !== null) {
-    for (let item = 0; item < itemCount; item++) {
-      const bit = itemValidity.bitOffset + item;
-      isNull[item + 1] = ((itemValidity.bytes[bit >>> 3] >>> (bit & 7)) & 1) ^ 1;
-    }
-  }
+  isNull.set(slotLevels(items) ?? [], 1);
   const numbers = new Uint32Array(count);
   const valid = new Uint8Array(Math.ceil(count / 8));
-  let nullCount = 0;
   for (let row = 0; row < count; row++) {
     const index = indices[row];
     if (index > itemCount) throw misplacedIndex(index, itemCount + 1, page);
-    if (isNull[index] === 1) nullCount++;
-    else valid[row >>> 3] |= 1 << (row & 7);
+    if (isNull[index] === 0) valid[row >>> 3] |= 1 << (row & 7);
     // Index 0, a null, becomes the largest number, which is not an item.
     numbers[row] = index - 1;
   }
-  const validity = nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount };
-  if (nullCount === count) return nullColumn(layout, count);
+  const validity = validityFrom(valid, 0, count);
+  if (count === 0 || validity?.nullCount === count) return nullColumn(layout, count);
   if (items.kind === "variable") return { ...gatherVariable(numbers, items, page.origin), validity };
   if (items.kind !== "fixed") throw unsupportedPage(page.origin, `a dictionary of ${items.kind} values`);
   for (let row = 0; row < count; row++) if (indices[row] === 0) numbers[row] = 0;
@@ -87,27 +81,18 @@ export function decodeDictionaryColumn(
   let dictionary = decodeItems(layout.value, itemEncoding, itemCount, page) as DictionaryColumn["dictionary"];
   const { validity: itemValidity } = dictionary;
   const valid = new Uint8Array(Math.ceil(count / 8));
-  let nullCount = 0;
   for (let row = 0; row < count; row++) {
     const index = numbers[row];
     if (index >= itemCount) throw misplacedIndex(index, itemCount, page);
-    const bit = itemValidity === null ? 0 : itemValidity.bitOffset + index;
-    if (itemValidity !== null && ((itemValidity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) nullCount++;
-    else valid[row >>> 3] |= 1 << (row & 7);
+    if (isValid(itemValidity, index)) valid[row >>> 3] |= 1 << (row & 7);
   }
-  if (itemValidity?.nullCount === 1 && isLastNull(dictionary)) {
+  if (itemValidity?.nullCount === 1 && !isValid(itemValidity, itemCount - 1)) {
     // The writer put this item after the others for null rows; it is not part of the dictionary.
     dictionary = sliceColumn(dictionary, 0, itemCount - 1);
   }
   const indices: FixedColumn = { kind: "fixed", byteWidth, length: count, validity: null, values };
-  const validity = nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount };
+  const validity = validityFrom(valid, 0, count);
   return { kind: "dictionary", length: count, validity, indices, dictionary };
-}
-
-function isLastNull({ validity, length }: DictionaryColumn["dictionary"]): boolean {
-  if (validity === null) return false;
-  const bit = validity.bitOffset + length - 1;
-  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0;
 }
 
 function checkItemCount(itemCount: number, page: PageBuffers): void {

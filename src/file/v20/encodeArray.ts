@@ -32,7 +32,6 @@ import type {
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { runSync } from "../../async/eventLoop.js";
-import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding, BufferReference } from "../../format/encodings20.js";
 import type { arrayCompression } from "../compression/compressionOptions.js";
@@ -44,6 +43,7 @@ import { joinRows } from "../compression/packedStruct.js";
 import { plainValues } from "../compression/plainValues.js";
 import type { EncodedPage } from "../container/page.js";
 import { findDictionary } from "../structural/findDictionary.js";
+import { sliceBits, slotLevels } from "../structural/slots.js";
 import { encodeBinary } from "./binary.js";
 import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";
 import { encodeFlatArray, noNulls } from "./fixedWidth.js";
@@ -108,24 +108,6 @@ function encodeArray(
   }
 }
 
-/** For each value 1 if it is null, else 0; null if no value is. */
-function nullFlags({ validity, length }: Column): Uint8Array | null {
-  if (validity === null) return null;
-  const { bytes, bitOffset } = validity;
-  const flags = new Uint8Array(length);
-  for (let index = 0, bit = bitOffset; index < length; index++, bit++) {
-    flags[index] = ((bytes[bit >>> 3] >>> (bit & 7)) & 1) ^ 1;
-  }
-  return flags;
-}
-
-/** Copies bits to a bitmap of their own, from bit 0 on. */
-function copyOfBits(bits: Uint8Array, bitOffset: number, count: number): Uint8Array {
-  const copy = new Uint8Array(Math.ceil(count / 8));
-  copyBits(bits, bitOffset, copy, 0, count);
-  return copy;
-}
-
 // ------------------------------------------------------------------------- fixed width, fixed-size lists
 
 type FixedShape = FixedColumn | BitsColumn | FixedSizeListColumn;
@@ -133,23 +115,23 @@ type FixedShape = FixedColumn | BitsColumn | FixedSizeListColumn;
 /** @param hidden for each value, 1 if it lies in a null list and is written as zero; null if none does */
 function encodeFixedShape(
   column: FixedShape,
-  hidden: Uint8Array | null,
+  hidden: Uint16Array | null,
   page: PageBufferList,
 ): ArrayEncoding {
   const { length, validity } = column;
-  const unseen = eitherFlag(nullFlags(column), hidden);
+  const unseen = eitherFlag(slotLevels(column), hidden);
   // The validity comes before the values among the buffers.
   const validityArray =
     validity === null
       ? null
-      : encodeFlatArray(1, [copyOfBits(validity.bytes, validity.bitOffset, length)], page);
+      : encodeFlatArray(1, [sliceBits(validity.bytes, validity.bitOffset, length)], page);
   const values = encodeShapeValues(column, unseen, page);
   return validityArray === null
     ? noNulls(values)
     : { nullable: { someNulls: { validity: validityArray, values } } };
 }
 
-function eitherFlag(left: Uint8Array | null, right: Uint8Array | null): Uint8Array | null {
+function eitherFlag(left: Uint16Array | null, right: Uint16Array | null): Uint16Array | null {
   if (left === null || right === null) return left ?? right;
   const flags = left.slice();
   for (let index = 0; index < flags.length; index++) flags[index] |= right[index];
@@ -158,7 +140,7 @@ function eitherFlag(left: Uint8Array | null, right: Uint8Array | null): Uint8Arr
 
 function encodeShapeValues(
   column: FixedShape,
-  unseen: Uint8Array | null,
+  unseen: Uint16Array | null,
   page: PageBufferList,
 ): ArrayEncoding {
   const { length } = column;
@@ -166,14 +148,11 @@ function encodeShapeValues(
     case "fixed": {
       const { byteWidth } = column;
       const exact = column.values.subarray(0, length * byteWidth);
-      return encodeFlatArray(
-        byteWidth * 8,
-        [unseen === null ? exact : cleared(exact, byteWidth, unseen)],
-        page,
-      );
+      const values = unseen === null ? exact : cleared(exact, byteWidth, unseen);
+      return encodeFlatArray(byteWidth * 8, [values], page);
     }
     case "bits": {
-      const bits = copyOfBits(column.bits, column.bitOffset, length);
+      const bits = sliceBits(column.bits, column.bitOffset, length);
       if (unseen !== null) {
         for (let index = 0; index < length; index++) bits[index >>> 3] &= ~(unseen[index] << (index & 7));
       }
@@ -182,19 +161,14 @@ function encodeShapeValues(
     case "fixedSizeList": {
       const { dimension, items } = column;
       const hiddenItems = unseen === null ? null : repeated(unseen, dimension);
-      return {
-        fixedSizeList: {
-          dimension,
-          items: encodeFixedShape(items, hiddenItems, page),
-          hasValidity: false,
-        },
-      };
+      const encoded = encodeFixedShape(items, hiddenItems, page);
+      return { fixedSizeList: { dimension, items: encoded, hasValidity: false } };
     }
   }
 }
 
 /** A copy with zeros in the flagged slots. */
-function cleared(values: Uint8Array, byteWidth: number, flags: Uint8Array): Uint8Array {
+function cleared(values: Uint8Array, byteWidth: number, flags: Uint16Array): Uint8Array {
   const copy = values.slice();
   for (let index = flags.indexOf(1); index >= 0; index = flags.indexOf(1, index + 1)) {
     copy.fill(0, index * byteWidth, (index + 1) * byteWidth);
@@ -202,8 +176,8 @@ function cleared(values: Uint8Array, byteWidth: number, flags: Uint8Array): Uint
   return copy;
 }
 
-function repeated(flags: Uint8Array, times: number): Uint8Array {
-  const out = new Uint8Array(flags.length * times);
+function repeated(flags: Uint16Array, times: number): Uint16Array {
+  const out = new Uint16Array(flags.length * times);
   for (let index = 0; index < flags.length; index++) {
     if (flags[index] === 1) out.fill(1, index * times, (index + 1) * times);
   }
@@ -232,9 +206,8 @@ function describeMember(
       return noNulls({ flat: { bitsPerValue: layout.byteWidth * 8, buffer, compression: undefined } });
     case "fixedSizeList": {
       const { dimension, item } = layout;
-      return noNulls({
-        fixedSizeList: { dimension, items: describeMember(item, buffer), hasValidity: false },
-      });
+      const items = describeMember(item, buffer);
+      return noNulls({ fixedSizeList: { dimension, items, hasValidity: false } });
     }
     case "bits":
     case "variable":
@@ -250,13 +223,11 @@ function encodeVariable(
   page: PageBufferList,
   { compression, level }: ArrayCompression,
 ): ArrayEncoding {
-  const isNull = nullFlags(column);
+  const isNull = slotLevels(column);
   const { offsets, bytes } = plainValues(column, isNull);
   // The reference reads such dictionaries only for text with 32-bit offsets, and only with at least one item.
   if (layout.text && layout.offsetBits === 32) {
-    // findDictionary takes null flags as levels: 0 is a value.
-    const levels = isNull === null ? null : Uint16Array.from(isNull);
-    const dictionary = runSync(findDictionary(offsets, bytes, levels));
+    const dictionary = runSync(findDictionary(offsets, bytes, isNull));
     const itemCount = dictionary === null ? 0 : dictionary.offsets.length - 1;
     if (dictionary !== null && itemCount > 0 && itemCount <= MAXIMUM_BYTE_ITEMS) {
       const indices = new Uint8Array(dictionary.indices.length);
@@ -287,7 +258,7 @@ function encodeVariable(
 function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList): ArrayEncoding {
   const { length, indices, dictionary } = column;
   const { byteWidth } = indices;
-  const isNull = nullFlags(column);
+  const isNull = slotLevels(column);
   let items: VariableColumn | FixedColumn = dictionary;
   let values = indices.values.subarray(0, length * byteWidth);
   if (isNull !== null) {
@@ -320,14 +291,14 @@ function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList):
 
 function encodeItems(items: VariableColumn | FixedColumn, page: PageBufferList): ArrayEncoding {
   if (items.kind === "fixed") return encodeFixedShape(items, null, page);
-  const isNull = nullFlags(items);
+  const isNull = slotLevels(items);
   const { offsets, bytes } = plainValues(items, isNull);
   return encodeBinary(offsets, bytes, isNull, page);
 }
 
 /** Index of an item that is null, or one past the last item. */
 function nullItemOf(dictionary: VariableColumn | FixedColumn): number {
-  const index = nullFlags(dictionary)?.indexOf(1) ?? -1;
+  const index = slotLevels(dictionary)?.indexOf(1) ?? -1;
   return index < 0 ? dictionary.length : index;
 }
 

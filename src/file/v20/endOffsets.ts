@@ -8,18 +8,14 @@
 
 import type { Validity } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
-
-export interface DecodedEnds {
-  /** One more than there are values, starting at 0. */
-  readonly offsets: Int32Array;
-  readonly validity: Validity | null;
-}
 
 /**
  * @param ends `count` u64
  * @param limit number of bytes or items, below 2^31
+ * @returns offsets from 0 on, one more than there are values
  */
 export function decodeEnds(
   ends: Uint8Array,
@@ -27,28 +23,23 @@ export function decodeEnds(
   adjustment: number,
   limit: number,
   origin: PageOrigin,
-): DecodedEnds {
+): { readonly offsets: Int32Array; readonly validity: Validity | null } {
   const aligned = alignedBytes(ends, 4);
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, count * 2);
   const offsets = new Int32Array(count + 1);
   const valid = new Uint8Array(Math.ceil(count / 8));
-  let nullCount = 0;
   let misplaced = 0;
   let previous = 0;
   for (let index = 0; index < count; index++) {
     let end = words[2 * index] + words[2 * index + 1] * 2 ** 32;
-    if (end >= adjustment) {
-      end -= adjustment;
-      nullCount++;
-    } else {
-      valid[index >>> 3] |= 1 << (index & 7);
-    }
+    if (end >= adjustment) end -= adjustment;
+    else valid[index >>> 3] |= 1 << (index & 7);
     if (end < previous || end > limit) misplaced++;
     offsets[index + 1] = end;
     previous = end;
   }
   if (misplaced > 0) throw corruptPage(origin, `ends of values do not ascend to at most ${limit}`);
-  return { offsets, validity: nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount } };
+  return { offsets, validity: validityFrom(valid, 0, count) };
 }
 
 /**
@@ -58,7 +49,7 @@ export function decodeEnds(
 export function encodeEnds(
   offsets: Int32Array | BigInt64Array,
   count: number,
-  isNull: Uint8Array | null,
+  isNull: Uint16Array | null,
   adjustment: number,
 ): Uint8Array {
   const words = new Uint32Array(count * 2);

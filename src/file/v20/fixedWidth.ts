@@ -209,7 +209,6 @@ export function descriptorBytes({ inner, buffer }: PackedStruct): number | null 
 const wordBits = (array: ArrayEncoding): number | undefined =>
   (array.nullable?.noNulls?.values ?? array).flat?.bitsPerValue;
 
-/** Puts values side by side into a buffer of the page. */
 export const encodeFlatArray = (
   bitsPerValue: number,
   pieces: readonly Uint8Array[],

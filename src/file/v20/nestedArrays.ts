@@ -42,6 +42,7 @@ import {
   type PageOrigin,
   unsupportedPage,
 } from "../container/page.js";
+import { slotLevels } from "../structural/slots.js";
 import { decodeArrayPage } from "./decodeArray.js";
 import { encodeArrayPage } from "./encodeArray.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";
@@ -91,12 +92,9 @@ class NestedDecoder {
     return this.#leaf(layout, arrays);
   }
 
-  /** Decodes texts that are lists of bytes. */
   #texts({ offsetBits }: VariableLayout, arrays: NestedArrays): Column {
-    const lists = this.#lists(
-      { kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false },
-      arrays,
-    );
+    const bytes: ListLayout = { kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false };
+    const lists = this.#lists(bytes, arrays);
     if (lists.kind !== "list" || lists.items.kind !== "fixed") {
       throw corruptPage(this.origin, "texts without bytes");
     }
@@ -230,22 +228,18 @@ function encodeLists(column: ListColumn): EncodedPage {
 }
 
 /** Ends of lists, counted from 0 with null lists empty, and the null lists. */
-function visibleOffsets({ offsets, validity, length }: ListColumn): {
+function visibleOffsets(column: ListColumn): {
   offsets: Int32Array;
-  isNull: Uint8Array | null;
+  isNull: Uint16Array | null;
 } {
+  const { offsets, length } = column;
   const visible = new Int32Array(length + 1);
-  const isNull = validity === null ? null : new Uint8Array(length);
+  const isNull = slotLevels(column);
   let start = Number(offsets[0]);
   let total = 0;
   for (let row = 0; row < length; row++) {
     const end = Number(offsets[row + 1]);
-    const bit = validity === null ? 0 : validity.bitOffset + row;
-    if (isNull !== null && validity !== null && ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) {
-      isNull[row] = 1;
-    } else {
-      total += end - start;
-    }
+    if (isNull === null || isNull[row] === 0) total += end - start;
     visible[row + 1] = total;
     start = end;
   }

@@ -14,7 +14,6 @@ import type { ArrayPage, NestedArrays } from "../container/page.js";
 import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import { listOf } from "./nestedArrays.js";
 
-/** Columns of a leaf in a file. */
 export interface LeafColumns {
   readonly columnIndex: number;
   /** Columns of the lists around it, outermost first. */

@@ -9,12 +9,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
-import {
-  DESCRIPTOR_LAYOUT,
-  DescriptorRows,
-  emptyDescriptors,
-  setDescriptor,
-} from "../blobs/blobDescriptors.js";
+import { DESCRIPTOR_LAYOUT, DescriptorRows, setDescriptor } from "../blobs/blobDescriptors.js";
 import { SideFiles } from "../blobs/sideFiles.js";
 import { BlobChecksumList } from "../container/blobChecksums.js";
 import type { BlobPlacement, SizePlacement } from "../container/blobPlacement.js";
@@ -22,7 +17,6 @@ import type { FileAppender } from "../container/fileAppender.js";
 import { visibleLeaf } from "../pages/blobPages.js";
 
 export class BlobWriter {
-  readonly #file: FileAppender;
   readonly #sideFiles: SideFiles;
   readonly #checksums = new BlobChecksumList();
 
@@ -30,8 +24,11 @@ export class BlobWriter {
    * @param path of the data file
    * @param file the appender of the data file
    */
-  constructor(disk: Disk, path: string, file: FileAppender) {
-    this.#file = file;
+  constructor(
+    disk: Disk,
+    path: string,
+    private readonly file: FileAppender,
+  ) {
     this.#sideFiles = new SideFiles(disk, path);
   }
 
@@ -58,9 +55,9 @@ export class BlobWriter {
   writeChecksums(): ByteRange | null {
     if (this.#checksums.count === 0) return null;
     const buffer = this.#checksums.encode();
-    const range = { byteOffset: this.#file.position, length: buffer.length };
-    this.#file.append(buffer);
-    this.#file.pad();
+    const range = { byteOffset: this.file.position, length: buffer.length };
+    this.file.append(buffer);
+    this.file.pad();
     return range;
   }
 
@@ -77,7 +74,7 @@ export class BlobWriter {
   async #placeInFile(leaf: LeafColumn, isVisible: (index: number) => boolean): Promise<FixedColumn> {
     if (leaf.kind !== "variable") throw new InternalError(`blobs in a column of kind ${leaf.kind}`);
     const { length, validity } = leaf;
-    const descriptors = emptyDescriptors(length);
+    const descriptors = new Uint8Array(length * DESCRIPTOR_LAYOUT.byteWidth);
     for (let index = 0; index < length; index++) {
       if (!isVisible(index)) continue;
       const value = valueAt(leaf, index);
@@ -111,12 +108,12 @@ export class BlobWriter {
 
   /** @returns position of the value in the data file */
   async #inline(value: Uint8Array): Promise<number> {
-    const { position } = this.#file;
+    const { position } = this.file;
     if (value.length === 0) return position;
     this.#checksums.add(0, position, value);
-    this.#file.append(value);
-    this.#file.pad();
-    await this.#file.relieve();
+    this.file.append(value);
+    this.file.pad();
+    await this.file.relieve();
     return position;
   }
 }

@@ -43,34 +43,24 @@ export function trimmedColumn(
   const held = hold ?? ((bytes) => bytes);
   const offsetsOf = hold === undefined ? offsetsFromZero : copiedOffsets;
   const visit = <C extends Column>(source: C): C => {
-    const validity =
-      source.validity === null
-        ? null
-        : {
-            ...source.validity,
-            bytes: held(
-              source.validity.bytes.subarray(0, (source.validity.bitOffset + source.length + 7) >>> 3),
-            ),
-          };
+    const { length } = source;
+    const bitsOf = (bytes: Uint8Array, bitOffset: number) =>
+      held(bytes.subarray(0, (bitOffset + length + 7) >>> 3));
+    const validity = source.validity && {
+      ...source.validity,
+      bytes: bitsOf(source.validity.bytes, source.validity.bitOffset),
+    };
     switch (source.kind) {
       case "fixed":
         return { ...source, validity, values: held(source.values) };
       case "bits":
-        return {
-          ...source,
-          validity,
-          bits: held(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
-        };
-      case "variable":
+        return { ...source, validity, bits: bitsOf(source.bits, source.bitOffset) };
+      case "variable": {
         note(source);
-        return {
-          ...source,
-          validity,
-          offsets: offsetsOf(source),
-          bytes: held(
-            source.bytes.subarray(Number(source.offsets[0]), Number(source.offsets[source.length])),
-          ),
-        };
+        const { offsets } = source;
+        const bytes = held(source.bytes.subarray(Number(offsets[0]), Number(offsets[length])));
+        return { ...source, validity, offsets: offsetsOf(source), bytes };
+      }
       case "fixedSizeList":
       case "sizedList":
         return { ...source, validity, items: visit<Column>(source.items) };
@@ -80,10 +70,9 @@ export function trimmedColumn(
         return { ...source, validity, indices: visit(source.indices) };
       case "null":
         return source;
-      case "list": {
+      case "list":
         note(source);
         return { ...source, validity, offsets: offsetsOf(source), items: visit(itemsWithin(source)) };
-      }
       case "struct":
       case "packedStruct":
         return { ...source, validity, children: (source.children as readonly Column[]).map(visit) };

@@ -5,7 +5,13 @@ import { valueBytes } from "../../arrow/columns/columnBytes.js";
 import { runSync, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
-import { hasMemory, hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import {
+  hasMemory,
+  hasSharedMemory,
+  isSharedMemory,
+  ownMemoryOf,
+  sharedCopy,
+} from "../../bytes/sharedCopy.js";
 import { Arena } from "../../io/memory/arena.js";
 import { type BufferChecksum, checksumsOfPage } from "../container/blockChecksums.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
@@ -69,15 +75,7 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
     const output = runSync(encodePageInput(input));
     return (room && putInto(room, output)) ?? withOwnMemory(output);
   },
-  memoryOf: ({ pages }) => {
-    const memory = new Set<ArrayBuffer>();
-    for (const { buffers } of pages) {
-      for (const pieces of buffers) {
-        for (const { buffer } of pieces) if (!isSharedMemory(buffer)) memory.add(buffer);
-      }
-    }
-    return [...memory];
-  },
+  memoryOf: ({ pages }) => ownMemoryOf(pages.map(({ buffers }) => buffers)),
 };
 
 /**
@@ -131,14 +129,11 @@ const withPieces = (
  */
 function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: PageOutput): PageOutput | null {
   if (hasSharedMemory(pages)) return null;
-  let byteLength = 0;
-  for (const { buffers } of pages) {
-    for (const pieces of buffers) for (const piece of pieces) byteLength = endBehind(byteLength, piece);
-  }
+  const byteLength = pages.flatMap(({ buffers }) => buffers.flat()).reduce(endAfter, 0);
   if (byteLength > room.length) return null;
   let end = 0;
   const put = (piece: Uint8Array): Uint8Array => {
-    end = endBehind(end, piece);
+    end = endAfter(end, piece);
     const copy = room.subarray(end - piece.length, end);
     copy.set(piece);
     return copy;
@@ -147,4 +142,4 @@ function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: Page
 }
 
 /** Returns the end of a piece that follows `end` and keeps its offset from a multiple of 8. */
-const endBehind = (end: number, piece: Uint8Array): number => alignTo8(end) + phaseOf(piece) + piece.length;
+const endAfter = (end: number, piece: Uint8Array): number => alignTo8(end) + phaseOf(piece) + piece.length;

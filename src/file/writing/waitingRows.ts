@@ -11,6 +11,7 @@ import { leafColumn, mapLeaf } from "../../arrow/columns/spine.js";
 import { firstIndex } from "../../bytes/search.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { Arena } from "../../io/memory/arena.js";
+import { isSameBytes } from "../../platform/native.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
 
 /** Rows of one column that wait to become a page. */
@@ -66,22 +67,17 @@ export function withDictionaryOf(column: Column, sample: Column): Column {
 
 function sameDictionary(a: DictionaryValues, b: DictionaryValues): boolean {
   if (a === b) return true;
-  if (a.length !== b.length || (a.validity === null) !== (b.validity === null)) return false;
-  if (a.validity !== null && b.validity !== null && !sameRuns(a.validity.bytes, b.validity.bytes))
-    return false;
-  if (a.validity?.bitOffset !== b.validity?.bitOffset) return false;
-  if (a.kind === "fixed" && b.kind === "fixed")
+  if (a.length !== b.length || a.validity?.bitOffset !== b.validity?.bitOffset) return false;
+  if (a.validity && b.validity && !sameRuns(a.validity.bytes, b.validity.bytes)) return false;
+  if (a.kind === "fixed" && b.kind === "fixed") {
     return a.byteWidth === b.byteWidth && sameRuns(a.values, b.values);
+  }
   if (a.kind !== "variable" || b.kind !== "variable") return false;
   return sameRuns(bytesOf(a.offsets), bytesOf(b.offsets)) && sameRuns(a.bytes, b.bytes);
 }
 
-function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false;
-  if (a.buffer === b.buffer && a.byteOffset === b.byteOffset) return true;
-  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
-  return true;
-}
+const sameRuns = (a: Uint8Array, b: Uint8Array): boolean =>
+  (a.length === b.length && a.buffer === b.buffer && a.byteOffset === b.byteOffset) || isSameBytes(a, b);
 
 /** Returns the number of rows from `start` on whose bytes stay within `byteCount`. */
 export function rowsWithin(column: Column, start: number, byteCount: number): number {

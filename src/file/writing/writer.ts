@@ -71,7 +71,7 @@ const IN_LINE_BYTES = 1024 * 1024;
 const IN_STEPS_BYTES = 256 * 1024;
 /** Minimum bytes of a piece of memory that is lent for copies: pools have no smaller pieces. */
 const MIN_LENT_BYTES = 64 * 1024;
-/** Names of these uses of memory. */
+/** Uses of memory. */
 const WAITING = "waiting";
 const IN_THREADS = "in threads";
 
@@ -111,8 +111,6 @@ export class DataFileWriter {
   readonly #file: FileAppender;
   readonly #blobs: BlobWriter;
   readonly #columns: readonly FileColumn[];
-  readonly #schema: Schema;
-  readonly #version: FileVersion;
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
   readonly #checksums: BufferChecksum[][];
@@ -120,11 +118,6 @@ export class DataFileWriter {
   /** Locations of the added global buffers, and their checksums. */
   readonly #globalBuffers: ByteRange[] = [];
   readonly #globalChecksums: number[] = [];
-  readonly #memory: MemoryShare | undefined;
-  readonly #pool: WorkerPool | undefined;
-  readonly #expectedRows: number | undefined;
-  readonly #lastPageBytes: number;
-  readonly #scratch: ScratchMemory | undefined;
   /** Pages in the order in which they are appended. */
   #encoding: EncodingPage[] = [];
   /** Bytes of the values of all pages so far that a thread could have encoded. */
@@ -134,23 +127,16 @@ export class DataFileWriter {
   private constructor(
     { disk, path, file }: { readonly disk: Disk; readonly path: string; readonly file: FileAppender },
     columns: readonly FileColumn[],
-    schema: Schema,
-    version: FileVersion,
-    { memory, pool, expectedRows, lastPageBytes = MIN_PAGE_BYTES, scratch }: WriterOptions,
+    private readonly schema: Schema,
+    private readonly version: FileVersion,
+    private readonly options: WriterOptions,
   ) {
-    this.#memory = memory;
-    this.#pool = pool;
-    this.#expectedRows = expectedRows;
-    this.#lastPageBytes = lastPageBytes;
-    this.#scratch = scratch;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
     this.#blobs = new BlobWriter(disk, path, file);
     this.#columns = columns.map(withDescriptors);
-    this.#schema = schema;
     this.#metadata = new Map(schema.metadata);
-    this.#version = version;
     this.#waiting = columns.map(nothingWaiting);
     this.#pages = columns.map(() => []);
     this.#checksums = columns.map(() => []);
@@ -234,9 +220,10 @@ export class DataFileWriter {
    * least size.
    */
   #arePage({ byteCount, rowCount }: WaitingRows): boolean {
+    const { expectedRows, lastPageBytes = MIN_PAGE_BYTES } = this.options;
     if (byteCount >= MIN_PAGE_BYTES) return true;
-    if (byteCount < this.#lastPageBytes || this.#expectedRows === undefined) return false;
-    const rowsLeft = this.#expectedRows - this.#rowCount;
+    if (byteCount < lastPageBytes || expectedRows === undefined) return false;
+    const rowsLeft = expectedRows - this.#rowCount;
     return rowsLeft > 0 && rowsLeft <= rowCount;
   }
 
@@ -244,12 +231,11 @@ export class DataFileWriter {
    * Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are new memory.
    */
   #lenderOfCopies(): Lender {
-    const pool = this.#pool !== undefined && this.#pool.size > 0 ? this.#pool.memory : this.#scratch;
+    const threads = this.options.pool;
+    const pool = threads !== undefined && threads.size > 0 ? threads.memory : this.options.scratch;
     return {
       lend: (byteLength) =>
-        pool === undefined || byteLength < MIN_LENT_BYTES
-          ? new Uint8Array(byteLength)
-          : pool.lend(byteLength),
+        pool && byteLength >= MIN_LENT_BYTES ? pool.lend(byteLength) : new Uint8Array(byteLength),
       giveBack: (bytes) => {
         if (bytes.length >= MIN_LENT_BYTES) pool?.giveBack(bytes as never);
       },
@@ -266,7 +252,7 @@ export class DataFileWriter {
       const share = Math.min(MIN_PAGE_BYTES, MAX_WAITING_BYTES / (2 * this.#columns.length));
       const pageRows = byteCount === 0 ? length : Math.ceil(share / (byteCount / length)) + length;
       // The batch's rows are in the count already.
-      const left = length + (this.#expectedRows ?? Number.POSITIVE_INFINITY) - this.#rowCount;
+      const left = length + (this.options.expectedRows ?? Number.POSITIVE_INFINITY) - this.#rowCount;
       waiting.copies = new ColumnGatherer(column, Math.min(pageRows, left), waiting.arena);
       waiting.heldBytes += waiting.copies.heldBytes;
     }
@@ -287,10 +273,8 @@ export class DataFileWriter {
         "a global buffer for a file with blobs, which has their checksums in its place",
       );
     }
-    this.#globalBuffers.push({ byteOffset: this.#file.position, length: bytes.length });
+    this.#globalBuffers.push(this.#appendBuffer([bytes]));
     this.#globalChecksums.push(crc32(bytes));
-    this.#file.append(bytes);
-    this.#file.pad();
     await this.#file.relieve();
     // Number 0 is the schema descriptor.
     return this.#globalBuffers.length;
@@ -308,15 +292,15 @@ export class DataFileWriter {
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
     await this.#appendPages(0);
-    this.#memory?.note(WAITING, 0);
+    this.options.memory?.note(WAITING, 0);
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
     const globalChecksums = this.#globalChecksums.length === 0 ? [] : [this.#globalChecksums];
     const blocks = this.#writeBlockChecksums();
     const tail = encodeTail({
-      version: this.#version,
+      version: this.version,
       position: this.#file.position,
-      schema: { ...this.#schema, metadata: this.#metadata },
+      schema: { ...this.schema, metadata: this.#metadata },
       rowCount: this.#rowCount,
       columns: this.#pages,
       checksums: [...this.#checksums.map((column) => column.map(({ whole }) => whole)), ...globalChecksums],
@@ -333,16 +317,22 @@ export class DataFileWriter {
   #writeBlockChecksums(): { blockCounts?: number[]; blocksOffset?: number } {
     const table = encodeBlockTable(this.#checksums);
     if (table === null) return {};
-    const blocksOffset = this.#file.position;
-    for (const piece of table.pieces) this.#file.append(piece);
+    return { blockCounts: table.counts, blocksOffset: this.#appendBuffer(table.pieces).byteOffset };
+  }
+
+  /** Appends a buffer of pieces, and zeros up to the next multiple of 64. */
+  #appendBuffer(pieces: readonly Uint8Array[]): ByteRange {
+    const byteOffset = this.#file.position;
+    for (const piece of pieces) this.#file.append(piece);
+    const length = this.#file.position - byteOffset;
     this.#file.pad();
-    return { blockCounts: table.counts, blocksOffset };
+    return { byteOffset, length };
   }
 
   /** Gives up and removes the file and its side files. */
   async abort(): Promise<void> {
     this.#encoding = [];
-    this.#memory?.note(WAITING, 0);
+    this.options.memory?.note(WAITING, 0);
     this.#noteInThreads();
     try {
       await this.#blobs.abort();
@@ -359,7 +349,7 @@ export class DataFileWriter {
   async #relieve(): Promise<void> {
     let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
     // Other writers may need the spare memory, too.
-    const spare = (this.#memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
+    const spare = (this.options.memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
     const most = Math.min(MAX_WAITING_BYTES, Math.max(spare, MIN_WAITING_BYTES));
     if (held > most) {
       const widestFirst = [...this.#waiting.keys()].sort(
@@ -371,7 +361,7 @@ export class DataFileWriter {
         await this.#writePages(index);
       }
     }
-    this.#memory?.note(WAITING, held);
+    this.options.memory?.note(WAITING, held);
   }
 
   /** Encodes and writes all waiting rows of a column, in pages of about equal size. */
@@ -423,8 +413,8 @@ export class DataFileWriter {
     rowCount: number,
     copies: Arena | null,
   ): Promise<void> {
-    const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
-    const pool = this.#pool;
+    const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.version };
+    const pool = this.options.pool;
     const ahead = pool?.size ?? 0;
     const byteCount = valueBytes(parts);
     copies?.share();
@@ -441,7 +431,7 @@ export class DataFileWriter {
       const steps = encodePageInput(input);
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? runSync(steps) : await runAsync(steps);
-      if (this.#encoding.length === 0) return this.#append({ index, output, copies });
+      if (this.#encoding.length === 0) return this.#append(index, output, copies);
       // After the pages that threads encode.
       this.#encoding.push({ index, output, isEncoded: true, byteCount, copies });
     }
@@ -452,7 +442,7 @@ export class DataFileWriter {
 
   /** A thread has a copy of the values, and memory for its pages. */
   #noteInThreads(): void {
-    this.#memory?.note(
+    this.options.memory?.note(
       IN_THREADS,
       this.#encoding.reduce((sum, { byteCount }) => sum + byteCount * (1 + ROOM_SHARE), 0),
     );
@@ -461,7 +451,7 @@ export class DataFileWriter {
   #isForThreads(input: PageInput, byteCount: number): boolean {
     if (!isForThreads(input, byteCount)) return false;
     this.#cutBytes += byteCount;
-    return this.#cutBytes >= IN_LINE_BYTES && this.#pool?.isWorth(byteCount) === true;
+    return this.#cutBytes >= IN_LINE_BYTES && this.options.pool?.isWorth(byteCount) === true;
   }
 
   /** Appends the first pages that are being encoded until `left` are left. */
@@ -477,27 +467,13 @@ export class DataFileWriter {
   async #appendFirst(): Promise<void> {
     const first = this.#encoding.shift();
     if (first === undefined) return;
-    await this.#append({ index: first.index, output: await first.output, copies: first.copies });
+    await this.#append(first.index, await first.output, first.copies);
     this.#noteInThreads();
   }
 
-  async #append({
-    index,
-    output,
-    copies,
-  }: {
-    readonly index: number;
-    readonly output: PageOutput | LentOutput;
-    readonly copies: Arena | null;
-  }): Promise<void> {
+  async #append(index: number, output: PageOutput | LentOutput, copies: Arena | null): Promise<void> {
     for (const [number, page] of output.pages.entries()) {
-      const buffers: ByteRange[] = [];
-      for (const pieces of page.buffers) {
-        const byteOffset = this.#file.position;
-        for (const piece of pieces) this.#file.append(piece);
-        buffers.push({ byteOffset, length: this.#file.position - byteOffset });
-        this.#file.pad();
-      }
+      const buffers = page.buffers.map((pieces) => this.#appendBuffer(pieces));
       this.#checksums[index].push(...output.checksums[number]);
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();

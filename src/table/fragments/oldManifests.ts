@@ -6,8 +6,7 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { CorruptFileError } from "../../errors.js";
-import { isLegacyVersion } from "../../file/container/legacyFile.js";
-import { readRowCount } from "../../file/container/rowCount.js";
+import { isLegacyVersion, readRowCount } from "../../file/container/legacyFile.js";
 import {
   DATA_FILE_FORMAT,
   type DataFile,

@@ -3,7 +3,7 @@
 import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";
-import { blobLocations, emptyDescriptors, setDescriptor } from "../../../src/file/blobs/blobDescriptors.js";
+import { blobLocations, DESCRIPTOR_BYTES, setDescriptor } from "../../../src/file/blobs/blobDescriptors.js";
 
 const PATH = "/t.lance/data/abc.lance";
 
@@ -54,7 +54,7 @@ describe("packed descriptors", () => {
 });
 
 it("plain descriptors beyond the largest file are refused", () => {
-  const values = emptyDescriptors(1);
+  const values = new Uint8Array(DESCRIPTOR_BYTES);
   const column = { kind: "fixed", byteWidth: 16, length: 1, validity: null, values } as const;
   setDescriptor(values, 0, 2 ** 40 + 3, 2 ** 33 + 1);
   expect(blobLocations(column, PATH)).toMatchObject([

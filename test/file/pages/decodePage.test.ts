@@ -19,7 +19,9 @@ const UTF8: Layout = { kind: "variable", offsetBits: 32, text: true };
 
 const bytes = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(/\s/g, ""), "hex"));
 const flat = (bitsPerValue: number): CompressiveEncoding => ({ flat: { bitsPerValue } as never });
-const variable = (bits: number): CompressiveEncoding => ({ variable: { offsets: flat(bits) } });
+const variable = (bits: number): CompressiveEncoding => ({
+  variable: { offsets: flat(bits), values: undefined },
+});
 const decode = (layout: Layout, page: PageLayout, rowCount: number, buffers: Uint8Array[]): Column =>
   decodePage(layout, page, rowCount, buffers, ORIGIN);
 
@@ -298,7 +300,10 @@ describe("pages of unsupported encodings", () => {
       layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.NULL_AND_EMPTY_LIST],
     });
     expect(() => decode(UTF8, lists, 1, [])).toThrow(/list layers around strings/);
-    const blobList = { layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.ALL_VALID_LIST] };
+    const blobList = {
+      innerLayout: undefined,
+      layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.ALL_VALID_LIST],
+    };
     expect(() => decode(UTF8, { blob: blobList }, 1, [])).toThrow(UnsupportedError);
     expect(() => decode(UTF8, {}, 1, [])).toThrow(UnsupportedError);
     const packed = miniBlock({
