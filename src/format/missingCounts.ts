@@ -1,5 +1,6 @@
 /** Finds out from an encoded manifest if its fragments state their counts, without decoding them. */
 
+import { WireType } from "@bufbuild/protobuf/wire";
 import { CorruptFileError } from "../errors.js";
 import { FieldRanges } from "./fieldRanges.js";
 import type { Origin } from "./message.js";
@@ -10,6 +11,9 @@ import { FRAGMENTS_FIELD } from "./table.js";
 const DELETION_FILE_TAG = 0x1a;
 const PHYSICAL_ROWS_TAG = 0x20;
 const DELETED_ROWS_TAG = 0x20;
+/** The continuation bit of a variable-length integer. */
+const MORE = 0x80;
+const WIRE_TYPE_MASK = 7;
 /** For {@link MessageReader.passOver}. */
 const IS_KNOWN = new Uint8Array(128).fill(1, DELETION_FILE_TAG, DELETION_FILE_TAG + 1);
 
@@ -41,12 +45,19 @@ export function lacksCounts(manifest: Uint8Array, origin: Origin): boolean {
 
 /** Moves to the field with a tag in the message between two positions; false if there is none. */
 function goTo(reader: MessageReader, wantedTag: number, start: number, end: number): boolean {
+  const bytes = reader.bytesRead;
   for (reader.pos = start; ; ) {
     reader.passOver(IS_KNOWN, end);
     if (reader.pos === end) return false;
-    if (reader.bytesRead[reader.pos] === wantedTag) return true;
-    const [fieldNumber, wireType] = reader.tag();
-    reader.skip(wireType, fieldNumber);
+    const tag = bytes[reader.pos];
+    if (tag === wantedTag) return true;
+    if (tag >= 8 && (tag & MORE) === 0 && (tag & WIRE_TYPE_MASK) === WireType.Varint) {
+      while (bytes[++reader.pos] >= MORE);
+      reader.pos++;
+    } else {
+      const [fieldNumber, wireType] = reader.tag();
+      reader.skip(wireType, fieldNumber);
+    }
     if (reader.pos > end) throw new RangeError("a field is longer than its message");
   }
 }

@@ -199,9 +199,6 @@ function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number
 }
 
 // One function per word width, though alike: a loop over two kinds of typed array is several times slower.
-//
-// Words of a row lie in one or two packed rows. Bits that the second lacks are 0, or masked away. A shift by
-// 32 would not change a value, hence two shifts.
 
 function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): void {
   const mask = (1 << packedBits) - 1;
@@ -209,9 +206,13 @@ function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): voi
     const start = ROW_START[row];
     const word = (bit >> 3) * 128;
     const shift = bit & 7;
-    for (let lane = 0; lane < 128; lane++) {
-      const packed = input[word + lane] | (input[word + 128 + lane] << 8);
-      output[start + lane] = (packed >>> shift) & mask;
+    if (shift + packedBits <= 8) {
+      for (let lane = 0; lane < 128; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    } else {
+      const rest = 8 - shift;
+      for (let lane = 0; lane < 128; lane++) {
+        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 128 + lane] << rest)) & mask;
+      }
     }
   }
 }
@@ -221,9 +222,10 @@ function pack8(packedBits: number, input: Uint8Array, output: Uint8Array): void 
     const start = ROW_START[row];
     const word = (bit >> 3) * 128;
     const shift = bit & 7;
-    for (let lane = 0; lane < 128; lane++) {
-      output[word + lane] |= input[start + lane] << shift;
-      output[word + 128 + lane] |= (input[start + lane] << shift) >>> 8;
+    for (let lane = 0; lane < 128; lane++) output[word + lane] |= input[start + lane] << shift;
+    if (shift + packedBits > 8) {
+      const rest = 8 - shift;
+      for (let lane = 0; lane < 128; lane++) output[word + 128 + lane] = input[start + lane] >>> rest;
     }
   }
 }
@@ -236,11 +238,15 @@ function unpack16(packedBits: number, input: Int32Array, output: Int32Array): vo
     const word = (bit >> 4) * 32;
     const shift = bit & 15;
     const rest = 16 - shift;
-    const lower = mask & (((1 << rest) - 1) * 0x10001);
-    const upper = mask & ~lower;
-    for (let pair = 0; pair < 32; pair++) {
-      output[start + pair] =
-        ((input[word + pair] >>> shift) & lower) | ((input[word + 32 + pair] << rest) & upper);
+    if (packedBits <= rest) {
+      for (let pair = 0; pair < 32; pair++) output[start + pair] = (input[word + pair] >>> shift) & mask;
+    } else {
+      const lower = ((1 << rest) - 1) * 0x10001;
+      const upper = mask & ~lower;
+      for (let pair = 0; pair < 32; pair++) {
+        output[start + pair] =
+          ((input[word + pair] >>> shift) & lower) | ((input[word + 32 + pair] << rest) & upper);
+      }
     }
   }
 }
@@ -253,12 +259,16 @@ function pack16(packedBits: number, input: Int32Array, output: Int32Array): void
     const word = (bit >> 4) * 32;
     const shift = bit & 15;
     const rest = 16 - shift;
-    const lower = ((1 << rest) - 1) * 0x10001;
-    const upper = ((1 << shift) - 1) * 0x10001;
-    for (let pair = 0; pair < 32; pair++) {
-      const values = input[start + pair];
-      output[word + pair] |= (values & lower) << shift;
-      output[word + 32 + pair] |= (values >>> rest) & upper;
+    if (packedBits <= rest) {
+      for (let pair = 0; pair < 32; pair++) output[word + pair] |= input[start + pair] << shift;
+    } else {
+      const lower = ((1 << rest) - 1) * 0x10001;
+      const upper = ((1 << (packedBits - rest)) - 1) * 0x10001;
+      for (let pair = 0; pair < 32; pair++) {
+        const values = input[start + pair];
+        output[word + pair] |= (values & lower) << shift;
+        output[word + 32 + pair] = (values >>> rest) & upper;
+      }
     }
   }
 }
@@ -272,9 +282,13 @@ function unpack32(packedBits: number, input: Int32Array, output: Int32Array): vo
     const start = ROW_START[row];
     const word = bit & ~31;
     const shift = bit & 31;
-    for (let lane = 0; lane < 32; lane++) {
-      const high = (input[word + 32 + lane] << 1) << (31 - shift);
-      output[start + lane] = ((input[word + lane] >>> shift) | high) & mask;
+    if (shift + packedBits <= 32) {
+      for (let lane = 0; lane < 32; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    } else {
+      const rest = 32 - shift;
+      for (let lane = 0; lane < 32; lane++) {
+        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 32 + lane] << rest)) & mask;
+      }
     }
   }
 }
@@ -285,10 +299,10 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
     const start = ROW_START[row];
     const word = bit & ~31;
     const shift = bit & 31;
-    for (let lane = 0; lane < 32; lane++) {
-      output[word + lane] |= input[start + lane] << shift;
-      output[word + 32 + lane] |= (input[start + lane] >>> 1) >>> (31 - shift);
-    }
+    for (let lane = 0; lane < 32; lane++) output[word + lane] |= input[start + lane] << shift;
+    if (shift + packedBits <= 32) continue;
+    const rest = 32 - shift;
+    for (let lane = 0; lane < 32; lane++) output[word + 32 + lane] = input[start + lane] >>> rest;
   }
 }
 
@@ -305,13 +319,21 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
     const half = bit >> 5;
     const shift = bit & 31;
     const first = halfStart(half);
+    if (shift + packedBits <= 32) {
+      for (let index = 0; index < 32; index += 2) {
+        output[start + index] = (input[first + index] >>> shift) & lowMask;
+        output[start + index + 1] = 0;
+      }
+      continue;
+    }
     const second = halfStart(half + 1);
-    const third = halfStart(half + 2);
+    // A third half that no bits lie in may be missing.
+    const third = shift + packedBits > 64 ? halfStart(half + 2) : second;
     for (let index = 0; index < 32; index += 2) {
       const middle = input[second + index];
+      const last = (input[third + index] << 1) << (31 - shift);
       output[start + index] = ((input[first + index] >>> shift) | ((middle << 1) << (31 - shift))) & lowMask;
-      const high = (input[third + index] << 1) << (31 - shift);
-      output[start + index + 1] = ((middle >>> shift) | high) & highMask;
+      output[start + index + 1] = ((middle >>> shift) | last) & highMask;
     }
   }
 }
@@ -325,12 +347,16 @@ function pack64(packedBits: number, input: Int32Array, output: Int32Array): void
     const first = halfStart(half);
     const second = halfStart(half + 1);
     const third = halfStart(half + 2);
+    for (let index = 0; index < 32; index += 2) output[first + index] |= input[start + index] << shift;
+    if (shift + packedBits <= 32) continue;
     for (let index = 0; index < 32; index += 2) {
-      const low = input[start + index];
-      const high = input[start + index + 1];
-      output[first + index] |= low << shift;
-      output[second + index] |= ((low >>> 1) >>> (31 - shift)) | (high << shift);
-      output[third + index] |= (high >>> 1) >>> (31 - shift);
+      // A shift by 32 would not change a value, hence two shifts.
+      const carried = (input[start + index] >>> 1) >>> (31 - shift);
+      output[second + index] = carried | (input[start + index + 1] << shift);
+    }
+    if (shift + packedBits <= 64) continue;
+    for (let index = 0; index < 32; index += 2) {
+      output[third + index] = input[start + index + 1] >>> (32 - shift);
     }
   }
 }

@@ -25,7 +25,9 @@ export class RecentMessages<Decoded> {
    */
   get(bytes: Uint8Array, decode: (bytes: Uint8Array) => Decoded): Decoded {
     if (bytes.length > this.maxBytes) return decode(bytes);
-    const message = this.#messages.find((each) => isSameBytes(each.bytes, bytes));
+    const message = this.#messages.find(
+      (each) => each.bytes.length === bytes.length && isSameBytes(each.bytes, bytes),
+    );
     if (message !== undefined) return message.decoded;
     // Messages may have views of the bytes; views of the file's bytes would keep them alive, or change.
     const copy = bytes.slice();

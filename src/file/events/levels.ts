@@ -15,7 +15,7 @@
  */
 
 import type { Validity } from "../../arrow/columns/column.js";
-import { countSetBits } from "../../bytes/bits.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
 import { type CompressiveEncoding, RepDefLayer } from "../../format/encodings.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
@@ -115,7 +115,6 @@ export function validityOfLevels(
   const count = definition.length;
   const bytes = new Uint8Array((count + 7) >>> 3);
   const wholeEnd = count & ~7;
-  let nonZero = 0;
   let seen = 0;
   for (let index = 0, byte = 0; index < wholeEnd; index += 8, byte++) {
     const d0 = definition[index];
@@ -142,16 +141,14 @@ export function validityOfLevels(
     bits |= ((d7 - 1) >>> 31) << 7;
     bytes[byte] = bits;
     seen |= any;
-    nonZero += 8 - countSetBits(bits);
   }
   for (let index = wholeEnd; index < count; index++) {
     if (definition[index] === 0) bytes[index >>> 3] |= 1 << (index & 7);
-    else nonZero++;
     seen |= definition[index];
   }
   // `seen` is an upper bound of the levels met, exact when it is within `maximum`.
   if (seen > maximum) checkMaximum(definition, maximum, origin);
-  return nonZero === 0 ? null : { bytes, bitOffset: 0, nullCount: nonZero };
+  return validityFrom(bytes, 0, count);
 }
 
 /** @throws CorruptFileError for a level beyond `maximum` */
