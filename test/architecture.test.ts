@@ -106,17 +106,6 @@ const SHARED_BY_OPERATIONS = [
   "operations/request.ts",
 ];
 
-/**
- * Names that two files export on purpose. Twins of the platform are not looked at: one of two files takes the place of
- * the other.
- */
-const SHARED_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
-  ["Constant", "Dictionary", "FixedSizeList", "Flat", "Fsst", "PackedStruct"].map((name) => [
-    name,
-    "a message of each of the format's two packages, lance.encodings and lance.encodings21",
-  ]),
-);
-
 /** Exports that no file uses yet. */
 const UNUSED_EXPORTS: readonly string[] = [];
 
@@ -496,8 +485,7 @@ describe("architecture", () => {
       for (const { name } of exports) declaring.set(name, [...(declaring.get(name) ?? []), path]);
     }
     const shared = [...declaring].filter(([, paths]) => paths.length > 1);
-    expect(shared.filter(([name]) => !(name in SHARED_NAMES))).toEqual([]);
-    expect(Object.keys(SHARED_NAMES).filter((name) => !shared.some(([other]) => other === name))).toEqual([]);
+    expect(shared).toEqual([]);
   });
 
   it("exports nothing that is not used elsewhere", () => {
