@@ -77,36 +77,25 @@ export class BoundExpression {
   }
 }
 
+/** An expression, the fields of the table with the system columns, and the caller's name for messages. */
+type Source = readonly [
+  input: ExpressionInput,
+  parameters: FilterParameters,
+  fields: readonly TypedField[],
+  label: string,
+];
+
 /**
  * Binds a condition on the rows of a table.
- * @param fields of the table, and the system columns
- * @param label the caller's name for it, for messages
  * @throws InvalidInputError if it is not a condition, TableColumnNotFoundError for a missing column,
  * UnsupportedError for functions and types that this build lacks
  */
-export function bindFilter(
-  input: ExpressionInput,
-  parameters: FilterParameters,
-  fields: readonly TypedField[],
-  label: string,
-): Steps<BoundExpression> {
-  return bound(input, parameters, fields, label, (binder, syntax) => binder.filter(syntax));
-}
+export const bindFilter = (...source: Source): Steps<BoundExpression> =>
+  bound(source, (binder, syntax) => binder.filter(syntax));
 
-/**
- * Binds an expression on the rows of a table.
- * @param fields of the table, and the system columns
- * @param label the caller's name for it, for messages
- * @throws as {@link bindFilter}
- */
-export function bindExpression(
-  input: ExpressionInput,
-  parameters: FilterParameters,
-  fields: readonly TypedField[],
-  label: string,
-): Steps<BoundExpression> {
-  return bound(input, parameters, fields, label, (binder, syntax) => binder.expression(syntax));
-}
+/** Binds an expression on the rows of a table. @throws as {@link bindFilter} */
+export const bindExpression = (...source: Source): Steps<BoundExpression> =>
+  bound(source, (binder, syntax) => binder.expression(syntax));
 
 /**
  * Binds an expression whose values are stored in a column. Values of other types are cast like by CAST. Lists
@@ -121,14 +110,12 @@ export function bindAssigned(
   targetOf: (type: ValueType) => ValueType,
   label: string,
 ): Steps<BoundExpression> {
-  return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, targetOf));
+  const source = [input, parameters, fields, label] as const;
+  return bound(source, (binder, syntax) => binder.assigned(syntax, targetOf));
 }
 
 function* bound(
-  input: ExpressionInput,
-  parameters: FilterParameters,
-  fields: readonly TypedField[],
-  label: string,
+  [input, parameters, fields, label]: Source,
   bind: (binder: Binder, syntax: Syntax) => Steps<Bound>,
 ): Steps<BoundExpression> {
   const names = new Names(fields);
@@ -148,7 +135,6 @@ const MAX_EXPRESSION = 2 ** 16;
 
 /**
  * Binds the values of a new column of a table. Returns null for a constant, see {@link parseConstant}.
- * @param label the caller's name for it, for messages
  * @throws as {@link bindFilter}
  */
 export function* bindNewColumn(
@@ -172,7 +158,6 @@ function* parseShort(text: string, label: string): Steps<Syntax> {
 
 /**
  * Computes an expression that is the same for every row.
- * @param label the caller's name for it, for messages
  * @throws UnsupportedError if it is not a constant, InvalidInputError if it has no value
  */
 export function* parseConstant(text: string, label: string): Steps<SqlConstant> {

@@ -20,7 +20,7 @@ export const withCommonItems =
   (types, constants) =>
     definition(broughtTogether(types, [], joined), constants);
 
-/** Casts for a function that only compares. A list of integers keeps its type beside constants it can hold. */
+/** Casts for a function that only compares. A list of integers keeps its type beside constants that fit. */
 export const withComparedItems =
   (definition: FunctionDefinition): FunctionDefinition =>
   (types, constants) =>

@@ -5,7 +5,7 @@ import { bothValid, isValid, validityFrom } from "../../arrow/columns/validity.j
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { automatonTest, textTest } from "../kernels/like.js";
-import { numberRows, RowPace, TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
+import { madeOnce, numberRows, RowPace, TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
 import { Automaton } from "../regex/automaton.js";
 import { parsePattern } from "../regex/pattern.js";
 import { type Match, Search } from "../regex/search.js";
@@ -92,13 +92,7 @@ const replace = taking("ttt?t", (types, constants) => {
   const kernel: ValueKernel = ([texts, , replacements], length, valid) => {
     const [lane, replacement] = [new TextLane(texts), new TextLane(replacements)];
     const { bytes } = lane;
-    let ofAll: Template | null = null;
-    function* templateOf(row: number): Steps<Template> {
-      if (ofAll !== null) return ofAll;
-      const template = yield* templateFor(replacement, row, search.value, templates);
-      if (replacement.isConstant) ofAll = template;
-      return template;
-    }
+    const templateOf = madeOnce(replacement, (row) => templateFor(replacement, row, search.value, templates));
     return textRows("regexp_replace", [lane, replacement], length, valid, function* write(row, output) {
       const template = yield* templateOf(row);
       const [start, stop] = [lane.start(row), lane.end(row)];

@@ -11,7 +11,7 @@ import { madeOnce, RowPace, TextLane } from "../kernels/textRows.js";
 import { takeBounded } from "../values/boundedTake.js";
 import { endOfCharacter } from "../values/characters.js";
 import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
-import type { ValueKernel } from "../values/operands.js";
+import { isThere, type ValueKernel, validWhere } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING } from "../values/types.js";
 import { type FunctionDefinition, type Functions, listNames, taking, takingList } from "./form.js";
@@ -67,12 +67,9 @@ const repeat = taking("vi", ([value]) => {
   const kernel: ValueKernel = function* run([values, counts], length) {
     const read = scalarReader(counts, INT64);
     const offsets = new Int32Array(length + 1);
-    const validBits = new Uint8Array((length + 7) >>> 3);
     let total = 0;
     for (let row = 0; row < length; row++) {
-      const times = read(row);
-      if (times !== null) validBits[row >>> 3] |= 1 << (row & 7);
-      total += Math.max(Number(times ?? 0), 0);
+      total += Math.max(Number(read(row) ?? 0), 0);
       checkItems("array_repeat", total);
       offsets[row + 1] = total;
     }
@@ -90,7 +87,8 @@ const repeat = taking("vi", ([value]) => {
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
         : yield* takeBounded(values.column, indices);
-    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
+    const validity = validWhere(length, (row) => isThere(counts, row));
+    return { kind: "list", length, validity, offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
 });
@@ -225,16 +223,14 @@ class ListParts {
 
   *finish(): Steps<Column> {
     const length = this.#nullLists.length;
-    const validBits = new Uint8Array((length + 7) >>> 3);
-    for (const [row, isNull] of this.#nullLists.entries())
-      if (!isNull) validBits[row >>> 3] |= 1 << (row & 7);
+    const validity = validWhere(length, (row) => !this.#nullLists[row]);
     const count = this.#texts.count;
     const validItems = new Uint8Array((count + 7) >>> 3).fill(0xff);
     for (const item of yield* this.#nullItems.finish()) validItems[item >>> 3] &= ~(1 << (item & 7));
     const offsets = new Int32Array(length + 1);
     offsets.set(yield* this.#ends.finish(), 1);
     const items = yield* this.#texts.finish(validityFrom(validItems, 0, count));
-    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
+    return { kind: "list", length, validity, offsets, items };
   }
 }
 

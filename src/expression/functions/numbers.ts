@@ -13,40 +13,27 @@ import { type FunctionDefinition, type Functions, taking } from "./form.js";
 const realType = (types: readonly ValueType[]): FloatType =>
   types.every((type) => type.kind === "float" && type.bits === 32) ? FLOAT32 : FLOAT64;
 
-const real = (compute: (value: number) => number): FunctionDefinition =>
-  taking("n", (types) => {
+/** A function of one real number, or of two. */
+const reals = (kinds: "n" | "nn", compute: (left: number, right: number) => number): FunctionDefinition =>
+  taking(kinds, (types) => {
     const type = realType(types);
-    return { operands: [type], type, kernel: realKernel(type, compute) };
+    return { operands: types.map(() => type), type, kernel: realKernel(type, compute) };
   });
 
 const realKernel =
-  (type: FloatType, compute: (value: number) => number): ValueKernel =>
-  ([operand], length, valid) => {
-    const numbers = numbersOf(operand, type);
+  (type: FloatType, compute: (left: number, right: number) => number): ValueKernel =>
+  ([left, right = left], length, valid) => {
+    const a = numbersOf(left, type);
+    const b = right === left ? a : numbersOf(right, type);
     const result = floatArray(type, length);
-    for (let row = 0, index = 0; row < length; row++, index += operand.step)
-      result[row] = compute(numbers[index]);
+    for (let row = 0, index = 0, second = 0; row < length; row++, index += left.step, second += right.step) {
+      result[row] = compute(a[index], b[second]);
+    }
     return columnOfFloats(type, result, length, valid);
   };
 
-const real2 = (compute: (left: number, right: number) => number): FunctionDefinition =>
-  taking("nn", (types) => {
-    const type = realType(types);
-    const kernel: ValueKernel = ([left, right], length, valid) => {
-      const a = numbersOf(left, type);
-      const b = numbersOf(right, type);
-      const result = floatArray(type, length);
-      for (
-        let row = 0, aIndex = 0, bIndex = 0;
-        row < length;
-        row++, aIndex += left.step, bIndex += right.step
-      ) {
-        result[row] = compute(a[aIndex], b[bIndex]);
-      }
-      return columnOfFloats(type, result, length, valid);
-    };
-    return { operands: [type, type], type, kernel };
-  });
+const real = (compute: (value: number) => number): FunctionDefinition => reals("n", compute);
+const real2 = (compute: (left: number, right: number) => number): FunctionDefinition => reals("nn", compute);
 
 /** Rounds numbers; whole numbers stay unchanged. */
 const rounding =

@@ -217,7 +217,7 @@ function indexFrom(text: string, part: string, from: number): number {
 /** The place of a text in another. */
 type Where = "whole" | "start" | "end" | "any";
 
-/** Returns the only text of a pattern and its place; null for patterns with several texts, `_` or just `%`. */
+/** Returns the only text of a pattern and its place; null for other patterns, and for `%` alone. */
 export function solePart(pieces: readonly Piece[]): { readonly where: Where; readonly text: string } | null {
   const [text = "", ...others] = pieces.flatMap((piece) => (piece.kind === "text" ? [piece.text] : []));
   const hasOne = pieces.some(({ kind }) => kind === "one");

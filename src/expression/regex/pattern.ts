@@ -191,26 +191,18 @@ class PatternParser {
   }
 
   #group(): Pattern | null {
-    if (this.#accept("?")) {
-      if (this.#accept("P") || this.#characters[this.#next] === "<") {
-        if (
-          !this.#accept("<") ||
-          this.#characters[this.#next] === "=" ||
-          this.#characters[this.#next] === "!"
-        ) {
-          throw this.#fail("look-around is not supported");
-        }
-        const start = this.#next;
-        while (this.#next < this.#characters.length && this.#characters[this.#next] !== ">") this.#next++;
-        const name = this.#characters.slice(start, this.#next).join("");
-        if (!this.#accept(">")) throw this.#fail("unclosed name of a group");
-        return this.#remembered(name);
-      } else if (!this.#accept(":")) {
-        return this.#flagGroup();
-      }
-      return this.#groupEnd();
+    if (!this.#accept("?")) return this.#remembered(null);
+    if (!this.#accept("P") && this.#characters[this.#next] !== "<") {
+      return this.#accept(":") ? this.#groupEnd() : this.#flagGroup();
     }
-    return this.#remembered(null);
+    if (!this.#accept("<") || /^[=!]$/.test(this.#characters[this.#next] ?? "")) {
+      throw this.#fail("look-around is not supported");
+    }
+    const start = this.#next;
+    while (this.#next < this.#characters.length && this.#characters[this.#next] !== ">") this.#next++;
+    const name = this.#characters.slice(start, this.#next).join("");
+    if (!this.#accept(">")) throw this.#fail("unclosed name of a group");
+    return this.#remembered(name);
   }
 
   #remembered(name: string | null): Pattern {
