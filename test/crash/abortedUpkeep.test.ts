@@ -1,27 +1,23 @@
 /**
  * Cancels cleanups and compactions at every call to the disk. A rejected one has changed nothing but files
  * that no version refers to; a resolved one has done all of its work.
- *
- * `npm run soak` covers more of the calls than `npm test`.
  */
 
-import { cp, mkdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, ServiceUnavailableError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
+import { stage, withNamespace } from "./interruptions.js";
 
 const STRIDE = Math.ceil(strideOf("CRASH_STRIDE", 6) / 3);
 const id = ["t"];
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Orphans in the table's directory. */
@@ -32,8 +28,8 @@ const GARBAGE = [
 ];
 
 /** Makes six versions, with a tag of the second and a branch of the third, and orphans. */
-async function prepare(root: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function prepare(ns: DirectoryNamespace): Promise<void> {
+  const { root } = ns;
   await ns.createTable({ id }, rowsOf(1, 2, 3));
   for (const row of [4, 5]) await ns.insertIntoTable({ id }, rowsOf(row));
   await reference.deleteRows(root, "t", "v = 2");
@@ -42,7 +38,6 @@ async function prepare(root: string): Promise<void> {
   await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(30));
   await ns.insertIntoTable({ id }, rowsOf(6));
   await ns.insertIntoTable({ id }, rowsOf(7));
-  await ns.close();
   const then = new Date(Date.now() - 2 * WEEK_MS);
   for (const path of GARBAGE) {
     const file = join(root, "t.lance", path);
@@ -53,8 +48,7 @@ async function prepare(root: string): Promise<void> {
 }
 
 /** Returns the rows of each version, and of tags and branches. */
-async function contentOf(root: string): Promise<Record<string, number[]>> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function contentOf(ns: DirectoryNamespace): Promise<Record<string, number[]>> {
   const content: Record<string, number[]> = {};
   for (const branch of [undefined, "dev"]) {
     for (const { version } of (await ns.listTableVersions({ id, branch })).versions) {
@@ -63,7 +57,6 @@ async function contentOf(root: string): Promise<Record<string, number[]>> {
     }
   }
   content["tag"] = valuesOf(await ns.table(id, { tag: "kept" }).scan().toArrow());
-  await ns.close();
   return content;
 }
 
@@ -80,27 +73,18 @@ const operations: { title: string; run: Operation }[] = [
 
 describe.each(operations)("$title", ({ run }) => {
   it("changes nothing if it is cancelled, or completes", async () => {
-    const base = await makeTempDir();
-    // Prepare in place: the branch refers to its source by an absolute path.
-    const root = join(base, "inner", "root");
-    const template = join(base, "template");
-    await mkdir(dirname(root));
-    await prepare(root);
-    await cp(root, template, { recursive: true, preserveTimestamps: true });
+    const { root, restore } = await stage((root) => withNamespace(root, prepare));
     const files = Object.entries(await directorySnapshot(join(root, "t.lance"))).filter(
       ([path]) => !GARBAGE.includes(path),
     );
-    const content = await contentOf(root);
-    const untouched = new DirectoryNamespace({ root, durability: "none" });
-    await run(untouched);
-    await untouched.close();
-    const done = await contentOf(root);
+    const content = await withNamespace(root, contentOf);
+    await withNamespace(root, (ns) => run(ns));
+    const done = await withNamespace(root, contentOf);
     expect(done).not.toEqual(content);
 
     const outcomes = { resolved: 0, rejected: 0 };
     for (let abortAt = 0; ; abortAt += STRIDE) {
-      await rm(root, { recursive: true });
-      await cp(template, root, { recursive: true, preserveTimestamps: true });
+      await restore();
       const controller = new AbortController();
       let where = `${abortAt}`;
       const disk = watchedDisk(new NodeDisk({ durability: "none" }), {
@@ -110,7 +94,7 @@ describe.each(operations)("$title", ({ run }) => {
           controller.abort();
         },
       });
-      const ns = new DirectoryNamespace({ root, disk } as { root: string });
+      const ns = new DirectoryNamespace({ root, disk });
       const outcome = await run(ns, controller.signal).then(
         () => "resolved" as const,
         (error: unknown) => {
@@ -129,7 +113,7 @@ describe.each(operations)("$title", ({ run }) => {
         expect(Object.keys(after).length, where).toBeLessThanOrEqual(files.length + GARBAGE.length);
       }
       if (outcome === "resolved" || abortAt % (5 * STRIDE) === 0) {
-        expect(await contentOf(root), where).toEqual(outcome === "rejected" ? content : done);
+        expect(await withNamespace(root, contentOf), where).toEqual(outcome === "rejected" ? content : done);
       }
     }
     expect(outcomes.rejected).toBeGreaterThan(3);

@@ -4,14 +4,14 @@
  * request the same work do it once.
  */
 
-import type { ChildProcess } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { afterEach, describe, expect, it } from "vitest";
-import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
+import { afterEach, describe, expect, it } from "../support/fixtures.js";
+import { RunnerProcess } from "../support/jobTable.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -22,44 +22,20 @@ const BATCH_ROWS = 10;
 const CONCURRENCY = 2;
 const ID = { id: ["t"] };
 
-const running: ChildProcess[] = [];
+const running: RunnerProcess[] = [];
 afterEach(async () => {
-  for (const child of running.splice(0)) {
-    child.kill("SIGKILL");
-    await exitOf(child);
-  }
+  for (const runner of running.splice(0)) await runner.kill();
 });
 
-class Runner {
-  readonly #process: ChildProcess;
-
-  private constructor() {
-    this.#process = startProcess("backfillRunner.mjs", []);
-    running.push(this.#process);
-  }
-
-  static async start(root: string, log: string): Promise<Runner> {
-    const runner = new Runner();
-    await runner.ask({ root, log, staleMs: 2000 });
-    return runner;
-  }
-
-  async ask(message: object): Promise<unknown> {
-    const answer = nextMessage(this.#process);
-    this.#process.send(message, () => undefined);
-    const { ok, failure } = (await answer) as { ok?: unknown; failure?: { message: string } };
-    if (failure !== undefined) throw new Error(JSON.stringify(failure));
-    return ok;
-  }
-
-  async kill(): Promise<void> {
-    this.#process.kill("SIGKILL");
-    await exitOf(this.#process);
-  }
+async function startRunner(root: string, log: string): Promise<RunnerProcess> {
+  const runner = new RunnerProcess(startProcess("backfillRunner.mjs", []));
+  running.push(runner);
+  await runner.ask({ root, log, staleMs: 2000 });
+  return runner;
 }
 
 async function makeTable(root: string): Promise<void> {
-  const ns = new DirectoryNamespace({
+  await using ns = new DirectoryNamespace({
     ...{ root, durability: "none" },
     functions: { double: { version: "1", inputs: ["n"], output: new Int64(), row: () => 0 } },
   });
@@ -70,7 +46,6 @@ async function makeTable(root: string): Promise<void> {
     else await ns.insertIntoTable(ID, data);
   }
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
-  await ns.close();
 }
 
 const request = (change: object = {}) => ({
@@ -119,7 +94,7 @@ describe("backfills", () => {
       const root = await makeTempDir();
       const log = join(root, "calls.txt");
       await makeTable(root);
-      let runner = await Runner.start(root, log);
+      let runner = await startRunner(root, log);
       // `true` selects every row, so that only the note tells which are done.
       const where = table % 2 === 0 ? {} : { where: "true" };
       let ended = false;
@@ -141,7 +116,7 @@ describe("backfills", () => {
         await done;
         kills++;
         ownKills++;
-        runner = await Runner.start(root, log);
+        runner = await startRunner(root, log);
       }
       await runner.kill();
       await expectWhole(root);
@@ -154,11 +129,10 @@ describe("backfills", () => {
     }
   });
 
-  it("that two processes request at once run once", async () => {
-    const root = await makeTempDir();
+  it("that two processes request at once run once", async ({ root }) => {
     const log = join(root, "calls.txt");
     await makeTable(root);
-    const runners = await Promise.all([Runner.start(root, log), Runner.start(root, log)]);
+    const runners = await Promise.all([startRunner(root, log), startRunner(root, log)]);
     const started = await Promise.all(runners.map((runner) => runner.ask({ backfill: request() })));
     const ids = started.map((each) => (each as { jobId: string }).jobId);
     expect(new Set(ids).size).toBe(1);

@@ -1,31 +1,24 @@
 /**
  * Crash loop over finishing another process's batch. Whatever disk call fails, and however, the next attempt
  * finds all of the batch done, or all of it undone, and no file is left.
- *
- * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
- * calls.
  */
 
-import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { copyFile, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { interrupt, stage, WAYS, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 127);
 
-const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
-
 /** Returns the rows of every version of every table. */
-async function stateOf(root: string): Promise<Record<string, unknown>> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
   // Any read of a table of the batch, here of one that blocks it, finishes the batch.
   await ns.describeTable({ id: ["a"] });
   const state: Record<string, unknown> = {};
@@ -38,7 +31,6 @@ async function stateOf(root: string): Promise<Record<string, unknown>> {
     for (const { version } of versions) counts[version] = await ns.countTableRows({ id, version });
     state[name] = { counts, properties };
   }
-  await ns.close();
   return state;
 }
 
@@ -86,14 +78,6 @@ async function prepare(root: string, parts: number, isPossible: boolean): Promis
   await copyFile(join(versions, name), join(versions, "1.manifest"));
 }
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "the process dies", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 const scenarios: [name: string, parts: number, isPossible: boolean][] = [
   ["not begun is done", 0, true],
   ["half done is done", 1, true],
@@ -103,55 +87,30 @@ const scenarios: [name: string, parts: number, isPossible: boolean][] = [
 
 describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
   it("is finished or undone as a whole, wherever its finishers end", async () => {
-    const base = await makeTempDir();
-    const root = join(base, "inner", "root");
-    const template = join(base, "template");
-    await mkdir(dirname(root));
-    await prepare(root, parts, isPossible);
-    await cp(root, template, { recursive: true });
+    const prepared = await stage((root) => prepare(root, parts, isPossible));
+    const { root } = prepared;
     const mend = async () => {
       if (!isPossible) await rm(join(root, "b.lance", "_versions", "1.manifest"));
     };
-    const finish = async (disk?: FaultyDisk): Promise<boolean> => {
-      const ns = new DirectoryNamespace({ root, ...(disk ? { disk } : { durability: "none" }) } as never);
-      try {
-        await ns.describeTable({ id: ["a"] });
-        return true;
-      } catch (error) {
-        expect(error, String(error)).toBeInstanceOf(NamespaceError);
-        return false;
-      } finally {
-        await ns.close();
-      }
-    };
-    expect(await finish()).toBe(true);
+    const finish = (ns: DirectoryNamespace) => ns.describeTable({ id: ["a"] });
+    await withNamespace(root, finish);
     await mend();
-    const after = await stateOf(root);
+    const after = await withNamespace(root, stateOf);
     expect(Object.keys(after)).toEqual(
       isPossible ? ["a", "b", "c", "n$y", "x"] : ["a", "b", "c", "gone", "n$gone"],
     );
     expect(after.a).toMatchObject({ counts: isPossible ? { 1: 1, 2: 2 } : { 1: 1 } });
     expect(after.b).toMatchObject({ counts: isPossible ? { 1: 1, 2: 2 } : { 1: 1 } });
 
-    for (const [index, { title, mode, dead, powerCut }] of ways.entries()) {
-      for (let failing = (2 * index) % STRIDE; ; failing += STRIDE) {
-        await rm(root, { recursive: true });
-        await cp(template, root, { recursive: true });
-        const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-        disk.failAt(failing, mode, { dead });
-        await finish(disk);
-        const { tripped } = disk;
-        const where = `${title} ${failing}: ${disk.log[failing]}`;
-        await disk.restart();
-        if (powerCut) await disk.loseUnsynced();
-        expect(await finish(), where).toBe(true);
+    for (const way of WAYS) {
+      const operation = { stride: STRIDE, first: 2 * way.index, run: finish };
+      await interrupt(prepared, way, operation, async ({ where }) => {
+        await withNamespace(root, finish);
         await mend();
-        expect(await stateOf(root), where).toEqual(after);
+        expect(await withNamespace(root, stateOf), where).toEqual(after);
         const left = await readdir(join(root, ".tiltyard-batches"), { recursive: true }).catch(() => []);
         expect(left, where).toEqual([]);
-        await disk.dispose();
-        if (!tripped) break;
-      }
+      });
     }
     expect(await reference.countRows(root, "a")).toBe(isPossible ? 2 : 1);
   });

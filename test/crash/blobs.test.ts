@@ -2,21 +2,16 @@
  * Crash loop over writes of blobs of version 2, whose side files have a directory of their own. Whatever disk
  * call fails, and however, every later version has all its values, and the next full cleanup removes the
  * orphans.
- *
- * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
- * calls.
  */
 
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { Field, LargeBinary, Schema, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError, TableNotFoundError } from "tiltyard";
+import { DirectoryNamespace, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { interrupt, stage, WRITE_WAYS } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 15);
 const id = ["t"];
@@ -76,15 +71,6 @@ const scenarios: Scenario[] = [
   },
 ];
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "a write is cut short", mode: "short", dead: false, powerCut: false },
-  { title: "the process dies in the middle of a write", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 /** Returns data files, and the directories beside them. */
 async function dataOf(root: string): Promise<{ files: string[]; directories: string[] }> {
   const entries = await readdir(join(root, "t.lance", "data"), { withFileTypes: true });
@@ -103,44 +89,22 @@ async function textsIn(namespace: DirectoryNamespace): Promise<(string | null)[]
 }
 
 describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
-  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async (way) => {
-    const { mode, dead, powerCut, index } = way;
-    const base = await makeTempDir();
-    const root = join(base, "inner", "root");
-    const template = join(base, "template");
-    await mkdir(root, { recursive: true });
-    if (isPrepared) {
-      const namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
-      await namespace.createTable({ id }, rowsOf(...OLD.slice(0, 2)));
-      await namespace.insertIntoTable({ id }, rowsOf(...OLD.slice(2)));
-      await namespace.close();
-    }
-    await cp(root, template, { recursive: true });
-    let withLeftovers = 0;
+  it.each(WRITE_WAYS)("$title", async (way) => {
+    const options = { dataStorageVersion: "2.2" } as const;
+    const prepared = await stage(async (root) => {
+      if (!isPrepared) return;
+      await using ns = new DirectoryNamespace({ root, durability: "none", ...options });
+      await ns.createTable({ id }, rowsOf(...OLD.slice(0, 2)));
+      await ns.insertIntoTable({ id }, rowsOf(...OLD.slice(2)));
+    });
+    const { root } = prepared;
+    let withOrphans = 0;
     // Few calls write blobs: small steps are needed to hit one.
-    const stride = dead && !powerCut ? Math.ceil(STRIDE / 3) : STRIDE;
-    for (let failing = index % stride; ; failing += stride) {
-      await rm(root, { recursive: true });
-      await cp(template, root, { recursive: true });
-      const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-      disk.failAt(failing, mode, { dead });
-      const writer = new DirectoryNamespace({ root, disk, dataStorageVersion: "2.2" });
-      let acknowledged = true;
-      try {
-        await run(writer);
-      } catch (error) {
-        expect(error, String(error)).toBeInstanceOf(NamespaceError);
-        acknowledged = false;
-      }
-      const { tripped } = disk;
-      const where = `failing call ${failing}: ${disk.log[failing]}`;
-      await writer.close().catch((error) => {
-        if (!tripped) throw error;
-      });
-      await disk.restart();
-      if (powerCut) await disk.loseUnsynced();
-
-      const reader = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
+    const isKilled = way.dead && !way.powerCut;
+    const stride = isKilled ? Math.ceil(STRIDE / 3) : STRIDE;
+    const operation = { stride, options, closeMayFail: true, run };
+    await interrupt(prepared, way, operation, async ({ acknowledged, round, where }) => {
+      await using reader = new DirectoryNamespace({ root, durability: "none", ...options });
       const texts = await textsIn(reader);
       const before = isPrepared ? OLD : null;
       if (acknowledged) expect(texts, where).toEqual(after);
@@ -152,22 +116,15 @@ describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
       const left = await dataOf(root);
       await reader.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
       const kept = await dataOf(root);
-      if (left.directories.length > kept.directories.length) withLeftovers++;
+      if (left.directories.length > kept.directories.length) withOrphans++;
       const stems = kept.files.map((name) => name.replace(/\.lance$/, ""));
       expect(stems, where).toEqual(expect.arrayContaining(kept.directories));
       expect(await textsIn(reader), where).toEqual([...(texts ?? []), "dedicated"]);
-      if (failing % (3 * stride) === index % stride) {
-        const there = await reference.fetchBlobs(root, "t", "b");
-        expect(there.map(textOf), where).toEqual([...(texts ?? []), "dedicated"]);
-      }
-      await reader.close();
-      await disk.dispose();
-      if (!tripped) {
-        expect(acknowledged).toBe(true);
-        break;
-      }
-    }
+      if (round % 3 > 0) return;
+      const there = await reference.fetchBlobs(root, "t", "b");
+      expect(there.map(textOf), where).toEqual([...(texts ?? []), "dedicated"]);
+    });
     // A process that dies leaves side files.
-    if (dead && !powerCut) expect(withLeftovers).toBeGreaterThan(0);
+    if (isKilled) expect(withOrphans).toBeGreaterThan(0);
   });
 });

@@ -2,25 +2,17 @@
  * Crash loop over changes of the catalog. Whatever disk call fails, and however, an engine that opens the
  * root afterwards sees the state before or after the change. Acknowledged changes are there, and the change
  * can be made, or repeated.
- *
- * Each kind of failure has some of the calls to itself; `npm run soak` covers more.
  */
 
-import { cp, mkdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { someOf, strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { expectStates, stage, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 211);
-
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 
 /** State of a root: properties of namespaces, rows of tables. */
 interface State {
@@ -50,8 +42,7 @@ async function stateOf(ns: DirectoryNamespace): Promise<State> {
 }
 
 /** Makes the start of all scenarios: namespaces a, a.b and z, tables in each and in the root. */
-async function prepare(root: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
   await ns.createNamespace({ id: ["a", "b"] });
   await ns.createNamespace({ id: ["z"] });
@@ -61,7 +52,6 @@ async function prepare(root: string): Promise<void> {
   await ns.createTable({ id: ["r"] }, rowsOf(3));
   await ns.createTable({ id: ["hidden"] }, rowsOf(4));
   await ns.deregisterTable({ id: ["hidden"] });
-  await ns.close();
 }
 
 /** Returns an entry of a batch: the only version of a table. */
@@ -110,83 +100,25 @@ const scenarios: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown
   ["dropTable in the root", (ns) => ns.dropTable({ id: ["r"] })],
 ];
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "the process dies", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 describe.each(someOf(scenarios))("%s", (_name, run) => {
   it("leaves the state before or after it, wherever it is interrupted", async () => {
-    const base = await makeTempDir();
-    const template = join(base, "template");
-    await prepare(template);
-    const snapshot = async (root: string): Promise<State> => {
-      const ns = new DirectoryNamespace({ root, durability: "none" });
-      const state = await stateOf(ns);
-      await ns.close();
-      return state;
-    };
-    const before = await snapshot(template);
-    const done = join(base, "done");
-    await cp(template, done, { recursive: true });
-    const engine = new DirectoryNamespace({ root: done, durability: "none" });
-    await run(engine);
-    await engine.close();
-    const after = await snapshot(done);
-    expect(after).not.toEqual(before);
-
-    for (const [index, { mode, dead, powerCut }] of ways.entries()) {
-      const seen = { before: 0, after: 0 };
-      for (let failing = (2 * index) % STRIDE; ; failing += STRIDE) {
-        const root = join(base, `${index}-${failing}`, "root");
-        await mkdir(dirname(root));
-        await cp(template, root, { recursive: true });
-        const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-        disk.failAt(failing, mode, { dead });
-        const writer = new DirectoryNamespace({ root, disk });
-        let acknowledged = true;
-        try {
-          await run(writer);
-        } catch (error) {
-          expect(error, String(error)).toBeInstanceOf(NamespaceError);
-          acknowledged = false;
-        }
-        const { tripped } = disk;
-        const where = `${ways[index].title} ${failing}: ${disk.log[failing]}`;
-        await writer.close();
-        await disk.restart();
-        if (powerCut) await disk.loseUnsynced();
-
-        const state = await snapshot(root);
-        if (acknowledged) expect(state, where).toEqual(after);
-        else expect([before, after], where).toContainEqual(state);
-        const isAfter = JSON.stringify(state) === JSON.stringify(after);
-        seen[isAfter ? "after" : "before"]++;
-        const next = new DirectoryNamespace({ root, durability: "none" });
-        if (!isAfter) await run(next);
-        await next.createNamespace({ id: ["later"] });
-        expect(await stateOf(next), where).toEqual({
-          ...after,
-          namespaces: { ...after.namespaces, later: {} },
-        });
-        await next.close();
-        if (failing % (3 * STRIDE) === (2 * index) % STRIDE) {
-          const tables = Object.keys(after.tables).filter((name) => !name.includes("$"));
-          expect(await reference.catalogStep(root, "listTables", []), where).toEqual(tables);
-          expect(await reference.catalogStep(root, "describeNamespace", ["later"]), where).toEqual({});
-        }
-        await disk.dispose();
-        await rm(dirname(root), { recursive: true });
-        if (!tripped) {
-          expect(acknowledged).toBe(true);
-          break;
-        }
-      }
-      expect(seen.before, ways[index].title).toBeGreaterThan(0);
-      expect(seen.after, ways[index].title).toBeGreaterThan(0);
-    }
+    const prepared = await stage((root) => withNamespace(root, prepare));
+    const { root } = prepared;
+    await expectStates(prepared, {
+      stride: STRIDE,
+      spread: 2,
+      steps: [run],
+      stateOf: () => withNamespace(root, stateOf),
+      async checkDone({ round, where }) {
+        const before = await withNamespace(root, stateOf);
+        await withNamespace(root, (ns) => ns.createNamespace({ id: ["later"] }));
+        const namespaces = { ...before.namespaces, later: {} };
+        expect(await withNamespace(root, stateOf), where).toEqual({ ...before, namespaces });
+        if (round % 3 > 0) return;
+        const tables = Object.keys(before.tables).filter((name) => !name.includes("$"));
+        expect(await reference.catalogStep(root, "listTables", []), where).toEqual(tables);
+        expect(await reference.catalogStep(root, "describeNamespace", ["later"]), where).toEqual({});
+      },
+    });
   });
 });

@@ -4,20 +4,20 @@
  * whole. Acknowledged changes are there, and the next write works.
  */
 
-import { mkdir, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
+import { readdir, readFile, rmdir, stat, utimes } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError, TableNotFoundError } from "tiltyard";
+import { DirectoryNamespace, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { createExclusive } from "../../src/io/publish.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import type { FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { ALL_WAYS, interrupt, stage } from "./interruptions.js";
 
 export const ID = ["t"];
 export const rowsOf = (...values: number[]): Table =>
@@ -61,22 +61,11 @@ const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 5);
 /** Scenario members for a prepared table of two versions. */
 export const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "a write is cut short", mode: "short", dead: false, powerCut: false },
-  { title: "the process dies", mode: "before", dead: true, powerCut: false },
-  { title: "the process dies in the middle of a write", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
-/** Makes a durable root, with the table if the scenario wants one. */
-async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
-  await mkdir(dirname(root));
-  const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-  if (!scenario.prepared) return disk;
-  const namespace = new DirectoryNamespace({ root, disk });
+/** Makes the table if the scenario wants one; else there is no directory. */
+async function prepare(root: string, scenario: Scenario): Promise<void> {
+  if (!scenario.prepared) return rmdir(root);
+  const disk = new NodeDisk({ durability: "none" });
+  await using namespace = new DirectoryNamespace({ root, disk });
   await namespace.createTable({ id: ID, stableRowIds: scenario.stableRowIds }, rowsOf(1, 2));
   const { version } = await namespace.describeTableVersion({ id: ID, version: 1 });
   await namespace.insertIntoTable({ id: ID }, rowsOf(3));
@@ -87,9 +76,6 @@ async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
     transactionBytes: first.transactionBytes,
   });
   await createExclusive(disk, join(root, "t.lance"), "staged", staged.chunks);
-  await namespace.close();
-  await disk.restart();
-  return disk;
 }
 
 /** Files of a directory, by relative path. */
@@ -138,47 +124,33 @@ export function testCrashes(scenarios: readonly Scenario[]): void {
 
 function testScenario(scenario: Scenario): void {
   const stride = scenario.stride ?? CALL_STRIDE;
-  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
-    mode,
-    dead,
-    powerCut,
-    index,
-  }) => {
-    const base = await makeTempDir();
+  it.each(ALL_WAYS)("$title", async (way) => {
+    const prepared = await stage((root) => prepare(root, scenario));
+    const { root } = prepared;
     let seenOld = 0;
     let seenNew = 0;
-    const { before, between = before, after } = scenario;
-    const possible = [before, between, after];
-    for (let failing = index % stride; ; failing += stride) {
-      const root = join(base, String(failing), "root");
-      const disk = await prepare(root, scenario);
-      const writer = new DirectoryNamespace({ root, disk });
-      const secondEngine = new DirectoryNamespace({ root, disk });
-      await scenario.setUp?.(writer, disk, root);
-      disk.heal();
-      disk.failAt(failing, mode, { dead });
-      let acknowledged = true;
-      try {
-        await scenario.run(writer, secondEngine);
-      } catch (error) {
-        expect(error, String(error)).toBeInstanceOf(NamespaceError);
-        acknowledged = false;
-      }
-      const { tripped } = disk;
-      const where = `failing call ${failing}: ${disk.log[failing]}`;
-      for (const engine of [writer, secondEngine]) {
-        await engine.close().catch((error) => {
-          if (!tripped) throw error;
-        });
-      }
-      await disk.restart();
-      if (powerCut) await disk.loseUnsynced();
-
+    const { before, between = before, after, setUp } = scenario;
+    const operation = {
+      stride,
+      closeMayFail: true,
+      setUp: setUp && ((writer: DirectoryNamespace, disk: FaultyDisk) => setUp(writer, disk, root)),
+      async run(writer: DirectoryNamespace, disk: FaultyDisk) {
+        const secondEngine = new DirectoryNamespace({ root, disk });
+        try {
+          await scenario.run(writer, secondEngine);
+        } finally {
+          await secondEngine.close().catch((error) => {
+            if (!disk.tripped) throw error;
+          });
+        }
+      },
+    };
+    await interrupt(prepared, way, operation, async ({ acknowledged, round, tripped, where }) => {
       const reader = new DirectoryNamespace({ root, durability: "none" });
       const state = await stateOf(reader);
-      if (acknowledged) expect(state, where).toEqual(scenario.after);
-      else expect(possible, where).toContainEqual(state);
-      if (isDeepStrictEqual(state, scenario.after)) seenNew++;
+      if (acknowledged) expect(state, where).toEqual(after);
+      else expect([before, between, after], where).toContainEqual(state);
+      if (isDeepStrictEqual(state, after)) seenNew++;
       else seenOld++;
 
       const next =
@@ -188,17 +160,10 @@ function testScenario(scenario: Scenario): void {
       expect((await next).version, where).toBe((state?.version ?? 0) + 1);
       expect(valuesOf(await reader.table(ID).scan().toArrow()), where).toEqual([...(state?.rows ?? []), 10]);
       await reader.close();
-      if (failing % (16 * stride) === index % stride || !tripped) {
-        const seen = valuesOf(tableFromIPC(await reference.readTable(root, "t")));
-        expect(seen, where).toEqual([...(state?.rows ?? []), 10]);
-      }
-      await disk.dispose();
-      await rm(dirname(root), { recursive: true });
-      if (!tripped) {
-        expect(acknowledged).toBe(true);
-        break;
-      }
-    }
+      if (tripped && round % 16 > 0) return;
+      const seen = valuesOf(tableFromIPC(await reference.readTable(root, "t")));
+      expect(seen, where).toEqual([...(state?.rows ?? []), 10]);
+    });
     // The loop has seen both sides of the commit.
     expect(seenOld).toBeGreaterThan(0);
     expect(seenNew).toBeGreaterThan(0);

@@ -4,9 +4,6 @@
  * kills more often.
  */
 
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   Field,
   FixedSizeList,
@@ -14,23 +11,16 @@ import {
   List,
   Table,
   tableFromIPC,
-  tableToIPC,
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
-import { Drawing } from "../support/drawing.js";
 import { runsOf } from "../support/effort.js";
-import type { EngineOutcome } from "../support/engineWorker.js";
-import { KillableEngine } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { killIndexWork } from "./indexKillLoop.js";
 
 const KILLS = runsOf("INDEX_KILLS", 6);
-/** Kills of processes that work on one table. */
-const KILLS_OF_TABLE = 4;
-const MAX_DELAY_MS = 150;
 const ROWS = 20_000;
 const DIMENSION = 4;
 const KINDS = [
@@ -77,7 +67,7 @@ const valuesOf = (table: Table) =>
 /** Checks the answers of the index. */
 async function check(
   root: string,
-  column: keyof typeof FILTERS,
+  { column }: (typeof KINDS)[number],
   rowCount: number,
   where: string,
 ): Promise<void> {
@@ -100,72 +90,17 @@ async function check(
 }
 
 it(`index builds resume after ${KILLS} kills`, async () => {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
-  const drawing = new Drawing(seed);
-  let kills = 0;
-  let underWay = 0;
-  for (let turn = 0; kills < KILLS; turn++) {
-    const root = await makeTempDir();
-    const options = { root, durability: "none" } as const;
-    const begin = new DirectoryNamespace(options);
-    let rowCount = ROWS;
-    await begin.createTable({ id }, rowsFrom(0));
-    await begin.close();
-    let engine = new KillableEngine(options);
-    await engine.ready;
-    /** Kills the process after a delay; returns true if it was done. */
-    const interrupt = async (work: Promise<EngineOutcome | null>): Promise<void> => {
-      await sleep(drawing.number(MAX_DELAY_MS));
-      engine.kill();
-      if ((await work) === null) underWay++;
-      await engine.gone();
-      kills++;
-      engine = new KillableEngine(options);
-      await engine.ready;
-    };
-    const ok = (outcome: EngineOutcome | null): unknown => {
-      if (outcome === null || !("ok" in outcome)) throw new Error(JSON.stringify(outcome));
-      return outcome.ok;
-    };
-    const kind = KINDS[(seed + turn) % KINDS.length];
-    const { column, indexType } = kind;
-    const request = { id, ...kind, name: "i", replace: true };
-    const build = async (): Promise<EngineOutcome | null> => {
-      const started = await engine.call(["createTableIndex", request]);
-      if (started === null || !("ok" in started)) return started;
-      return engine.call(["waitForJob", { jobId: (started.ok as { jobId: string }).jobId }]);
-    };
-    for (let kill = 0; kill < KILLS_OF_TABLE && kills < KILLS; kill++) {
-      const where = `seed ${seed}, ${indexType}, kill ${kills}`;
-      if (kill % 2 === 0) {
-        await interrupt(build());
-        await check(root, column, rowCount, where);
-        ok(await build());
-      } else {
-        if (rowCount === ROWS) {
-          ok(await engine.call(["insertIntoTable", { id }, tableToIPC(rowsFrom(ROWS))]));
-          rowCount += ROWS;
-        } else ok(await build());
-        await interrupt(engine.call(["optimizeTable", { id }]));
-        await check(root, column, rowCount, where);
-        ok(await engine.call(["optimizeTable", { id }]));
-      }
-      await check(root, column, rowCount, where);
-    }
-    engine.kill();
-    await engine.gone();
-    await using ns = new DirectoryNamespace(options);
-    await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
-    await check(root, column, rowCount, `seed ${seed}, cleaned up`);
-    const { indexes } = await ns.listTableIndices({ id });
-    expect(indexes).toMatchObject([{ indexName: "i", indexType, numUnindexedRows: 0, numSegments: 1 }]);
-    const directory = join(root, "t.lance");
-    expect(await readdir(join(directory, "_indices"))).toEqual([indexes[0].indexUuid]);
-    const names = await readdir(directory, { recursive: true });
-    expect(names.filter((name) => /\.tmp|#\d+$/.test(name))).toEqual([]);
-    const seen = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 19990 AND v < 19995" }));
-    expect(valuesOf(seen)).toEqual([19_990, 19_991, 19_992, 19_993, 19_994]);
-  }
-  // Some of them were in the middle of their work.
-  expect(underWay).toBeGreaterThan(0);
+  await killIndexWork({
+    kills: KILLS,
+    killsOfTable: 4,
+    maxDelayMs: 150,
+    rows: ROWS,
+    rowsFrom,
+    kinds: KINDS,
+    check,
+    async checkReference(root) {
+      const seen = await reference.readTable(root, "t", { filter: "v >= 19990 AND v < 19995" });
+      expect(valuesOf(tableFromIPC(seen))).toEqual([19_990, 19_991, 19_992, 19_993, 19_994]);
+    },
+  });
 });

@@ -2,23 +2,18 @@
  * Crash loop over indexes. Whatever disk call fails while one is built, updated or remapped, and however, the
  * table has all its rows, and answers by the index are those of a scan. A cleanup leaves exactly the files of
  * existing indexes.
- *
- * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
- * calls.
  */
 
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { Int32, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { IndexKindName } from "../../src/indexes/kind.js";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { interrupt, stage, WAYS, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_INDEX_STRIDE", 41);
 const id = ["t"];
@@ -84,14 +79,6 @@ const SCENARIOS: Scenario[] = [
   },
 ];
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "the process dies", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 /** Checks that all rows are found, by a scan and by the index. */
 async function check(ns: DirectoryNamespace, where: string): Promise<void> {
   const table = ns.table(id);
@@ -115,71 +102,40 @@ async function orphans(root: string): Promise<{ readonly indices: number; readon
 }
 
 describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
-  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
-    mode,
-    dead,
-    powerCut,
-    index,
-  }) => {
-    const base = await makeTempDir();
-    const root = join(base, "inner", "root");
-    const template = join(base, "template");
-    await mkdir(dirname(root));
-    const first = new DirectoryNamespace({ root, durability: "none" });
-    await prepare(first);
-    const old = await first.table(id).version();
-    await first.close();
-    await cp(root, template, { recursive: true });
+  it.each(WAYS)("$title", async (way) => {
+    let old = 0;
+    const prepared = await stage((root) =>
+      withNamespace(root, async (ns) => {
+        await prepare(ns);
+        old = await ns.table(id).version();
+      }),
+    );
+    const { root } = prepared;
     const seen = new Set<boolean>();
-    for (let failing = index % STRIDE; ; failing += STRIDE) {
-      await rm(root, { recursive: true });
-      await cp(template, root, { recursive: true });
-      const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-      disk.failAt(failing, mode, { dead });
-      const writer = new DirectoryNamespace({ root, disk });
-      const acknowledged = await run(writer).then(
-        () => true,
-        (error: unknown) => {
-          expect(error, String(error)).toBeInstanceOf(NamespaceError);
-          return false;
-        },
-      );
-      const { tripped } = disk;
-      const where = `${failing}: ${disk.log[failing]}`;
-      await writer.close().catch((error) => {
-        if (!tripped) throw error;
+    const operation = { stride: STRIDE, closeMayFail: true, run };
+    await interrupt(prepared, way, operation, async ({ acknowledged, round, tripped, where }) => {
+      await withNamespace(root, async (next) => {
+        await check(next, where);
+        const version = await next.table(id).version();
+        if (acknowledged) expect(version, where).toBeGreaterThan(old);
+        seen.add(version > old);
+        const { indexes } = await next.listTableIndices({ id });
+        expect(indexes.length, where).toBe(isIndexed || version > old ? 1 : 0);
+        // A failed build succeeds now.
+        await build(next, "BTREE");
+        await next.optimizeTable({ id });
+        expect((await next.listTableIndices({ id })).indexes, where).toMatchObject([
+          { indexName: "i", indexType: "BTREE", numIndexedRows: ROWS.length, numUnindexedRows: 0 },
+        ]);
+        await check(next, where);
+        // Files younger than the latest version may belong to a running writer.
+        await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+        expect(await orphans(root), where).toEqual({ indices: 1, orphan: [] });
       });
-      await disk.restart();
-      if (powerCut) await disk.loseUnsynced();
-
-      const next = new DirectoryNamespace({ root, durability: "none" });
-      await check(next, where);
-      const version = await next.table(id).version();
-      if (acknowledged) expect(version, where).toBeGreaterThan(old);
-      seen.add(version > old);
-      const { indexes } = await next.listTableIndices({ id });
-      expect(indexes.length, where).toBe(isIndexed || version > old ? 1 : 0);
-      // A failed build succeeds now.
-      await build(next, "BTREE");
-      await next.optimizeTable({ id });
-      expect((await next.listTableIndices({ id })).indexes, where).toMatchObject([
-        { indexName: "i", indexType: "BTREE", numIndexedRows: ROWS.length, numUnindexedRows: 0 },
-      ]);
-      await check(next, where);
-      // Files younger than the latest version may belong to a running writer.
-      await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
-      expect(await orphans(root), where).toEqual({ indices: 1, orphan: [] });
-      await next.close();
-      if (!tripped || failing % (4 * STRIDE) === index % STRIDE) {
-        const rows = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 38 AND v < 42" }));
-        expect(valuesOf(rows), where).toEqual([38, 39, 40, 41]);
-      }
-      await disk.dispose();
-      if (!tripped) {
-        expect(acknowledged).toBe(true);
-        break;
-      }
-    }
+      if (tripped && round % 4 > 0) return;
+      const rows = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 38 AND v < 42" }));
+      expect(valuesOf(rows), where).toEqual([38, 39, 40, 41]);
+    });
     // The loop has seen both sides of the commit.
     expect([...seen].sort()).toEqual([false, true]);
   });

@@ -18,6 +18,7 @@ import { stateOf } from "../model/observed.js";
 import { Drawing } from "../support/drawing.js";
 import { runsOf } from "../support/effort.js";
 import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
+import { valuesOf } from "../support/intRows.js";
 import { KillableEngine, letTimePass } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -84,10 +85,9 @@ async function killRepeatedly(
     if (kill % WAITING_STRIDE === 0) await sleep(STALE_MS);
     if ((await letTimePass(root, STALE_MS / 1000)) > 0) counts.locked++;
 
-    const opened = new DirectoryNamespace(options);
+    await using opened = new DirectoryNamespace(options);
     const done = await workload.compare(opened, `seed ${seed}, kill ${kill}, during ${inFlight}`);
     counts[done ? "done" : "undone"]++;
-    await opened.close();
   }
   successor.kill();
   await successor.gone();
@@ -126,12 +126,11 @@ class NamespaceChanges implements Workload {
   }
 
   async begin(root: string): Promise<void> {
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+    await using ns = new DirectoryNamespace({ root, durability: "none" });
     for (const change of beginning) {
       change.model(this.#model);
       await perform(ns, change);
     }
-    await ns.close();
   }
 
   async next(ns: DirectoryNamespace, kind: number) {
@@ -201,7 +200,6 @@ it("a namespace keeps all acknowledged changes of killed writers", async () => {
 const id = ["t"];
 const rowsOf = (values: readonly number[]) =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
-const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
 const CYCLES = [
   ["insertIntoTable"],
@@ -227,10 +225,9 @@ class Upkeep implements Workload {
   }
 
   async begin(): Promise<void> {
-    const ns = new DirectoryNamespace({ root: this.#root, durability: "none" });
+    await using ns = new DirectoryNamespace({ root: this.#root, durability: "none" });
     await ns.createTable({ id }, rowsOf([0]));
     this.#history.push([1, [0]]);
-    await ns.close();
   }
 
   async next(_: DirectoryNamespace, kind: number) {

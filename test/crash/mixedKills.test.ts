@@ -14,15 +14,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { expect, it } from "vitest";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { Drawing } from "../support/drawing.js";
 import { runsOf } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";
+import { expect, it } from "../support/fixtures.js";
 import { KillableEngine } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { stolenMs } from "../support/stolenTime.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { MixedWrites, rowsOf, type Write } from "./mixedWrites.js";
 
 const KILLS = runsOf("MIXED_KILLS", 8);
@@ -136,10 +135,10 @@ class Writer {
 /** @returns false if it was refused because of other writers */
 function settleWrite(write: Write, outcome: EngineOutcome): boolean {
   if ("ok" in outcome) {
-    write.entry.acknowledge((outcome.ok as { version?: number } | undefined)?.version ?? 0);
+    write.entry?.acknowledge((outcome.ok as { version?: number } | undefined)?.version ?? 0);
     return true;
   }
-  if (!write.refusals.includes(outcome.type)) {
+  if (!write.refusals?.includes(outcome.type)) {
     throw new Error(`${write.name}: ${outcome.type}: ${outcome.message}`);
   }
   return false;
@@ -226,10 +225,9 @@ interface Takeover {
   readonly stolenMs: number;
 }
 
-it("a new writer continues at once after one of many writers is killed", async () => {
+it("a new writer continues at once after one of many writers is killed", async ({ root }) => {
   const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
   const drawing = new Drawing(seed);
-  const root = await makeTempDir();
   const options = { root, durability: "none", lock: { staleMs: STALE_MS } } as const;
   const writes = new MixedWrites(WRITERS, drawing);
   const beginning = new DirectoryNamespace(options);
@@ -271,7 +269,7 @@ it("a new writer continues at once after one of many writers is killed", async (
     const killedMs = performance.now();
     const stolenBeforeMs = stolenMs();
     engine.kill();
-    lost.entry.lose();
+    lost.entry?.lose();
     if (locksHeldBy(engine.pid, root) > 0) locked++;
     let tries = 0;
     for (let isDone = false; !isDone; tries++) {

@@ -19,24 +19,25 @@ import { type Content, Model, outcomeOf } from "../model/model.js";
 import { contentAt } from "../model/observed.js";
 import type { Drawing } from "../support/drawing.js";
 import type { EngineStep } from "../support/engineWorker.js";
+import { valuesOf } from "../support/intRows.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { Additions, type Entry, History, Possible } from "./ledgers.js";
 
 export interface Write {
   readonly name: string;
   readonly step: EngineStep;
-  readonly entry: Entry;
-  /** Error types with which other writers' changes may refuse it. */
-  readonly refusals: readonly string[];
+  /** Default: it changes nothing that a ledger has. */
+  readonly entry?: Entry;
+  /** Error types with which other writers' changes may refuse it. Default none. */
+  readonly refusals?: readonly string[];
   /** Makes a write of the same kind to the same table, valid whatever the outcome of this one. */
   readonly next: () => Write | Promise<Write>;
 }
 
 export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
-const NOTHING: Entry = { acknowledge: () => undefined, lose: () => undefined };
+const OVERTAKEN = ["ConcurrentModification"];
 /** Id of the table with stable row ids. */
 const STABLE = ["n", "t"];
 const BATCHED = [["b"], ["n", "b"]] as const;
@@ -124,41 +125,27 @@ export class MixedWrites {
     this.#appended[table].note(value, isAcknowledged);
   }
 
-  /** Number of kinds of writes. */
-  static readonly kinds = 16;
-
   write(writer: number, kind: number): Write | Promise<Write> {
-    switch (kind % MixedWrites.kinds) {
-      case 0:
-        return this.#append("t");
-      case 1:
-        return this.#append("n$t");
-      case 2:
-        return this.#change({ added: this.value() });
-      case 3:
-        return this.#change({ restored: this.#drawing.of(this.#history.versions) });
-      case 4:
-        return this.#optimize(this.#drawing.of(["t", "n$t"]));
-      case 5:
-        return this.#cleanUp(this.#drawing.of(["t", "n$t"]));
-      case 6:
-        return this.#changeTags(writer);
-      case 7:
-      case 8:
-        return this.#changeBranches(writer);
-      case 9:
-      case 10:
-        return this.#changeOwn(writer, kind % 2 === 0);
-      case 11:
-        return this.#changeRows(this.#drawing.of(["t", "n$t"]));
-      case 12:
-        return this.#merge(this.#drawing.of(["t", "n$t"]));
-      case 13:
-      case 14:
-        return this.#changeSequence(writer, kind % 2 === 0);
-      default:
-        return this.#batch(writer);
-    }
+    const shared = () => this.#drawing.of(["t", "n$t"]);
+    const kinds: (() => Write | Promise<Write>)[] = [
+      () => this.#append("t"),
+      () => this.#append("n$t"),
+      () => this.#appendToHistory(),
+      () => this.#restore(),
+      () => this.#optimize(shared()),
+      () => this.#cleanUp(shared()),
+      () => this.#changeTags(writer),
+      () => this.#changeBranches(writer),
+      () => this.#changeBranches(writer),
+      () => this.#changeOwn(writer, false),
+      () => this.#changeOwn(writer, true),
+      () => this.#changeRows(shared()),
+      () => this.#merge(shared()),
+      () => this.#changeSequence(writer, false),
+      () => this.#changeSequence(writer, true),
+      () => this.#batch(writer),
+    ];
+    return kinds[kind % kinds.length]();
   }
 
   // ------------------------------------------------------------------------------------------ shared tables
@@ -169,7 +156,6 @@ export class MixedWrites {
       name: `append to ${table}`,
       step: ["insertIntoTable", { id: table.split("$") }, rowsOf(value)],
       entry: this.#appended[table].begin(value),
-      refusals: [],
       next: () => this.#append(table),
     };
   }
@@ -178,8 +164,7 @@ export class MixedWrites {
     return {
       name: `optimize ${table}`,
       step: ["optimizeTable", { id: table.split("$") }],
-      entry: NOTHING,
-      refusals: ["ConcurrentModification"],
+      refusals: OVERTAKEN,
       next: () => this.#optimize(table),
     };
   }
@@ -194,8 +179,7 @@ export class MixedWrites {
         rest === 4
           ? ["deleteFromTable", { id, predicate: "v < 0" }]
           : ["updateTable", { id, predicate: `v % 4 = ${rest}`, updates: [["v", "v"]] }],
-      entry: NOTHING,
-      refusals: ["ConcurrentModification"],
+      refusals: OVERTAKEN,
       next: () => this.#changeRows(table),
     };
   }
@@ -210,7 +194,7 @@ export class MixedWrites {
       name: `merge into ${table}`,
       step: ["mergeInsertIntoTable", { id: table.split("$"), ...request }, rowsOf(...replaced, value)],
       entry: this.#appended[table].begin(value),
-      refusals: ["ConcurrentModification"],
+      refusals: OVERTAKEN,
       next: () => this.#merge(table),
     };
   }
@@ -219,38 +203,38 @@ export class MixedWrites {
     return {
       name: `clean up ${table}`,
       step: ["cleanupTable", { id: table.split("$"), olderThanMs: 1000, retainVersions: 3 }],
-      entry: NOTHING,
-      refusals: ["ConcurrentModification"],
+      refusals: OVERTAKEN,
       next: () => this.#cleanUp(table),
     };
   }
 
-  #change(effect: { readonly added: number } | { readonly restored: number }): Write {
-    const entry = this.#history.begin(effect);
-    if ("added" in effect) {
-      return {
-        name: "append to h",
-        step: ["insertIntoTable", { id: ["h"] }, rowsOf(effect.added)],
-        entry,
-        // A restore conflicts with appends.
-        refusals: ["ConcurrentModification"],
-        next: () => this.#change({ added: this.value() }),
-      };
-    }
+  /** Appends to h. A restore conflicts with it. */
+  #appendToHistory(): Write {
+    const added = this.value();
+    return {
+      name: "append to h",
+      step: ["insertIntoTable", { id: ["h"] }, rowsOf(added)],
+      entry: this.#history.begin({ added }),
+      refusals: OVERTAKEN,
+      next: () => this.#appendToHistory(),
+    };
+  }
+
+  #restore(): Write {
+    const restored = this.#drawing.of(this.#history.versions);
     return {
       name: "restore h",
-      step: ["restoreTable", { id: ["h"], version: effect.restored }],
-      entry,
-      refusals: ["ConcurrentModification"],
-      next: () => this.#change({ restored: this.#drawing.of(this.#history.versions) }),
+      step: ["restoreTable", { id: ["h"], version: restored }],
+      entry: this.#history.begin({ restored }),
+      refusals: OVERTAKEN,
+      next: () => this.#restore(),
     };
   }
 
   // --------------------------------------------------------------------------------------- a writer's own
 
   #changeTags(writer: number): Write {
-    const { tags } = this.#ownedStates[writer];
-    const present = tags.surely(Object.keys);
+    const present = this.#ownedStates[writer].tags.surely(Object.keys);
     const verb = this.#drawing.of(
       present.length === 0 ? ["create"] : present.length > 3 ? ["delete"] : ["create", "update", "delete"],
     );
@@ -268,11 +252,9 @@ export class MixedWrites {
     return {
       name: `${verb} tag`,
       step: [`${verb}TableTag`, verb === "delete" ? { id: ["h"], tag } : { id: ["h"], tag, version }],
-      entry: this.#ownedStates[writer].tags.begin((before) => {
-        const { [tag]: _, ...others } = before;
-        return verb === "delete" ? others : { ...others, [tag]: version };
-      }),
-      refusals: [],
+      entry: this.#ownedStates[writer].tags.begin(({ [tag]: _, ...others }) =>
+        verb === "delete" ? others : { ...others, [tag]: version },
+      ),
       next: () => (verb === "update" ? this.#changeTag(writer, tag, verb) : this.#createTag(writer)),
     };
   }
@@ -294,11 +276,7 @@ export class MixedWrites {
     return {
       name: "create branch",
       step: ["createTableBranch", { id: ["h"], name, fromVersion: from }],
-      entry: this.#ownedStates[writer].branches.begin((before) => ({
-        ...before,
-        [name]: { from, added: [] },
-      })),
-      refusals: [],
+      entry: this.#ownedStates[writer].branches.begin((all) => ({ ...all, [name]: { from, added: [] } })),
       next: () => this.#createBranch(writer),
     };
   }
@@ -308,11 +286,10 @@ export class MixedWrites {
     return {
       name: "append to branch",
       step: ["insertIntoTable", { id: ["h"], branch: name }, rowsOf(value)],
-      entry: this.#ownedStates[writer].branches.begin((before) => {
-        const { from, added } = before[name];
-        return { ...before, [name]: { from, added: [...added, value] } };
-      }),
-      refusals: [],
+      entry: this.#ownedStates[writer].branches.begin(({ [name]: { from, added }, ...others }) => ({
+        ...others,
+        [name]: { from, added: [...added, value] },
+      })),
       next: () => this.#appendToBranch(writer, name),
     };
   }
@@ -322,27 +299,21 @@ export class MixedWrites {
       name: "delete branch",
       step: ["deleteTableBranch", { id: ["h"], name }],
       entry: this.#ownedStates[writer].branches.begin(({ [name]: _, ...others }) => others),
-      refusals: [],
       next: () => this.#createBranch(writer),
     };
   }
 
   #changeOwn(writer: number, isChild: boolean): Write {
     const table = this.#ownedStates[writer].tables[Number(isChild)];
-    const states = table.surely((state) => [typeof state === "string" ? state : "there"]);
+    const [state] = table.surely((state) => [typeof state === "string" ? state : "there"]);
     const verb = this.#drawing.of(
-      states[0] === "absent"
-        ? ["declare", "create"]
-        : states[0] === undefined
-          ? ["create"]
-          : ["create", "drop"],
+      state === "absent" ? ["declare", "create"] : state === undefined ? ["create"] : ["create", "drop"],
     );
     if (verb === "create") return this.#createOwn(writer, isChild);
     return {
       name: `${verb} ${isChild ? "child" : "root"} table`,
       step: [`${verb}Table`, { id: ownId(writer, isChild) }],
       entry: table.begin(() => (verb === "drop" ? "absent" : "declared")),
-      refusals: [],
       next: () => this.#createOwn(writer, isChild),
     };
   }
@@ -353,7 +324,6 @@ export class MixedWrites {
       name: `create ${isChild ? "child" : "root"} table`,
       step: ["createTable", { id: ownId(writer, isChild), mode: "Overwrite" }, rowsOf(value)],
       entry: this.#ownedStates[writer].tables[Number(isChild)].begin(() => [value]),
-      refusals: [],
       next: () => this.#createOwn(writer, isChild),
     };
   }
@@ -404,7 +374,7 @@ export class MixedWrites {
         },
       },
       // A batch with a higher number came first.
-      refusals: ["ConcurrentModification"],
+      refusals: OVERTAKEN,
       next: () => this.#batch(writer),
     };
   }

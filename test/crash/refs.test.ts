@@ -2,28 +2,20 @@
  * Crash loop over changes of tags and branches. Whatever disk call fails, and however, an engine that opens
  * the table afterwards sees the refs before or after the change. Acknowledged changes are there, and the
  * change can be made, or repeated.
- *
- * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
- * calls.
  */
 
-import { cp, mkdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { someOf, strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { expectStates, stage, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 47);
 const id = ["t"];
-
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
 /** Returns every tag and branch with its rows. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
@@ -43,8 +35,7 @@ async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>>
  * Makes the start of all scenarios: versions 1 and 2, a tag of the first, branches dev (with rows), dev/x in
  * it, and deep/down. If a branch is deleted and made again, its version differs.
  */
-async function prepare(root: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.createTable({ id }, rowsOf(1));
   await ns.insertIntoTable({ id }, rowsOf(2));
   await ns.createTableTag({ id, tag: "v", version: 1 });
@@ -55,8 +46,7 @@ async function prepare(root: string): Promise<void> {
   await ns.createTableBranch({ id, name: "gone" });
   await ns.insertIntoTable({ id, branch: "gone" }, rowsOf(60));
   // A creation that ended before it wrote the ref leaves this state.
-  await rm(join(root, "t.lance", "_refs", "branches", "gone.json"));
-  await ns.close();
+  await rm(join(ns.root, "t.lance", "_refs", "branches", "gone.json"));
 }
 
 type Step = (ns: DirectoryNamespace) => Promise<unknown>;
@@ -78,92 +68,27 @@ const scenarios: [name: string, ...steps: Step[]][] = [
   ],
 ];
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "the process dies", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 describe.each(someOf(scenarios))("%s", (_name, ...steps) => {
   it("leaves the state before or after it, wherever it is interrupted", async () => {
-    const base = await makeTempDir();
-    const template = join(base, "template");
-    await prepare(template);
-    const snapshot = async (root: string) => {
-      const ns = new DirectoryNamespace({ root, durability: "none" });
-      const state = await stateOf(ns);
-      await ns.close();
-      return state;
-    };
-    const before = await snapshot(template);
-    const done = join(base, "done");
-    await cp(template, done, { recursive: true });
-    const engine = new DirectoryNamespace({ root: done, durability: "none" });
-    const states = [before];
-    for (const step of steps) {
-      await step(engine);
-      states.push(await snapshot(done));
-    }
-    await engine.close();
-    const after = states[steps.length];
-    expect(after).not.toEqual(before);
-    /** Takes the steps that follow a state. */
-    const goOn = async (ns: DirectoryNamespace, from: number) => {
-      for (const step of steps.slice(from)) await step(ns);
-    };
-
-    for (const [index, { title, mode, dead, powerCut }] of ways.entries()) {
-      const seen = { before: 0, after: 0 };
-      for (let failing = index % STRIDE; ; failing += STRIDE) {
-        const root = join(base, `${index}-${failing}`, "root");
-        await mkdir(dirname(root));
-        await cp(template, root, { recursive: true });
-        const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-        disk.failAt(failing, mode, { dead });
-        const writer = new DirectoryNamespace({ root, disk });
-        let acknowledged = true;
-        try {
-          await goOn(writer, 0);
-        } catch (error) {
-          expect(error, String(error)).toBeInstanceOf(NamespaceError);
-          acknowledged = false;
-        }
-        const { tripped } = disk;
-        const where = `${title} ${failing}: ${disk.log[failing]}`;
-        await writer.close();
-        await disk.restart();
-        if (powerCut) await disk.loseUnsynced();
-
-        const state = await snapshot(root);
-        if (acknowledged) expect(state, where).toEqual(after);
-        else expect(states, where).toContainEqual(state);
-        const taken = states.findIndex((each) => isDeepStrictEqual(each, state));
-        seen[taken === steps.length ? "after" : "before"]++;
-        const next = new DirectoryNamespace({ root, durability: "none" });
-        await goOn(next, taken);
-        expect(await stateOf(next), where).toEqual(after);
-        const branches = Object.keys(await next.table(id).branches());
-        for (const branch of branches) await next.insertIntoTable({ id, branch }, rowsOf(99));
-        await next.close();
-        if (failing % (5 * STRIDE) === index % STRIDE) await expectReference(root, where);
-        await disk.dispose();
-        await rm(dirname(root), { recursive: true });
-        if (!tripped) {
-          expect(acknowledged).toBe(true);
-          break;
-        }
-      }
-      expect(seen.before, title).toBeGreaterThan(0);
-      expect(seen.after, title).toBeGreaterThan(0);
-    }
+    const prepared = await stage((root) => withNamespace(root, prepare));
+    const { root } = prepared;
+    await expectStates(prepared, {
+      stride: STRIDE,
+      steps,
+      stateOf: () => withNamespace(root, stateOf),
+      checkDone: ({ round, where }) =>
+        withNamespace(root, async (ns) => {
+          const branches = Object.keys(await ns.table(id).branches());
+          for (const branch of branches) await ns.insertIntoTable({ id, branch }, rowsOf(99));
+          if (round % 5 === 0) await expectReference(ns, where);
+        }),
+    });
   });
 });
 
 /** Checks that the reference sees the same refs, writes to the branches, and recreates a deleted one. */
-async function expectReference(root: string, where: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function expectReference(ns: DirectoryNamespace, where: string): Promise<void> {
+  const { root } = ns;
   const { tags } = await ns.listTableTags({ id });
   expect(Object.keys(await reference.listTags(root, "t")).sort(), where).toEqual(Object.keys(tags));
   const branches = Object.keys(await ns.table(id).branches());
@@ -174,5 +99,4 @@ async function expectReference(root: string, where: string): Promise<void> {
     await reference.appendTable(root, "t", tableToIPC(rowsOf(7)), { branch });
     expect(valuesOf(await ns.table(id, { branch }).scan().toArrow()), where).toEqual([...rows, 7]);
   }
-  await ns.close();
 }

@@ -14,7 +14,7 @@ import { type Change, perform, rowBeginning, rowChanges, rowLines } from "../mod
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
 import { runsOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { type FaultMode, faultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const RUNS = runsOf("CRASH_SEQUENCES", 12);
@@ -50,25 +50,21 @@ const seen = { before: 0, after: 0, acknowledged: 0 };
 
 /** Returns the model of the state that an interrupted change left. */
 async function matchingModel(root: string, models: readonly Model[], where: string): Promise<Model> {
-  const reader = new DirectoryNamespace({ root, durability: "none" });
-  try {
-    const state = await stateOf(reader);
-    const match = models.find((model) => isDeepStrictEqual(model.state(), state));
-    if (match === undefined) {
-      expect(state, where).toEqual(models[0].state());
-      throw new Error(`${where}: equal, and yet not`);
-    }
-    return match;
-  } finally {
-    await reader.close();
+  await using reader = new DirectoryNamespace({ root, durability: "none" });
+  const state = await stateOf(reader);
+  const match = models.find((model) => isDeepStrictEqual(model.state(), state));
+  if (match === undefined) {
+    expect(state, where).toEqual(models[0].state());
+    throw new Error(`${where}: equal, and yet not`);
   }
+  return match;
 }
 
 async function makeCutShort(root: string, model: Model, change: Change, fault: Fault, where: string) {
   const [before, after, halfway] = [model, model.copy(), model.copy()];
   const wanted = outcomeOf(() => change.model(after));
   outcomeOf(() => change.halfway?.(halfway));
-  const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root });
+  const disk = faultyDisk(new NodeDisk({ durability: "none" }), { root });
   disk.failAt(fault.call, fault.mode, fault);
   const writer = new DirectoryNamespace({ root, disk });
   let outcome = "done";

@@ -2,21 +2,16 @@
  * Crash loop over changes of a schema and its metadata. Whatever disk call fails, and however, an engine that
  * opens the table afterwards sees schema, metadata and rows before or after the change, on the branch too.
  * Acknowledged changes are there, and the change can be made, or repeated.
- *
- * `npm run soak` covers more of the calls than `npm test`; `npm test` tries each kind of failure on some
- * calls.
  */
 
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { expectStates, stage, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 83);
 const id = ["t"];
@@ -44,29 +39,23 @@ const contentOf = (table: Table) => ({ ...shapeOf(table.schema), rows: table.toA
  * Returns schema, metadata and rows of main and of the branch, without versions, which a repeated change
  * increments.
  */
-async function stateOf(root: string): Promise<Record<string, unknown>> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
-  const state = {
-    main: contentOf(await ns.table(id).scan().toArrow()),
-    branch: contentOf(await ns.table(id, { branch: BRANCH }).scan().toArrow()),
-  };
-  await ns.close();
-  return state;
-}
+const stateOf = async (ns: DirectoryNamespace) => ({
+  main: contentOf(await ns.table(id).scan().toArrow()),
+  branch: contentOf(await ns.table(id, { branch: BRANCH }).scan().toArrow()),
+});
 
 /**
  * Makes columns v, s and w, the last all null; two fragments, the first with a deleted row; and a branch with
  * a fragment of its own.
  */
-async function prepare(root: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+async function prepare(ns: DirectoryNamespace): Promise<void> {
+  const { root } = ns;
   await ns.createTable({ id }, rowsOf(1, 2, 3));
   await ns.insertIntoTable({ id }, rowsOf(4, 5));
   await reference.deleteRows(root, "t", "v = 2");
   await ns.alterTableAddColumns({ id, newColumns: [{ name: "w", dataType: { type: "int32" } }] });
   await ns.updateFieldMetadata({ id, updates: [{ path: "s", metadata: { a: "1", b: "2" } }] });
   await ns.createTableBranch({ id, name: BRANCH });
-  await ns.close();
   // The reference adds to the branch, so that its fragment has no file for w.
   await reference.appendTable(root, "t", tableToIPC(rowsOf(50)), { branch: BRANCH });
 }
@@ -149,80 +138,28 @@ const scenarios: [name: string, run: Run][] = [
   ],
 ];
 
-const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
-  { title: "a call fails", mode: "before", dead: false, powerCut: false },
-  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
-  { title: "the process dies", mode: "short", dead: true, powerCut: false },
-  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
-  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
-];
-
 describe.each(scenarios)("%s", (_name, run) => {
   it("leaves the state before or after it, wherever it is interrupted", async () => {
-    const base = await makeTempDir();
-    // Prepare in place: the branch refers to its source by an absolute path.
-    const root = join(base, "inner", "root");
-    const template = join(base, "template");
-    await mkdir(dirname(root));
-    await prepare(root);
-    await cp(root, template, { recursive: true });
-    const before = await stateOf(root);
+    const prepared = await stage((root) => withNamespace(root, prepare));
+    const { root } = prepared;
     const filesBefore = await dataFiles(root);
-    await changeAt(root, run);
-    const after = await stateOf(root);
+    await withNamespace(root, run);
     const filesAfter = await dataFiles(root);
-    expect(after).not.toEqual(before);
-
-    for (const [index, { title, mode, dead, powerCut }] of ways.entries()) {
-      const seen = { before: 0, after: 0 };
-      for (let failing = index % STRIDE; ; failing += STRIDE) {
-        await rm(root, { recursive: true });
-        await cp(template, root, { recursive: true });
-        const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
-        disk.failAt(failing, mode, { dead });
-        const writer = new DirectoryNamespace({ root, disk });
-        let acknowledged = true;
-        try {
-          await run(writer);
-        } catch (error) {
-          expect(error, String(error)).toBeInstanceOf(NamespaceError);
-          acknowledged = false;
-        }
-        const { tripped } = disk;
-        const where = `${title} ${failing}: ${disk.log[failing]}`;
-        await writer.close();
-        await disk.restart();
-        if (powerCut) await disk.loseUnsynced();
-
-        const state = await stateOf(root);
-        if (acknowledged) expect(state, where).toEqual(after);
-        else expect([before, after], where).toContainEqual(state);
-        const isAfter = JSON.stringify(state) === JSON.stringify(after);
-        seen[isAfter ? "after" : "before"]++;
+    await expectStates(prepared, {
+      stride: STRIDE,
+      steps: [run],
+      stateOf: () => withNamespace(root, stateOf),
+      async checkLeft({ call, where }, { dead }, isDone) {
         // A surviving writer cleans up, except for the file whose removal failed.
-        if (!dead && !disk.log[failing]?.startsWith("remove")) {
-          expect((await dataFiles(root)).length, where).toBe((isAfter ? filesAfter : filesBefore).length);
-        }
-        if (!isAfter) await changeAt(root, run);
-        expect(await stateOf(root), where).toEqual(after);
-        if (failing % (4 * STRIDE) === index % STRIDE) await expectReference(root, after, where);
-        await disk.dispose();
-        if (!tripped) {
-          expect(acknowledged).toBe(true);
-          break;
-        }
-      }
-      expect(seen.before, title).toBeGreaterThan(0);
-      expect(seen.after, title).toBeGreaterThan(0);
-    }
+        if (dead || call?.startsWith("remove")) return;
+        expect((await dataFiles(root)).length, where).toBe((isDone ? filesAfter : filesBefore).length);
+      },
+      async checkDone({ round, where }) {
+        if (round % 4 === 0) await expectReference(root, where);
+      },
+    });
   });
 });
-
-async function changeAt(root: string, run: Run): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
-  await run(ns);
-  await ns.close();
-}
 
 /** Returns data files of main and of the branch; none is incomplete. */
 async function dataFiles(root: string): Promise<string[]> {
@@ -232,7 +169,8 @@ async function dataFiles(root: string): Promise<string[]> {
 }
 
 /** Checks that the reference sees the same, and adds rows, on main and on the branch. */
-async function expectReference(root: string, state: Record<string, unknown>, where: string): Promise<void> {
+async function expectReference(root: string, where: string): Promise<void> {
+  const state = await withNamespace(root, stateOf);
   for (const [line, options] of [
     ["main", {}],
     ["branch", { branch: BRANCH }],
