@@ -104,196 +104,120 @@ const otherBranch = fc.constantFrom("dev", "dev/x", "late");
 const tag = fc.constantFrom("v1", "v2");
 export const onMain = (name: string) => (name === "main" ? undefined : name);
 
-const createNamespace = (id: readonly string[], existOk: boolean): Change => ({
-  name: `createNamespace(${id}, ${existOk})`,
-  calls: [{ method: "createNamespace", request: { id, mode: existOk ? "ExistOk" : "Create" } }],
-  model: (model) => model.createNamespace(id, existOk),
-});
+type Id = readonly string[];
 
-const dropNamespace = (id: readonly string[], cascade: boolean): Change => ({
-  name: `dropNamespace(${id}, ${cascade})`,
-  calls: [{ method: "dropNamespace", request: { id, behavior: cascade ? "Cascade" : "Restrict" } }],
-  model: (model) => model.dropNamespace(id, cascade),
-});
-
-const declareTable = (id: readonly string[]): Change => ({
-  name: `declareTable(${id})`,
-  calls: [{ method: "declareTable", request: { id } }],
-  model: (model) => model.declareTable(id),
-});
-
-const createTable = (id: readonly string[], mode: string, values: number[]): Change => ({
-  name: `createTable(${id}, ${mode}, [${values}])`,
-  calls: [{ method: "createTable", request: { id, mode, stableRowIds: isStableAt(id) }, rows: values }],
-  model: (model) => model.createTable(id, mode, values),
-});
-
-const deregisterTable = (id: readonly string[]): Change => ({
-  name: `deregisterTable(${id})`,
-  calls: [{ method: "deregisterTable", request: { id } }],
-  model: (model) => model.deregisterTable(id),
-});
-
-const registerTable = (name: string): Change => ({
-  name: `registerTable(${name})`,
-  calls: [{ method: "registerTable", request: { id: [name], location: `${name}.lance` } }],
-  model: (model) => model.registerTable(name),
-});
-
-const dropTable = (id: readonly string[]): Change => ({
-  name: `dropTable(${id})`,
-  calls: [{ method: "dropTable", request: { id } }],
-  model: (model) => model.dropTable(id),
-});
-
-const renameTable = (id: readonly string[], newId: readonly string[]): Change => ({
-  name: `renameTable(${id}, ${newId})`,
-  calls: [
-    {
-      method: "renameTable",
-      request: { id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) },
-    },
-  ],
-  model: (model) => model.renameTable(id, newId),
-});
-
-const insert = (
-  id: readonly string[],
-  on: string,
-  mode: "Append" | "Overwrite",
-  values: number[],
+/** Makes a change of one call. */
+const change = (
+  method: Call["method"],
+  request: object,
+  model: Change["model"],
+  values?: readonly number[],
 ): Change => ({
-  name: `insertIntoTable(${id}, ${on}, ${mode}, [${values}])`,
-  calls: [{ method: "insertIntoTable", request: { id, branch: onMain(on), mode }, rows: values }],
-  model: (model) => model.insert(id, on, mode === "Overwrite", values),
+  name: `${method}(${JSON.stringify(request)}${values === undefined ? "" : `, [${values}]`})`,
+  calls: [{ method, request, rows: values }],
+  model,
 });
 
-const deleteRows = (id: readonly string[], on: string, below: number): Change => ({
-  name: `deleteFromTable(${id}, ${on}, ${below})`,
-  calls: [{ method: "deleteFromTable", request: { id, branch: onMain(on), predicate: `v < ${below}` } }],
-  model: (model) => model.changeRows(id, on, below, null),
-});
+const createNamespace = (id: Id, existOk: boolean) =>
+  change("createNamespace", { id, mode: existOk ? "ExistOk" : "Create" }, (model) =>
+    model.createNamespace(id, existOk),
+  );
 
-const updateRows = (id: readonly string[], on: string, below: number, increment: number): Change => ({
-  name: `updateTable(${id}, ${on}, ${below}, ${increment})`,
-  calls: [
-    {
-      method: "updateTable",
-      request: {
-        ...{ id, branch: onMain(on), predicate: `v < ${below}` },
-        updates: [["v", `v + ${increment}`]],
-      },
-    },
-  ],
-  model: (model) => model.changeRows(id, on, below, increment),
-});
+const dropNamespace = (id: Id, cascade: boolean) =>
+  change("dropNamespace", { id, behavior: cascade ? "Cascade" : "Restrict" }, (model) =>
+    model.dropNamespace(id, cascade),
+  );
 
-const mergeRows = (id: readonly string[], on: string, values: readonly number[]): Change => ({
-  name: `mergeInsertIntoTable(${id}, ${on}, [${values}])`,
-  calls: [
-    {
-      method: "mergeInsertIntoTable",
-      request: { id, branch: onMain(on), on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
-      rows: values,
-    },
-  ],
-  model: (model) => model.mergeRows(id, on, values),
-});
+const declareTable = (id: Id) => change("declareTable", { id }, (model) => model.declareTable(id));
 
-const addColumn = (id: readonly string[], on: string, name: string): Change => ({
-  name: `alterTableAddColumns(${id}, ${on}, ${name})`,
-  calls: [
-    {
-      method: "alterTableAddColumns",
-      request: { id, branch: onMain(on), newColumns: [{ name, expression: "v * 2" }] },
-    },
-  ],
-  model: (model) => model.addColumn(id, on, name),
-});
+const createTable = (id: Id, mode: string, values: number[]) => {
+  const request = { id, mode, stableRowIds: isStableAt(id) };
+  return change("createTable", request, (model) => model.createTable(id, mode, values), values);
+};
 
-const dropColumn = (id: readonly string[], on: string, name: string): Change => ({
-  name: `alterTableDropColumns(${id}, ${on}, ${name})`,
-  calls: [{ method: "alterTableDropColumns", request: { id, branch: onMain(on), columns: [name] } }],
-  model: (model) => model.dropColumn(id, on, name),
-});
+const deregisterTable = (id: Id) => change("deregisterTable", { id }, (model) => model.deregisterTable(id));
 
-const renameColumn = (id: readonly string[], on: string, from: string, to: string): Change => ({
-  name: `alterTableAlterColumns(${id}, ${on}, ${from} to ${to})`,
-  calls: [
-    {
-      method: "alterTableAlterColumns",
-      request: { id, branch: onMain(on), alterations: [{ path: from, rename: to }] },
-    },
-  ],
-  model: (model) => model.renameColumn(id, on, from, to),
-});
+const registerTable = (name: string) =>
+  change("registerTable", { id: [name], location: `${name}.lance` }, (model) => model.registerTable(name));
 
-const restore = (id: readonly string[], on: string, to: number): Change => ({
-  name: `restoreTable(${id}, ${on}, ${to})`,
-  calls: [{ method: "restoreTable", request: { id, branch: onMain(on), version: to } }],
-  model: (model) => model.restore(id, on, to),
-});
+const dropTable = (id: Id) => change("dropTable", { id }, (model) => model.dropTable(id));
 
-const createBranch = (
-  id: readonly string[],
-  name: string,
-  from: string,
-  index: number | undefined,
-): Change => ({
-  name: `createTableBranch(${id}, ${name}, ${from}, ${index})`,
-  calls: [
-    { method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: index } },
-  ],
-  model: (model) => model.createBranch(id, name, from, index),
-});
+const renameTable = (id: Id, newId: Id) => {
+  const request = { id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) };
+  return change("renameTable", request, (model) => model.renameTable(id, newId));
+};
 
-const deleteBranch = (id: readonly string[], name: string): Change => ({
-  name: `deleteTableBranch(${id}, ${name})`,
-  calls: [{ method: "deleteTableBranch", request: { id, name } }],
-  model: (model) => model.deleteBranch(id, name),
-});
+const insert = (id: Id, on: string, mode: "Append" | "Overwrite", values: number[]) => {
+  const isOverwrite = mode === "Overwrite";
+  const request = { id, branch: onMain(on), mode };
+  return change("insertIntoTable", request, (model) => model.insert(id, on, isOverwrite, values), values);
+};
 
-const createTag = (id: readonly string[], name: string, on: string, index: number): Change => ({
-  name: `createTableTag(${id}, ${name}, ${on}, ${index})`,
-  calls: [{ method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: index } }],
-  model: (model) => model.createTag(id, name, on, index),
-});
+const deleteRows = (id: Id, on: string, below: number) =>
+  change("deleteFromTable", { id, branch: onMain(on), predicate: `v < ${below}` }, (model) =>
+    model.changeRows(id, on, below, null),
+  );
 
-const updateTag = (id: readonly string[], name: string, on: string, index: number): Change => ({
-  name: `updateTableTag(${id}, ${name}, ${on}, ${index})`,
-  calls: [{ method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: index } }],
-  model: (model) => model.updateTag(id, name, on, index),
-});
+const updateRows = (id: Id, on: string, below: number, increment: number) => {
+  const updates = [["v", `v + ${increment}`]];
+  const request = { id, branch: onMain(on), predicate: `v < ${below}`, updates };
+  return change("updateTable", request, (model) => model.changeRows(id, on, below, increment));
+};
 
-const deleteTag = (id: readonly string[], name: string): Change => ({
-  name: `deleteTableTag(${id}, ${name})`,
-  calls: [{ method: "deleteTableTag", request: { id, tag: name } }],
-  model: (model) => model.deleteTag(id, name),
-});
+const mergeRows = (id: Id, on: string, values: readonly number[]) => {
+  const upsert = { on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+  const request = { id, branch: onMain(on), ...upsert };
+  return change("mergeInsertIntoTable", request, (model) => model.mergeRows(id, on, values), values);
+};
 
-const updateMetadata = (
-  id: readonly string[],
-  on: string,
-  key: string,
-  value: string | null,
-  replace: boolean,
-): Change => {
+const addColumn = (id: Id, on: string, name: string) => {
+  const request = { id, branch: onMain(on), newColumns: [{ name, expression: "v * 2" }] };
+  return change("alterTableAddColumns", request, (model) => model.addColumn(id, on, name));
+};
+
+const dropColumn = (id: Id, on: string, name: string) =>
+  change("alterTableDropColumns", { id, branch: onMain(on), columns: [name] }, (model) =>
+    model.dropColumn(id, on, name),
+  );
+
+const renameColumn = (id: Id, on: string, from: string, to: string) => {
+  const request = { id, branch: onMain(on), alterations: [{ path: from, rename: to }] };
+  return change("alterTableAlterColumns", request, (model) => model.renameColumn(id, on, from, to));
+};
+
+const restore = (id: Id, on: string, to: number) =>
+  change("restoreTable", { id, branch: onMain(on), version: to }, (model) => model.restore(id, on, to));
+
+const createBranch = (id: Id, name: string, from: string, index: number | undefined) => {
+  const request = { id, name, fromBranch: onMain(from), fromVersion: index };
+  return change("createTableBranch", request, (model) => model.createBranch(id, name, from, index));
+};
+
+const deleteBranch = (id: Id, name: string) =>
+  change("deleteTableBranch", { id, name }, (model) => model.deleteBranch(id, name));
+
+const createTag = (id: Id, name: string, on: string, index: number) =>
+  change("createTableTag", { id, tag: name, branch: onMain(on), version: index }, (model) =>
+    model.createTag(id, name, on, index),
+  );
+
+const updateTag = (id: Id, name: string, on: string, index: number) =>
+  change("updateTableTag", { id, tag: name, branch: onMain(on), version: index }, (model) =>
+    model.updateTag(id, name, on, index),
+  );
+
+const deleteTag = (id: Id, name: string) =>
+  change("deleteTableTag", { id, tag: name }, (model) => model.deleteTag(id, name));
+
+const updateMetadata = (id: Id, on: string, key: string, value: string | null, replace: boolean) => {
   const metadata = { [key]: value };
-  return {
-    name: `updateFieldMetadata(${id}, ${on}, ${JSON.stringify(metadata)}, ${replace})`,
-    calls: [
-      {
-        method: "updateFieldMetadata",
-        request: { id, branch: onMain(on), updates: [{ path: "v", metadata, replace }] },
-      },
-    ],
-    model: (model) => model.updateMetadata(id, on, metadata, replace),
-  };
+  const request = { id, branch: onMain(on), updates: [{ path: "v", metadata, replace }] };
+  return change("updateFieldMetadata", request, (model) => model.updateMetadata(id, on, metadata, replace));
 };
 
 /** Makes a change of two calls; others may see the first one alone. */
-const inTurn = (name: string, first: Change, second: Change): Change => ({
-  name,
+const inTurn = (first: Change, second: Change): Change => ({
+  name: `${first.name}, ${second.name}`,
   calls: [...first.calls, ...second.calls],
   model: (model) => {
     first.model(model);
@@ -302,53 +226,28 @@ const inTurn = (name: string, first: Change, second: Change): Change => ({
   halfway: first.model,
 });
 
-const recreateTable = (id: readonly string[], values: number[]): Change =>
-  inTurn(`recreateTable(${id}, [${values}])`, dropTable(id), createTable(id, "Create", values));
+const recreateTable = (id: Id, values: number[]) => inTurn(dropTable(id), createTable(id, "Create", values));
 
-const recreateBranch = (
-  id: readonly string[],
-  name: string,
-  from: string,
-  index: number | undefined,
-): Change =>
-  inTurn(
-    `recreateBranch(${id}, ${name}, ${from}, ${index})`,
-    deleteBranch(id, name),
-    createBranch(id, name, from, index),
+const recreateBranch = (id: Id, name: string, from: string, index: number | undefined) =>
+  inTurn(deleteBranch(id, name), createBranch(id, name, from, index));
+
+const createVersion = (id: Id, version: number) =>
+  change("createTableVersion", { id, version, manifestPath: "" }, (model) =>
+    model.batch({ created: [{ id, version }], deleted: [], declared: [], deregistered: [] }),
   );
 
-const createVersion = (id: readonly string[], version: number): Change => ({
-  name: `createTableVersion(${id}, ${version})`,
-  calls: [{ method: "createTableVersion", request: { id, version, manifestPath: "" } }],
-  model: (model) => model.batch({ created: [{ id, version }], deleted: [], declared: [], deregistered: [] }),
-});
+const deleteVersions = (id: Id, on: string, from: number, to: number) => {
+  const request = { id, branch: onMain(on), ranges: [{ startVersion: from, endVersion: to }] };
+  return change("batchDeleteTableVersions", request, (model) => model.deleteVersions(id, on, from, to));
+};
 
-const deleteVersions = (id: readonly string[], on: string, from: number, to: number): Change => ({
-  name: `batchDeleteTableVersions(${id}, ${on}, ${from} to ${to})`,
-  calls: [
-    {
-      method: "batchDeleteTableVersions",
-      request: { id, branch: onMain(on), ranges: [{ startVersion: from, endVersion: to }] },
-    },
-  ],
-  model: (model) => model.deleteVersions(id, on, from, to),
-});
+const cleanUp = (id: Id, on: string, retainVersions: number, errorIfTagged: boolean) => {
+  const request = { id, branch: onMain(on), olderThanMs: 0, retainVersions, errorIfTagged };
+  return change("cleanupTable", request, (model) => model.cleanUp(id, on, retainVersions, errorIfTagged));
+};
 
-const cleanUp = (id: readonly string[], on: string, retained: number, errorIfTagged: boolean): Change => ({
-  name: `cleanupTable(${id}, ${on}, ${retained}, ${errorIfTagged})`,
-  calls: [
-    {
-      method: "cleanupTable",
-      request: { id, branch: onMain(on), olderThanMs: 0, retainVersions: retained, errorIfTagged },
-    },
-  ],
-  model: (model) => model.cleanUp(id, on, retained, errorIfTagged),
-});
-
-const optimize = (id: readonly string[], on: string): Change => ({
-  name: `optimizeTable(${id}, ${on})`,
-  calls: [{ method: "optimizeTable", request: { id, branch: onMain(on) } }],
-  model: (model) => model.optimize(id, on, true),
+const optimize = (id: Id, on: string): Change => ({
+  ...change("optimizeTable", { id, branch: onMain(on) }, (model) => model.optimize(id, on, true)),
   halfway: (model) => model.optimize(id, on, false),
 });
 
@@ -357,15 +256,14 @@ const optimize = (id: readonly string[], on: string): Change => ({
  * an id is in no other part.
  */
 const batch = (
-  ids: readonly (readonly string[])[],
+  ids: readonly Id[],
   version: number,
-  shrunk: readonly string[] | null,
-  declared: readonly string[],
-  deregistered: readonly string[] | null,
+  shrunk: Id | null,
+  declared: Id,
+  deregistered: Id | null,
 ): Change => {
   const usedKeys = new Set([keyOf(declared)]);
-  const isFirst = (id: readonly string[]) =>
-    !usedKeys.has(keyOf(id)) && usedKeys.add(keyOf(id)) !== undefined;
+  const isFirst = (id: Id) => !usedKeys.has(keyOf(id)) && usedKeys.add(keyOf(id)) !== undefined;
   const gone = deregistered !== null && isFirst(deregistered) ? [deregistered] : [];
   const changing = new Set(usedKeys);
   const created = ids.filter(isFirst).map((id) => ({ id, version }));
@@ -379,14 +277,12 @@ const batch = (
     { declareTable: { id: declared } },
     ...gone.map((id) => ({ deregisterTable: { id } })),
   ];
-  return {
-    name: `batchCommitTables(${JSON.stringify(operations)})`,
-    calls: [{ method: "batchCommitTables", request: { operations } }],
-    model: (model) => model.batch({ created, deleted, declared: [declared], deregistered: gone }),
-  };
+  return change("batchCommitTables", { operations }, (model) =>
+    model.batch({ created, deleted, declared: [declared], deregistered: gone }),
+  );
 };
 
-const keyOf = (id: readonly string[]) => id.join("$");
+const keyOf = (id: Id) => id.join("$");
 
 /** Weight and generator of each change; changes that remove most have low weights. */
 export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])[] = [
@@ -465,17 +361,19 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   [1, fc.tuple(tableId, tag).map((args) => deleteTag(...args))],
 ];
 
+const mostlyAppend = fc.constantFrom(
+  "Append" as const,
+  "Append" as const,
+  "Append" as const,
+  "Overwrite" as const,
+);
+
 /** Generates changes of the rows and columns of one branch, for long sequences. */
-export const rowChanges = (id: readonly string[], on: string): fc.Arbitrary<Change> =>
+export const rowChanges = (id: Id, on: string): fc.Arbitrary<Change> =>
   fc.oneof(
     {
       weight: 4,
-      arbitrary: fc
-        .tuple(
-          fc.constantFrom("Append" as const, "Append" as const, "Append" as const, "Overwrite" as const),
-          rows,
-        )
-        .map((args) => insert(id, on, ...args)),
+      arbitrary: fc.tuple(mostlyAppend, rows).map((args) => insert(id, on, ...args)),
     },
     { weight: 4, arbitrary: limit.map((below) => deleteRows(id, on, below)) },
     {
@@ -510,7 +408,7 @@ export const beginning: readonly Change[] = [
 ];
 
 /** Tables and branches for sequences of row changes. The second table has stable row ids. */
-export const rowLines: readonly (readonly [id: readonly string[], branch: string])[] = [
+export const rowLines: readonly (readonly [id: Id, branch: string])[] = [
   [["t"], "main"],
   [["n", "t"], "main"],
   [["n", "t"], "main"],

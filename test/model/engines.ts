@@ -1,7 +1,8 @@
 /** Two engines on one directory, and the work in flight between two commands. */
 
+import type fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import type { ModelTarget, SavedTable } from "./model.js";
+import type { Model, ModelTarget, SavedTable } from "./model.js";
 import type { SlowRows } from "./slowRows.js";
 
 /** A write that waits for its rows. */
@@ -22,6 +23,14 @@ export interface TableCopy {
   readonly directory: string;
   readonly saved: SavedTable;
 }
+
+export type Command = fc.AsyncCommand<Model, Engines>;
+
+export const command = (name: string, run: Command["run"]): Command => ({
+  check: () => true,
+  run,
+  toString: () => name,
+});
 
 export class Engines {
   readonly root: string;

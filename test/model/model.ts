@@ -27,6 +27,8 @@ const refuse = (type: string): never => {
   throw new ModelError(type);
 };
 
+type Id = readonly string[];
+
 /** Content of one version. */
 export interface Content {
   /** Values of the column `v`, which all tables have. */
@@ -78,24 +80,24 @@ export interface ModelTable {
 }
 
 const latestOf = (history: History): number => Math.max(...history.keys());
-const keyOf = (path: readonly string[]): string => path.join("$");
+const keyOf = (path: Id): string => path.join("$");
 
 export interface ModelBatch {
-  readonly created: readonly { readonly id: readonly string[]; readonly version: number }[];
+  readonly created: readonly { readonly id: Id; readonly version: number }[];
   /** From `from` up to `to`, exclusive; -1 is after the latest. */
   readonly deleted: readonly {
-    readonly id: readonly string[];
+    readonly id: Id;
     readonly branch: string;
     readonly from: number;
     readonly to: number;
   }[];
-  readonly declared: readonly (readonly string[])[];
-  readonly deregistered: readonly (readonly string[])[];
+  readonly declared: readonly Id[];
+  readonly deregistered: readonly Id[];
 }
 
 /** Target of an insert at its start. */
 export interface ModelTarget {
-  readonly id: readonly string[];
+  readonly id: Id;
   readonly branch: string;
   readonly table: ModelTable;
   /** Last identity of the branch's lineage; absent for main. */
@@ -165,7 +167,7 @@ export class Model {
 
   // ---------------------------------------------------------------------------------------- namespaces
 
-  createNamespace(path: readonly string[], existOk: boolean): void {
+  createNamespace(path: Id, existOk: boolean): void {
     this.#requireNamespace(path.slice(0, -1));
     if (this.#namespaces.has(keyOf(path))) {
       if (!existOk) refuse("NamespaceAlreadyExists");
@@ -174,7 +176,7 @@ export class Model {
     this.#namespaces.add(keyOf(path));
   }
 
-  dropNamespace(path: readonly string[], cascade: boolean): void {
+  dropNamespace(path: Id, cascade: boolean): void {
     this.#requireNamespace(path);
     const below = `${keyOf(path)}$`;
     const inside = (map: Iterable<string>) => [...map].filter((key) => key.startsWith(below));
@@ -184,7 +186,7 @@ export class Model {
     for (const key of tables) this.#tables.delete(key);
   }
 
-  #requireNamespace(path: readonly string[]): void {
+  #requireNamespace(path: Id): void {
     for (let depth = 1; depth <= path.length; depth++) {
       if (!this.#namespaces.has(keyOf(path.slice(0, depth)))) refuse("NamespaceNotFound");
     }
@@ -192,13 +194,13 @@ export class Model {
 
   // -------------------------------------------------------------------------------------------- tables
 
-  declareTable(id: readonly string[]): void {
+  declareTable(id: Id): void {
     this.#requireNamespace(id.slice(0, -1));
     this.#requireFree(id);
     this.#tables.set(keyOf(id), newTable());
   }
 
-  createTable(id: readonly string[], mode: string, rows: readonly number[]): void {
+  createTable(id: Id, mode: string, rows: readonly number[]): void {
     this.#requireNamespace(id.slice(0, -1));
     if (this.#hidden.has(keyOf(id))) refuse("TableAlreadyExists");
     const table = this.#tables.get(keyOf(id)) ?? newTable();
@@ -212,12 +214,12 @@ export class Model {
     this.#tables.set(keyOf(id), table);
   }
 
-  dropTable(id: readonly string[]): void {
+  dropTable(id: Id): void {
     this.#table(id);
     this.#tables.delete(keyOf(id));
   }
 
-  renameTable(id: readonly string[], newId: readonly string[]): void {
+  renameTable(id: Id, newId: Id): void {
     const table = this.#table(id);
     this.#requireNamespace(newId.slice(0, -1));
     this.#requireFree(newId);
@@ -227,7 +229,7 @@ export class Model {
     this.#tables.set(keyOf(newId), table);
   }
 
-  deregisterTable(id: readonly string[]): void {
+  deregisterTable(id: Id): void {
     const table = this.#table(id);
     this.#tables.delete(keyOf(id));
     if (id.length === 1) this.#hidden.set(keyOf(id), table);
@@ -241,35 +243,40 @@ export class Model {
     this.#hidden.delete(name);
   }
 
-  #requireFree(id: readonly string[]): void {
+  #requireFree(id: Id): void {
     if (this.#tables.has(keyOf(id)) || this.#hidden.has(keyOf(id))) refuse("TableAlreadyExists");
   }
 
-  #table(id: readonly string[]): ModelTable {
+  #table(id: Id): ModelTable {
     this.#requireNamespace(id.slice(0, -1));
     return this.#tables.get(keyOf(id)) ?? refuse("TableNotFound");
   }
 
-  #history(id: readonly string[], branch: string): History {
+  #history(id: Id, branch: string): History {
     return this.#branch(id, branch).history;
   }
 
-  #branch(id: readonly string[], branch: string): ModelBranch {
+  /** @throws ModelError if the table is only declared */
+  #latest(id: Id, branch: string): { history: History; latest: ModelVersion } {
+    const history = this.#history(id, branch);
+    return { history, latest: history.get(latestOf(history)) ?? refuse("InvalidTableState") };
+  }
+
+  #branch(id: Id, branch: string): ModelBranch {
     return this.#table(id).branches.get(branch) ?? refuse("TableBranchNotFound");
   }
 
   // ---------------------------------------------------------------------------------------------- rows
 
-  insert(id: readonly string[], branch: string, overwrite: boolean, rows: readonly number[]): void {
+  insert(id: Id, branch: string, overwrite: boolean, rows: readonly number[]): void {
     const history = this.#history(id, branch);
     const before = overwrite ? undefined : history.get(latestOf(history));
     append(history, before, rows);
   }
 
   /** Deletes rows below a limit; with an increment, appends them again with the increment added. */
-  changeRows(id: readonly string[], branch: string, below: number, increment: number | null): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+  changeRows(id: Id, branch: string, below: number, increment: number | null): void {
+    const { history, latest } = this.#latest(id, branch);
     const isResolved = ({ value, isDeleted }: ModelRow) => !isDeleted && value < below;
     const left = latest.fragments.map((fragment) =>
       fragment.map((row) => (isResolved(row) ? { ...row, isDeleted: true } : row)),
@@ -288,7 +295,7 @@ export class Model {
    * Upserts by the column `v`: rows with one of the values move to the end, before the new rows. If neither
    * ids nor other columns are kept, the source rows follow in their order, after second copies of duplicates.
    */
-  mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
+  mergeRows(id: Id, branch: string, values: readonly number[]): void {
     const { isStable } = this.#table(id);
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history));
@@ -313,9 +320,8 @@ export class Model {
   // ------------------------------------------------------------------------------------------- columns
 
   /** Adds a column that is twice `v`. */
-  addColumn(id: readonly string[], branch: string, name: string): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+  addColumn(id: Id, branch: string, name: string): void {
+    const { history, latest } = this.#latest(id, branch);
     if (latest.names.includes(name)) refuse("InvalidInput");
     const fragments = latest.fragments.map((fragment) =>
       fragment.map((row) => ({ ...row, others: { ...row.others, [name]: 2 * row.value } })),
@@ -323,18 +329,16 @@ export class Model {
     add(history, { ...latest, names: [...latest.names, name], fragments, isAddition: false });
   }
 
-  dropColumn(id: readonly string[], branch: string, name: string): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+  dropColumn(id: Id, branch: string, name: string): void {
+    const { history, latest } = this.#latest(id, branch);
     if (!latest.names.includes(name)) refuse("TableColumnNotFound");
     const fragments = withOthers(latest, ({ [name]: _, ...others }) => others);
     const names = latest.names.filter((each) => each !== name);
     add(history, { ...latest, names, fragments, isAddition: false });
   }
 
-  renameColumn(id: readonly string[], branch: string, from: string, to: string): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+  renameColumn(id: Id, branch: string, from: string, to: string): void {
+    const { history, latest } = this.#latest(id, branch);
     if (!latest.names.includes(from)) refuse("TableColumnNotFound");
     if (to !== from && latest.names.includes(to)) refuse("InvalidInput");
     const fragments = withOthers(latest, ({ [from]: value, ...others }) => ({ ...others, [to]: value }));
@@ -345,7 +349,7 @@ export class Model {
   // ----------------------------------------------------------------------------------------- slow rows
 
   /** Returns the target of an insert that begins now. */
-  target(id: readonly string[], branch: string): ModelTarget {
+  target(id: Id, branch: string): ModelTarget {
     const table = this.#table(id);
     const { history, lineage } = this.#branch(id, branch);
     const latest = history.get(latestOf(history));
@@ -382,13 +386,13 @@ export class Model {
   }
 
   /** Copies a table; null if there is none. */
-  save(id: readonly string[]): SavedTable | null {
+  save(id: Id): SavedTable | null {
     const table = this.#tables.get(keyOf(id));
     return table === undefined ? null : { table: copyOf(table) };
   }
 
   /** Replaces the current state of a table by a copy. */
-  putBack(id: readonly string[], { table: saved }: SavedTable): void {
+  putBack(id: Id, { table: saved }: SavedTable): void {
     const table = this.#table(id);
     const { branches, tags } = table;
     this.#putBack.set(table, this.#timesPutBack(table) + 1);
@@ -399,7 +403,7 @@ export class Model {
     for (const [name, tag] of copy.tags) tags.set(name, tag);
   }
 
-  restore(id: readonly string[], branch: string, version: number): void {
+  restore(id: Id, branch: string, version: number): void {
     const history = this.#history(id, branch);
     const restored = history.get(version) ?? refuse("TableVersionNotFound");
     add(history, { ...restored, isAddition: false });
@@ -407,13 +411,12 @@ export class Model {
 
   /** @param entries null removes a key */
   updateMetadata(
-    id: readonly string[],
+    id: Id,
     branch: string,
     entries: Readonly<Record<string, string | null>>,
     replace: boolean,
   ): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    const { history, latest } = this.#latest(id, branch);
     const changed = Object.entries({ ...(replace ? {} : latest.metadata), ...entries });
     const metadata = Object.fromEntries(
       changed.filter((entry): entry is [string, string] => entry[1] !== null),
@@ -449,12 +452,12 @@ export class Model {
   }
 
   /** @param to exclusive; -1 is after the latest */
-  deleteVersions(id: readonly string[], branch: string, from: number, to: number): void {
+  deleteVersions(id: Id, branch: string, from: number, to: number): void {
     const { history, versions } = this.#deletable(id, branch, from, to);
     for (const version of versions) history.delete(version);
   }
 
-  #deletable(id: readonly string[], branch: string, from: number, to: number) {
+  #deletable(id: Id, branch: string, from: number, to: number) {
     const { history } = this.#branch(id, branch);
     const versions = [...history.keys()].filter((version) => version >= from && (to === -1 || version < to));
     const { tagged, forked } = this.#pinned(id, branch);
@@ -465,7 +468,7 @@ export class Model {
   }
 
   /** @param retained number of newest versions that stay */
-  cleanUp(id: readonly string[], branch: string, retained: number, errorIfTagged: boolean): void {
+  cleanUp(id: Id, branch: string, retained: number, errorIfTagged: boolean): void {
     const { history } = this.#branch(id, branch);
     if (history.size === 0) refuse("InvalidTableState");
     const { tagged, forked } = this.#pinned(id, branch);
@@ -480,9 +483,8 @@ export class Model {
    * Adds a version that reserves an id for the merged fragment, and one that has it.
    * @param isWhole false for the first one alone
    */
-  optimize(id: readonly string[], branch: string, isWhole: boolean): void {
-    const history = this.#history(id, branch);
-    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+  optimize(id: Id, branch: string, isWhole: boolean): void {
+    const { history, latest } = this.#latest(id, branch);
     const { fragments } = latest;
     const hasManyDeleted = fragments.some((fragment) => deletedShare(fragment) > MAX_DELETED_SHARE);
     if (fragments.length < 2 && !hasManyDeleted) return;
@@ -491,7 +493,7 @@ export class Model {
   }
 
   /** Returns the versions of a branch that have a tag, or are the source of another branch. */
-  #pinned(id: readonly string[], branch: string) {
+  #pinned(id: Id, branch: string) {
     const { branches, tags } = this.#table(id);
     const forks = [...branches.values()].map(({ fork }) => fork);
     return {
@@ -503,7 +505,7 @@ export class Model {
   // ---------------------------------------------------------------------------------------------- refs
 
   /** @param version undefined is the latest */
-  createBranch(id: readonly string[], name: string, from: string, version: number | undefined): void {
+  createBranch(id: Id, name: string, from: string, version: number | undefined): void {
     const { history, lineage } = this.#branch(id, from);
     if (history.size === 0 && version === undefined) refuse("InvalidTableState");
     const { branches } = this.#table(id);
@@ -517,7 +519,7 @@ export class Model {
     });
   }
 
-  deleteBranch(id: readonly string[], name: string): void {
+  deleteBranch(id: Id, name: string): void {
     const { branches, tags } = this.#table(id);
     const doomed = branches.get(name) ?? refuse("TableBranchNotFound");
     const identity = doomed.lineage[doomed.lineage.length - 1];
@@ -528,15 +530,15 @@ export class Model {
     branches.delete(name);
   }
 
-  createTag(id: readonly string[], tag: string, branch: string, version: number): void {
+  createTag(id: Id, tag: string, branch: string, version: number): void {
     this.#setTag(id, tag, branch, version, false);
   }
 
-  updateTag(id: readonly string[], tag: string, branch: string, version: number): void {
+  updateTag(id: Id, tag: string, branch: string, version: number): void {
     this.#setTag(id, tag, branch, version, true);
   }
 
-  #setTag(id: readonly string[], tag: string, branch: string, version: number, isThere: boolean): void {
+  #setTag(id: Id, tag: string, branch: string, version: number, isThere: boolean): void {
     const { tags } = this.#table(id);
     const history = this.#history(id, branch);
     if (isThere && !tags.has(tag)) refuse("TableTagNotFound");
@@ -545,13 +547,13 @@ export class Model {
     tags.set(tag, { branch, version });
   }
 
-  deleteTag(id: readonly string[], tag: string): void {
+  deleteTag(id: Id, tag: string): void {
     if (!this.#table(id).tags.delete(tag)) refuse("TableTagNotFound");
   }
 }
 
 /** True if rows of a new table with this id keep their ids. */
-export const isStableAt = (id: readonly string[]): boolean => id.length > 1;
+export const isStableAt = (id: Id): boolean => id.length > 1;
 
 const newTable = (): ModelTable => ({
   branches: new Map([["main", { history: new Map(), lineage: [] }]]),

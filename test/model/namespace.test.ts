@@ -9,91 +9,56 @@ import { expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { beginning, branch, type Change, changes, newId, perform, tableId } from "./changes.js";
-import { PutBack, TakeCopy } from "./copies.js";
-import { Engines, outcomeOfCall } from "./engines.js";
+import { putBack, takeCopy } from "./copies.js";
+import { type Command, command, Engines, outcomeOfCall } from "./engines.js";
 import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
-import { BeginCreation, BeginInsert, Finish, finishAll } from "./slowWrites.js";
+import { beginCreation, beginInsert, finishAll, finishOne } from "./slowWrites.js";
 
 const RUNS = runsOf("MODEL_RUNS", 25);
 const MAX_COMMANDS = 30;
 
-class Step implements fc.AsyncCommand<Model, Engines> {
-  readonly #change: Change;
-  readonly #by: number;
+const step = (change: Change, by: number): Command => {
+  const name = `${change.name} by ${by}`;
+  return command(name, async (model, engines) => {
+    const wanted = outcomeOf(() => change.model(model));
+    expect(await outcomeOfCall(perform(engines.at(by), change)), name).toBe(wanted);
+    expect(await stateOf(engines.at(1 - by)), name).toEqual(model.state());
+  });
+};
 
-  constructor(change: Change, by: number) {
-    this.#change = change;
-    this.#by = by;
-  }
-
-  check(): boolean {
-    return true;
-  }
-
-  async run(model: Model, engines: Engines): Promise<void> {
-    const wanted = outcomeOf(() => this.#change.model(model));
-    const got = await outcomeOfCall(perform(engines.at(this.#by), this.#change));
-    expect(got, this.toString()).toBe(wanted);
-    expect(await stateOf(engines.at(1 - this.#by)), this.toString()).toEqual(model.state());
-  }
-
-  toString(): string {
-    return `${this.#change.name} by ${this.#by}`;
-  }
-}
-
-class Reopen implements fc.AsyncCommand<Model, Engines> {
-  check(): boolean {
-    return true;
-  }
-  async run(model: Model, engines: Engines): Promise<void> {
-    await finishAll(model, engines);
-    await engines.reopen();
-    for (const index of [0, 1]) expect(await stateOf(engines.at(index))).toEqual(model.state());
-  }
-  toString(): string {
-    return "reopen";
-  }
-}
+const reopen = command("reopen", async (model, engines) => {
+  await finishAll(model, engines);
+  await engines.reopen();
+  for (const index of [0, 1]) expect(await stateOf(engines.at(index))).toEqual(model.state());
+});
 
 // -------------------------------------------------------------------------------------------- arbitraries
 
 /** Values of two batches. */
 const slowRows = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 4 });
 
-const times = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T>[] =>
+const times = (weight: number, arbitrary: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
   new Array(weight).fill(arbitrary);
+const engine = fc.nat(1);
+const anyId = fc.oneof(tableId, newId);
+const beginInserts = fc.tuple(anyId, branch, slowRows, engine, engine).map((args) => beginInsert(...args));
+const beginCreations = fc.tuple(anyId, slowRows, engine).map((args) => beginCreation(...args));
+const finishes = fc.tuple(fc.boolean(), engine).map((args) => finishOne(...args));
 
-const commands: fc.Arbitrary<fc.AsyncCommand<Model, Engines>>[] = [
-  ...changes.flatMap(([weight, change]) =>
-    times(
-      weight,
-      fc.tuple(change, fc.nat(1)).map(([each, by]) => new Step(each, by)),
-    ),
-  ),
-  fc.constant(new Reopen()),
-  ...times(
-    5,
-    fc
-      .tuple(fc.oneof(tableId, newId), branch, slowRows, fc.nat(1), fc.nat(1))
-      .map((args) => new BeginInsert(...args)),
-  ),
+const commands: fc.Arbitrary<Command>[] = [
+  ...changes.flatMap(([weight, change]) => {
+    const steps = fc.tuple(change, engine).map((args) => step(...args));
+    return times(weight, steps);
+  }),
+  fc.constant(reopen),
+  ...times(5, beginInserts),
+  ...times(2, beginCreations),
+  ...times(4, finishes),
+  ...times(2, tableId.map(takeCopy)),
   ...times(
     2,
-    fc.tuple(fc.oneof(tableId, newId), slowRows, fc.nat(1)).map((args) => new BeginCreation(...args)),
-  ),
-  ...times(
-    4,
-    fc.tuple(fc.boolean(), fc.nat(1)).map((args) => new Finish(...args)),
-  ),
-  ...times(
-    2,
-    tableId.map((id) => new TakeCopy(id)),
-  ),
-  ...times(
-    2,
-    fc.tuple(tableId, fc.nat(1)).map((args) => new PutBack(...args)),
+    fc.tuple(tableId, engine).map((args) => putBack(...args)),
   ),
 ];
 

@@ -69,6 +69,17 @@ export interface Victim {
   readonly looseness?: Looseness;
 }
 
+export type Run = (ns: DirectoryNamespace, id: TableId, prepared: string) => Promise<unknown>;
+
+/** Makes a victim that acts on one id. */
+export const victim = (
+  name: string,
+  id: TableId,
+  beginning: Beginning,
+  run: Run,
+  more: Partial<Victim> = {},
+): Victim => ({ name, world: [[id, beginning]], run: (ns, prepared) => run(ns, id, prepared), ...more });
+
 type Locks = "fresh" | "stale";
 
 interface Case {
@@ -120,25 +131,25 @@ class Stage {
     await this.set(victim);
     const prepared = (await victim.prepare?.(this.root)) ?? "";
     const pausing = new PausingDisk(new NodeDisk({ durability: "none" }));
-    const ns = new DirectoryNamespace({ root: this.root, disk: pausing.disk });
+    await using ns = new DirectoryNamespace({ root: this.root, disk: pausing.disk });
     await victim.warmUp?.(ns);
     pausing.stopAt(-1, "before");
     await victim.run(ns, prepared);
     const { calls } = pausing;
-    await ns.close();
     return calls;
+  }
+
+  async #setBoth(victim: Victim, rival: Rival): Promise<{ prepared: string; scene: Scene }> {
+    await this.set(victim);
+    const { root, engine } = this;
+    const prepared = (await victim.prepare?.(root)) ?? "";
+    return { prepared, scene: { root, engine, prepared: (await rival.prepare?.(root)) ?? "" } };
   }
 
   /** Plays a case and returns its faults. */
   async play(each: Case): Promise<string[]> {
     const { victim, rival, callIndex, moment, locks } = each;
-    await this.set(victim);
-    const prepared = (await victim.prepare?.(this.root)) ?? "";
-    const scene: Scene = {
-      root: this.root,
-      engine: this.engine,
-      prepared: (await rival.prepare?.(this.root)) ?? "",
-    };
+    const { prepared, scene } = await this.#setBoth(victim, rival);
     if (rival.by === "ours") await this.engine.open(this.root);
     const pausing = new PausingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root: this.root, disk: pausing.disk });
@@ -229,13 +240,7 @@ class Stage {
     acknowledged: readonly boolean[],
     victimAt: number | null,
   ): Promise<Ending | null> {
-    await this.set(victim);
-    const prepared = (await victim.prepare?.(this.root)) ?? "";
-    const scene: Scene = {
-      root: this.root,
-      engine: this.engine,
-      prepared: (await rival.prepare?.(this.root)) ?? "",
-    };
+    const { prepared, scene } = await this.#setBoth(victim, rival);
     await this.engine.open(this.root);
     const ns = new DirectoryNamespace({ root: this.root, durability: "none" });
     await victim.warmUp?.(ns);

@@ -1,10 +1,7 @@
 /** Changes of tags and branches during other changes. */
 
-import type { DirectoryNamespace } from "tiltyard";
-import { pauseLoop, type Victim } from "./loop.js";
-import { CHILD_TABLE, ROOT_TABLE, type TableId } from "./world.js";
-
-type Run = (ns: DirectoryNamespace, id: TableId) => Promise<unknown>;
+import { pauseLoop, type Run, victim } from "./loop.js";
+import { CHILD_TABLE, ROOT_TABLE } from "./world.js";
 
 const changes: readonly (readonly [name: string, run: Run])[] = [
   ["tag", (ns, id) => ns.createTableTag({ id, tag: "x", version: 1 })],
@@ -18,8 +15,8 @@ const changes: readonly (readonly [name: string, run: Run])[] = [
 ];
 
 pauseLoop(
-  changes.flatMap(([name, run]): Victim[] => [
-    { name: `${name}, root`, world: [[ROOT_TABLE, "refs"]], run: (ns) => run(ns, ROOT_TABLE) },
-    { name: `${name}, child`, world: [[CHILD_TABLE, "refs"]], run: (ns) => run(ns, CHILD_TABLE) },
+  changes.flatMap(([name, run]) => [
+    victim(`${name}, root`, ROOT_TABLE, "refs", run),
+    victim(`${name}, child`, CHILD_TABLE, "refs", run),
   ]),
 );

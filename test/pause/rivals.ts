@@ -77,12 +77,8 @@ const byHand = (name: string, ...takes: ((scene: Scene) => Promise<unknown>)[]):
 });
 
 const locationOf = async (root: string, id: TableId): Promise<string> => {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
-  try {
-    return (await ns.describeTable({ id })).location;
-  } finally {
-    await ns.close();
-  }
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  return (await ns.describeTable({ id })).location;
 };
 
 // ------------------------------------------------------------------------------------------ rivals by table

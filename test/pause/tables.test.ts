@@ -1,104 +1,51 @@
 /** Tables and namespaces that are made, dropped and moved during other changes. */
 
 import { readdir } from "node:fs/promises";
-import type { DirectoryNamespace } from "tiltyard";
-import { pauseLoop } from "./loop.js";
+import { pauseLoop, type Run, type Victim, victim } from "./loop.js";
 import { CHILD_TABLE, ROOT_TABLE, rowsOf, type TableId } from "./world.js";
 
 const create =
-  (id: TableId, mode: "Create" | "ExistOk" | "Overwrite" = "Create") =>
-  (ns: DirectoryNamespace) =>
+  (mode: "Create" | "Overwrite" = "Create"): Run =>
+  (ns, id) =>
     ns.createTable({ id, mode }, rowsOf(20));
-const rename = (id: TableId, newId: TableId) => (ns: DirectoryNamespace) =>
-  ns.renameTable({
-    id,
-    newTableName: newId[newId.length - 1],
-    newNamespaceId: newId.slice(0, -1),
-  });
+const declare: Run = (ns, id) => ns.declareTable({ id });
+const drop: Run = (ns, id) => ns.dropTable({ id });
+const deregister: Run = (ns, id) => ns.deregisterTable({ id });
 
 const NEW_ROOT: TableId = ["new"];
 const NEW_CHILD: TableId = ["a", "new"];
 const NEW_ELSEWHERE: TableId = ["b", "new"];
 
+const rename = (name: string, id: TableId, newId: TableId): Victim => ({
+  name: `rename, ${name}`,
+  world: [
+    [id, "table"],
+    [newId, "absent"],
+  ],
+  contested: [id, newId],
+  run: (ns) =>
+    ns.renameTable({ id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) }),
+});
+
 pauseLoop([
-  { name: "create, root", world: [[ROOT_TABLE, "absent"]], run: create(ROOT_TABLE) },
-  { name: "create, child", world: [[CHILD_TABLE, "absent"]], run: create(CHILD_TABLE) },
-  {
-    name: "create or overwrite, child",
-    world: [[CHILD_TABLE, "absent"]],
-    run: create(CHILD_TABLE, "Overwrite"),
-  },
-  { name: "create a declared table, root", world: [[ROOT_TABLE, "declared"]], run: create(ROOT_TABLE) },
-  { name: "create a declared table, child", world: [[CHILD_TABLE, "declared"]], run: create(CHILD_TABLE) },
-  { name: "create over a table, root", world: [[ROOT_TABLE, "table"]], run: create(ROOT_TABLE, "Overwrite") },
-  {
-    name: "declare, root",
-    world: [[ROOT_TABLE, "absent"]],
-    run: (ns) => ns.declareTable({ id: ROOT_TABLE }),
-  },
-  {
-    name: "declare, child",
-    world: [[CHILD_TABLE, "absent"]],
-    run: (ns) => ns.declareTable({ id: CHILD_TABLE }),
-  },
-  { name: "drop, root", world: [[ROOT_TABLE, "table"]], run: (ns) => ns.dropTable({ id: ROOT_TABLE }) },
-  { name: "drop, child", world: [[CHILD_TABLE, "table"]], run: (ns) => ns.dropTable({ id: CHILD_TABLE }) },
-  {
-    name: "drop a declared table",
-    world: [[ROOT_TABLE, "declared"]],
-    run: (ns) => ns.dropTable({ id: ROOT_TABLE }),
-  },
-  {
-    name: "rename, root to root",
-    world: [
-      [ROOT_TABLE, "table"],
-      [NEW_ROOT, "absent"],
-    ],
-    contested: [ROOT_TABLE, NEW_ROOT],
-    run: rename(ROOT_TABLE, NEW_ROOT),
-  },
-  {
-    name: "rename, child to child",
-    world: [
-      [CHILD_TABLE, "table"],
-      [NEW_CHILD, "absent"],
-    ],
-    contested: [CHILD_TABLE, NEW_CHILD],
-    run: rename(CHILD_TABLE, NEW_CHILD),
-  },
-  {
-    name: "rename, child to root",
-    world: [
-      [CHILD_TABLE, "table"],
-      [NEW_ROOT, "absent"],
-    ],
-    contested: [CHILD_TABLE, NEW_ROOT],
-    run: rename(CHILD_TABLE, NEW_ROOT),
-  },
-  {
-    name: "rename, root to child",
-    world: [
-      [ROOT_TABLE, "table"],
-      [NEW_ELSEWHERE, "absent"],
-    ],
-    contested: [ROOT_TABLE, NEW_ELSEWHERE],
-    run: rename(ROOT_TABLE, NEW_ELSEWHERE),
-  },
-  {
-    name: "deregister, root",
-    world: [[ROOT_TABLE, "table"]],
-    run: (ns) => ns.deregisterTable({ id: ROOT_TABLE }),
-  },
-  {
-    name: "deregister, child",
-    world: [[CHILD_TABLE, "table"]],
-    run: (ns) => ns.deregisterTable({ id: CHILD_TABLE }),
-  },
-  {
-    name: "register, root",
-    world: [[ROOT_TABLE, "hidden"]],
-    run: (ns) => ns.registerTable({ id: ROOT_TABLE, location: "t.lance" }),
-  },
+  victim("create, root", ROOT_TABLE, "absent", create()),
+  victim("create, child", CHILD_TABLE, "absent", create()),
+  victim("create or overwrite, child", CHILD_TABLE, "absent", create("Overwrite")),
+  victim("create a declared table, root", ROOT_TABLE, "declared", create()),
+  victim("create a declared table, child", CHILD_TABLE, "declared", create()),
+  victim("create over a table, root", ROOT_TABLE, "table", create("Overwrite")),
+  victim("declare, root", ROOT_TABLE, "absent", declare),
+  victim("declare, child", CHILD_TABLE, "absent", declare),
+  victim("drop, root", ROOT_TABLE, "table", drop),
+  victim("drop, child", CHILD_TABLE, "table", drop),
+  victim("drop a declared table", ROOT_TABLE, "declared", drop),
+  rename("root to root", ROOT_TABLE, NEW_ROOT),
+  rename("child to child", CHILD_TABLE, NEW_CHILD),
+  rename("child to root", CHILD_TABLE, NEW_ROOT),
+  rename("root to child", ROOT_TABLE, NEW_ELSEWHERE),
+  victim("deregister, root", ROOT_TABLE, "table", deregister),
+  victim("deregister, child", CHILD_TABLE, "table", deregister),
+  victim("register, root", ROOT_TABLE, "hidden", (ns, id) => ns.registerTable({ id, location: "t.lance" })),
   {
     name: "register, child",
     world: [
@@ -108,19 +55,9 @@ pauseLoop([
     prepare: async (root) => (await readdir(root)).find((name) => name.endsWith("c$kept")) ?? "",
     run: (ns, location) => ns.registerTable({ id: NEW_CHILD, location }),
   },
-  {
-    name: "create a namespace",
-    world: [[CHILD_TABLE, "absent"]],
-    run: (ns) => ns.createNamespace({ id: CHILD_TABLE }),
-  },
-  {
-    name: "drop a namespace",
-    world: [[CHILD_TABLE, "absent"]],
-    run: (ns) => ns.dropNamespace({ id: ["a"] }),
-  },
-  {
-    name: "drop a namespace and all in it",
-    world: [[CHILD_TABLE, "table"]],
-    run: (ns) => ns.dropNamespace({ id: ["a"], behavior: "Cascade" }),
-  },
+  victim("create a namespace", CHILD_TABLE, "absent", (ns, id) => ns.createNamespace({ id })),
+  victim("drop a namespace", CHILD_TABLE, "absent", (ns) => ns.dropNamespace({ id: ["a"] })),
+  victim("drop a namespace and all in it", CHILD_TABLE, "table", (ns) =>
+    ns.dropNamespace({ id: ["a"], behavior: "Cascade" }),
+  ),
 ]);
