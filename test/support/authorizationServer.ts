@@ -1,6 +1,6 @@
 /**
- * An OAuth 2.0 authorization server on the loopback: a certified one (`oidc-provider`), whose published keys can be
- * replaced by new ones, and by answers that no key set is.
+ * A certified OAuth 2.0 authorization server (`oidc-provider`) on the loopback. Tests can replace its
+ * published keys by others, and by malformed answers.
  */
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
@@ -20,7 +20,7 @@ export interface AuthorizationServer extends AsyncDisposable {
   readonly jwksUri: string;
   /** Its private key for each algorithm, with `kid` and `alg`. */
   readonly privateKeys: readonly JWK[];
-  /** How often the keys were asked for. */
+  /** Number of requests for the keys. */
   readonly keyReads: number;
   /** An access token by the client-credentials grant. */
   accessToken(request?: { readonly audience?: string; readonly alg?: "RS256" | "ES256" }): Promise<string>;
@@ -32,7 +32,7 @@ export interface AuthorizationServer extends AsyncDisposable {
   answerKeysBy(answer: RequestListener | null): void;
 }
 
-/** @param options `issuer`: what it says it is, and `keys`: what it signs by, where these are not to be its own */
+/** @param options name and signing keys of another server, to imitate it */
 export async function startAuthorizationServer(
   options: { readonly issuer?: string; readonly keys?: readonly JWK[] } = {},
 ): Promise<AuthorizationServer> {
@@ -152,7 +152,7 @@ async function providerOf(issuer: string, keys: readonly JWK[]): Promise<Request
   return provider.callback();
 }
 
-/** It warns of releases of Node that the engine is tested on, and of a store in memory, which is what tests want. */
+/** Silences its warnings of the release of Node, and of the store in memory. */
 async function quietly<T>(act: () => T | Promise<T>): Promise<T> {
   const { warn } = console;
   console.warn = () => undefined;

@@ -7,7 +7,7 @@ import { printedBy } from "./runFiles.js";
 import { PROGRAM_IMPORTS, PROGRAM_MAIN, PROGRAM_REQUIRES } from "./strangersProgram.js";
 import { makeTempDir } from "./tempDir.js";
 
-/** What the bundle of a folder prints, far from any module. */
+/** Returns the output of a bundle that runs far from any module. */
 export async function printedAlone(directory: string, file: string): Promise<string> {
   const alone = await realpath(await makeTempDir());
   await rename(join(directory, file), join(alone, file));

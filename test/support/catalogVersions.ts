@@ -1,4 +1,4 @@
-/** The versions of a namespace's catalog as they lie on disk. */
+/** The versions of a namespace's catalog on disk. */
 
 import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
@@ -7,9 +7,8 @@ import type { DirectoryNamespace } from "tiltyard";
 import { MAX_KEPT_VERSIONS, MIN_KEPT_VERSIONS } from "../../src/catalog/rows/oldVersions.js";
 import { parseManifestName } from "../../src/table/versions/paths.js";
 
-/** Versions that stay whole of a catalog that {@link makeHeavy} was called on, and of one of a few rows. */
 export { MAX_KEPT_VERSIONS as MAX_KEPT, MIN_KEPT_VERSIONS as MIN_KEPT };
-/** So many more may not be emptied yet. */
+/** Number of further versions that may not be emptied yet. */
 export const BACKLOG = 16;
 
 /** Makes a catalog large enough for the least number of its versions to stay whole. */
@@ -22,7 +21,7 @@ export interface CatalogVersions {
   readonly emptied: readonly number[];
   /** Ascending. */
   readonly whole: readonly number[];
-  /** Of the files in the catalog's directory, each counted once. */
+  /** Bytes of the files in the catalog's directory, each counted once. */
   readonly bytes: number;
   /** Files in the catalog's directory that have bytes. */
   readonly files: number;

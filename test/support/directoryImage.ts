@@ -1,4 +1,4 @@
-/** A small directory held in memory, to be laid out again and again at one place: far cheaper than copying it. */
+/** A small directory in memory that is laid out repeatedly: far cheaper than copying it. */
 
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ interface ImageDirectory {
 
 interface ImageFile {
   readonly bytes: Uint8Array;
-  /** What the file was when it was laid out last: one that is still the same is not written again. Null: not yet. */
+  /** Identity of the file when it was last written: an unchanged file is not written again. */
   laidOut: string | null;
 }
 

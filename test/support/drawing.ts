@@ -1,4 +1,4 @@
-/** What a seed draws, one thing after the other. */
+/** Draws values in the order that a seed determines. */
 
 import fc from "fast-check";
 
@@ -14,12 +14,11 @@ export class Drawing {
     return fc.sample(arbitrary, { seed: this.#seed + this.#drawn++, numRuns: 1 })[0];
   }
 
-  /** From 0 to `max`. */
+  /** Returns a number from 0 to `max`. */
   number(max: number): number {
     return this.next(fc.nat(max));
   }
 
-  /** One of several. */
   of<T>(choices: readonly T[]): T {
     return choices[this.number(choices.length - 1)];
   }

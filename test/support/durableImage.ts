@@ -1,10 +1,10 @@
 /**
- * What a directory tree would hold after a power cut, kept beside the tree itself (after the idea of LevelDB's
- * fault-injection environment).
+ * The state of a directory tree after a power cut, kept beside the tree, as in LevelDB's fault-injection
+ * environment.
  *
- * Two facts are kept per directory: its names now, and its names when it was last synced. Per file: how many
- * bytes were synced. Every file is also linked into a store beside the tree, so that one whose name was removed
- * or replaced without a sync can come back. All changes must be told; the tree at construction is durable.
+ * Each directory has its names now, and its names when it was last synced. Each file has its number of synced
+ * bytes. A store beside the tree links every file, so that an unsynced removal or replacement can be undone.
+ * Callers must report all changes; the tree at construction is durable.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -47,14 +47,14 @@ export class DurableImage {
     parent.current.set(name, this.#newFile(filePath, 0));
   }
 
-  /** Until the next sync none of its bytes is sure to be what it was, or what it is. */
+  /** Until the next sync, a power cut may leave any bytes. */
   overwritten(filePath: string): void {
     const [parent, name] = this.#place(filePath);
     const node = parent.current.get(name);
     if (node?.kind === "file") node.syncedBytes = 0;
   }
 
-  /** Calls `work` while the file lacks its name in the store: disks do not write in place what has another name. */
+  /** Calls `work` while the file lacks its name in the store: disks overwrite only files with one name. */
   async withoutStoredName<T>(filePath: string, work: () => Promise<T>): Promise<T> {
     const [parent, name] = this.#place(filePath);
     const node = parent.current.get(name);
@@ -85,7 +85,7 @@ export class DurableImage {
     parent.current.delete(name);
   }
 
-  /** A directory was made, with its parents; `durable` says whether their names are synced. */
+  /** @param durable true if the names of the directory and its parents are synced */
   directoryMade(directory: string, durable: boolean): void {
     let node = this.#tree;
     for (const name of this.#names(directory)) {
@@ -113,8 +113,8 @@ export class DurableImage {
   }
 
   /**
-   * Turns the tree into what the power cut leaves. A name changed since its directory was synced goes back to
-   * what it was, unless `survives` says that this change happened to reach the device.
+   * Turns the tree into the state after a power cut. It undoes each change of a name that was not synced,
+   * unless `survives` says that the change reached the device.
    */
   restore(survives: (anyPath: string) => boolean): void {
     fs.rmSync(this.#root, { recursive: true, force: true });
@@ -190,7 +190,7 @@ export class DurableImage {
   }
 }
 
-/** Locks are made past the disk that tells of changes, and are not of the tree: what is moved into one is gone. */
+/** Locks bypass the disk that reports changes: a file that is moved into one counts as removed. */
 const isInLock = (anyPath: string): boolean => anyPath.includes(`${path.sep}${LOCK_NAME}${path.sep}`);
 
 function newDirectory(): DirectoryNode {

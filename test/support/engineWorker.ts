@@ -11,7 +11,7 @@ export interface EngineJob {
   readonly root: string;
   readonly options?: object;
   readonly steps: readonly EngineStep[];
-  /** No step begins after so many milliseconds. */
+  /** Milliseconds after which no step begins. */
   readonly durationMs?: number;
 }
 
@@ -20,7 +20,7 @@ export type EngineOutcome = { ok: unknown } | { code: number; type: string; mess
 const ENTRY = fileURLToPath(new URL("./processes/engineWorker.mjs", import.meta.url));
 
 /**
- * Runs the jobs, one process each, all let go at the same moment, at which `onStart` is called; the outcomes of each job's
+ * Runs each job in a process, all at once, and calls `onStart` then. Returns the outcomes of each job's
  * steps.
  */
 export async function raceEngines(

@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "./countingDisk.js";
-import { FaultyDisk, InjectedFault } from "./faultyDisk.js";
+import { countingDisk } from "./countingDisk.js";
+import { faultyDisk, InjectedFault } from "./faultyDisk.js";
 import { makeTempDir } from "./tempDir.js";
 
 const nodeDisk = new NodeDisk({ durability: "none" });
@@ -12,7 +12,7 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 async function setUp() {
   const root = await makeTempDir();
   await writeFile(path.join(root, "old"), "old content");
-  const disk = new FaultyDisk(nodeDisk, { root });
+  const disk = faultyDisk(nodeDisk, { root });
   const pathOf = (name: string) => path.join(root, name);
   const write = async (name: string, text: string, sync: boolean) => {
     const handle = await disk.create(pathOf(name));
@@ -205,7 +205,7 @@ describe("losing what was not synced", () => {
 
 test("a counting disk counts calls, bytes and reads", async () => {
   const root = await makeTempDir();
-  const disk = new CountingDisk(nodeDisk);
+  const disk = countingDisk(nodeDisk);
   const file = path.join(root, "f");
   const handle = await disk.create(file);
   await handle.write([bytes("abc"), bytes("de")]);

@@ -1,29 +1,23 @@
 /**
  * A disk that fails when told to. Every call of every verb, those of open handles included, has a number,
- * counted from 0; one number can be made to fail, in one of these ways:
+ * counted from 0. One number can fail, in one of these ways:
  *
- * - "before": nothing happened.  "after": it happened, and was reported as failed all the same.
- * - "short": a write leaves the first half of its bytes; any other call is as in "before".
+ * - "before": nothing happens.  "after": it happens, and is reported as failed.
+ * - "short": a write leaves the first half of its bytes; any other call fails as in "before".
  *
- * With `dead` every later call fails too, before its effect: the process is gone, it cleans nothing up.
+ * With `dead` every later call fails too, before its effect: the process is gone, and cleans nothing up.
  *
- * Given a root, the disk also knows what a power cut would leave of it: `loseUnsynced()` forgets open
- * handles and restores that, see durableImage.ts. The same calls always give the same outcome.
+ * Given a root, the disk also knows what a power cut leaves of it: `loseUnsynced()` forgets open handles and
+ * restores that, see durableImage.ts. The same calls always give the same outcome.
  */
-import type {
-  AllocateTail,
-  DirectoryEntry,
-  Disk,
-  FileStat,
-  ReadHandle,
-  WriteHandle,
-} from "../../src/io/disk/disk.js";
-import type { Verb } from "./countingDisk.js";
+
+import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 import { DurableImage } from "./durableImage.js";
+import { type Verb, withMembers, wrapCalls } from "./wrappedDisk.js";
 
 export type FaultMode = "before" | "after" | "short";
 
-/** What a failed call rejects with. */
+/** Error of a failed call. */
 export class InjectedFault extends Error {
   readonly code = "EIO";
   constructor(verb: Verb, path: string, callIndex: number) {
@@ -35,32 +29,25 @@ export class InjectedFault extends Error {
 export interface FaultyDiskOptions {
   /** Keep account of what is durable below this directory. All changes there must come through this disk. */
   readonly root?: string;
-  /**
-   * Whether what the inner disk's `makeDirectory` made is durable when it returns, as the contract of `Disk`
-   * has it with durability "fsync". Default true.
-   */
-  readonly durableDirectories?: boolean;
 }
 
-export class FaultyDisk implements Disk {
+type Effect = () => Promise<unknown>;
+
+class Faults {
   /** Calls so far. */
   calls = 0;
-  /** What was called, e.g. "write /a/b"; the failed call too. */
+  /** Calls, e.g. "write /a/b"; the failed one too. */
   readonly log: string[] = [];
-  /** Whether the fault has happened. */
+  /** True if the fault has happened. */
   tripped = false;
-  readonly #inner: Disk;
   readonly #image: DurableImage | null;
-  readonly #durableDirectories: boolean;
   readonly #open = new Set<{ close(): Promise<void> }>();
   #failAt = -1;
   #mode: FaultMode = "before";
   #dead = false;
 
-  constructor(inner: Disk, options: FaultyDiskOptions = {}) {
-    this.#inner = inner;
-    this.#image = options.root === undefined ? null : new DurableImage(options.root);
-    this.#durableDirectories = options.durableDirectories ?? true;
+  constructor({ root }: FaultyDiskOptions) {
+    this.#image = root === undefined ? null : new DurableImage(root);
   }
 
   /** Makes the call with this number fail, counted from 0 since construction or the last `heal`. */
@@ -78,7 +65,7 @@ export class FaultyDisk implements Disk {
     this.tripped = false;
   }
 
-  /** The process is gone and starts anew, the machine went on: closes what was left open, and heals. */
+  /** The process starts anew, on a machine that went on: closes open handles, and heals. */
   async restart(): Promise<void> {
     for (const handle of this.#open) await handle.close();
     this.#open.clear();
@@ -90,167 +77,101 @@ export class FaultyDisk implements Disk {
    * those of paths for which `survives` answers true; bytes that were not synced are gone in any case.
    */
   async loseUnsynced(survives: (path: string) => boolean = () => false): Promise<void> {
-    if (this.#image === null) throw new Error("a FaultyDisk without a root keeps no account of syncs");
+    if (this.#image === null) throw new Error("a faulty disk without a root keeps no account of syncs");
     await this.restart();
     this.#image.restore(survives);
   }
 
-  /** Closes what is open and removes what the account of syncs kept. */
+  /** Closes open handles and removes the account of syncs. */
   async dispose(): Promise<void> {
     await this.restart();
     this.#image?.dispose();
   }
 
-  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
-    return this.#call("readFile", path, () => this.#inner.readFile(path, maxBytes));
+  wrap(inner: Disk): Disk {
+    return wrapCalls(inner, async (verb, operands, make) => {
+      const path = String(operands[verb === "link" || verb === "rename" ? 1 : 0]);
+      const effect = this.#effectOf(inner, verb as Verb, operands as string[], async () => make(...operands));
+      const torn = async () => {
+        const [content, bytes] = [await inner.readFile(path), operands[1] as Uint8Array];
+        content?.set(bytes.subarray(0, bytes.length >>> 1));
+        return content !== null && this.#overwrite(path, () => make(path, content) as Promise<boolean>);
+      };
+      const answer = await this.#call(verb as Verb, path, effect, verb === "overwrite" ? torn : undefined);
+      const isHandle = answer !== null && (verb === "open" || verb === "create");
+      return isHandle ? this.#wrapHandle(path, answer as ReadHandle | WriteHandle) : answer;
+    });
   }
 
-  async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
-    const handle = await this.#call("open", path, async () => {
-      const opened = await this.#inner.open(path, tailBytes, allocate);
-      if (opened !== null) this.#open.add(opened);
-      return opened;
-    });
-    return (
-      handle && {
-        path: handle.path,
-        size: handle.size,
-        identity: handle.identity,
-        takeTail: () => handle.takeTail?.() ?? null,
-        read: (byteOffset, length, memory) =>
-          this.#call("read", path, () => handle.read(byteOffset, length, memory)),
-        close: () => this.#close(path, handle),
-      }
-    );
-  }
-
-  async create(path: string): Promise<WriteHandle> {
-    const handle = await this.#call("create", path, async () => {
-      const created = await this.#inner.create(path);
-      this.#open.add(created);
-      this.#image?.created(path);
-      return created;
-    });
-    return {
-      write: (chunks) =>
-        this.#call(
-          "write",
-          path,
-          () => handle.write(chunks),
-          () => handle.write(firstHalf(chunks)),
-        ),
-      sync: () =>
-        this.#call("sync", path, async () => {
-          await handle.sync();
-          this.#image?.fileSynced(path);
-        }),
-      close: () => this.#close(path, handle),
+  /** Returns a call of the inner disk that tells the account of syncs. */
+  #effectOf(inner: Disk, verb: Verb, [path, toPath]: readonly string[], make: Effect): Effect {
+    const image = this.#image;
+    const track = async () => {
+      const handle = (await make()) as ReadHandle | WriteHandle | null;
+      if (handle !== null) this.#open.add(handle);
+      if (verb === "create") image?.created(path);
+      return handle;
     };
+    if (verb === "open" || verb === "create") return track;
+    if (image === null) return make;
+    const then = (tell: (answer: unknown) => void) => async () => {
+      const answer = await make();
+      tell(answer);
+      return answer;
+    };
+    switch (verb) {
+      case "overwrite":
+        return () => this.#overwrite(path, make as () => Promise<boolean>);
+      case "link":
+        return then(() => image.linked(path, toPath));
+      case "rename":
+        return then(() => image.renamed(path, toPath));
+      case "remove":
+      case "removeTree":
+        return async () => {
+          const isPresent = (await inner.stat(path)) !== null;
+          await make();
+          if (isPresent) image.removed(path);
+        };
+      case "removeEmptyDirectory":
+        return then((isRemoved) => isRemoved && image.removed(path));
+      case "makeDirectory": {
+        // Reported as failed, the directories are there, and nothing says that they will stay.
+        const isDurable = !(this.calls === this.#failAt && this.#mode === "after");
+        return then(() => image.directoryMade(path, isDurable));
+      }
+      case "syncFile":
+        return then(() => image.fileSynced(path));
+      case "syncDirectory":
+        return then(() => image.directorySynced(path));
+      default:
+        return make;
+    }
   }
 
   /** "short" leaves the first half of the new bytes and the second of the old. */
-  overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
-    const overwriteWith = async (content: Uint8Array) => {
-      const overwrite = async () => (await this.#inner.overwrite?.(path, content)) ?? false;
-      const done = await (this.#image?.withoutStoredName(path, overwrite) ?? overwrite());
-      if (done) this.#image?.overwritten(path);
-      return done;
-    };
-    const torn = async () => {
-      const content = await this.#inner.readFile(path);
-      content?.set(bytes.subarray(0, bytes.length >>> 1));
-      return content !== null && overwriteWith(content);
-    };
-    return this.#call("overwrite", path, () => overwriteWith(bytes), torn);
+  async #overwrite(path: string, make: () => Promise<boolean>): Promise<boolean> {
+    const isDone = await (this.#image?.withoutStoredName(path, make) ?? make());
+    if (isDone) this.#image?.overwritten(path);
+    return isDone;
   }
 
-  link(existingPath: string, newPath: string): Promise<void> {
-    return this.#call("link", newPath, async () => {
-      await this.#inner.link(existingPath, newPath);
-      this.#image?.linked(existingPath, newPath);
+  #wrapHandle(path: string, handle: ReadHandle | WriteHandle): object {
+    const wrapped = wrapCalls(handle, (verb, operands, make) => {
+      if (verb === "takeTail") return make();
+      const effect = async () => {
+        if (verb === "close") this.#open.delete(handle);
+        const answer = await make(...operands);
+        if (verb === "sync") this.#image?.fileSynced(path);
+        return answer;
+      };
+      const writeHalf = async () => make(firstHalf(operands[0] as Uint8Array[]));
+      return this.#call(verb as Verb, path, effect, verb === "write" ? writeHalf : undefined);
     });
+    return withMembers(wrapped, { readInto: undefined, takesChunksAtOnce: undefined });
   }
 
-  rename(fromPath: string, toPath: string): Promise<void> {
-    return this.#call("rename", toPath, async () => {
-      await this.#inner.rename(fromPath, toPath);
-      this.#image?.renamed(fromPath, toPath);
-    });
-  }
-
-  remove(path: string): Promise<void> {
-    return this.#call("remove", path, async () => {
-      const present = this.#image !== null && (await this.#inner.stat(path)) !== null;
-      await this.#inner.remove(path);
-      if (present) this.#image?.removed(path);
-    });
-  }
-
-  removeTree(path: string): Promise<void> {
-    return this.#call("removeTree", path, async () => {
-      const present = this.#image !== null && (await this.#inner.stat(path)) !== null;
-      await this.#inner.removeTree(path);
-      if (present) this.#image?.removed(path);
-    });
-  }
-
-  removeEmptyDirectory(path: string): Promise<boolean> {
-    return this.#call("removeEmptyDirectory", path, async () => {
-      const removed = await this.#inner.removeEmptyDirectory(path);
-      if (removed) this.#image?.removed(path);
-      return removed;
-    });
-  }
-
-  makeDirectory(path: string, within?: string): Promise<boolean> {
-    // Reported as failed, the directories are there, and nothing says that they will stay.
-    const durable = this.#durableDirectories && !(this.calls === this.#failAt && this.#mode === "after");
-    return this.#call("makeDirectory", path, async () => {
-      const made = await this.#inner.makeDirectory(path, within);
-      this.#image?.directoryMade(path, durable);
-      return made;
-    });
-  }
-
-  list(path: string): Promise<DirectoryEntry[] | null> {
-    return this.#call("list", path, () => this.#inner.list(path));
-  }
-
-  stat(path: string): Promise<FileStat | null> {
-    return this.#call("stat", path, () => this.#inner.stat(path));
-  }
-
-  realPath(path: string): Promise<string | null> {
-    return this.#call("realPath", path, () => this.#inner.realPath(path));
-  }
-
-  syncFile(path: string): Promise<void> {
-    return this.#call("syncFile", path, async () => {
-      await this.#inner.syncFile(path);
-      this.#image?.fileSynced(path);
-    });
-  }
-
-  syncDirectory(path: string): Promise<void> {
-    return this.#call("syncDirectory", path, async () => {
-      await this.#inner.syncDirectory(path);
-      this.#image?.directorySynced(path);
-    });
-  }
-
-  #close(path: string, handle: { close(): Promise<void> }): Promise<void> {
-    return this.#call("close", path, async () => {
-      this.#open.delete(handle);
-      await handle.close();
-    });
-  }
-
-  async #call<T>(
-    verb: Verb,
-    path: string,
-    effect: () => Promise<T>,
-    shortEffect?: () => Promise<T>,
-  ): Promise<T> {
+  async #call(verb: Verb, path: string, effect: Effect, shortEffect?: Effect): Promise<unknown> {
     const callIndex = this.calls++;
     this.log.push(`${verb} ${path}`);
     const fault = new InjectedFault(verb, path, callIndex);
@@ -261,6 +182,14 @@ export class FaultyDisk implements Disk {
     if (this.#mode === "short" && shortEffect !== undefined) await shortEffect();
     throw fault;
   }
+}
+
+export type FaultyDisk = Disk & Required<Pick<Disk, "overwrite">> & Faults;
+
+export function faultyDisk(inner: Disk, options: FaultyDiskOptions = {}): FaultyDisk {
+  const faults = new Faults(options);
+  // Looks for links have no number: how many there are depends on the time.
+  return withMembers(withMembers(faults.wrap(inner), { isLink: undefined }), faults) as FaultyDisk;
 }
 
 function firstHalf(chunks: readonly Uint8Array[]): Uint8Array[] {

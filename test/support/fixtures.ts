@@ -14,6 +14,8 @@ import { DirectoryNamespace } from "tiltyard";
 import { afterAll, it as base, beforeAll } from "vitest";
 import { makeTempDir } from "./tempDir.js";
 
+export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished } from "vitest";
+
 export type NamespaceOptions = Partial<ConstructorParameters<typeof DirectoryNamespace>[0]>;
 
 /**

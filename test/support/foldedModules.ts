@@ -1,6 +1,6 @@
 /**
- * The engine on a disk that folds names, for suites that know nothing of it: replacements for modules, to be handed to
- * `vi.mock`, so that every disk and every lock of a test file is of one such file system.
+ * Replacements for modules, for `vi.mock`: every disk and lock of a test file folds names like one file
+ * system. Whole suites run on it unchanged.
  */
 
 import type * as NodeDiskModule from "../../src/io/disk/nodeDisk.js";
@@ -8,9 +8,9 @@ import type * as LockModule from "../../src/io/lock/lock.js";
 import { type FileSystem, fileSystems, foldingDisk, resolveOn } from "./foldingDisk.js";
 
 function fileSystemOf(name: string): FileSystem {
-  const found = fileSystems.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`no file system ${name}`);
-  return found;
+  const fileSystem = fileSystems.find((each) => each.name === name);
+  if (fileSystem === undefined) throw new Error(`no file system ${name}`);
+  return fileSystem;
 }
 
 export function foldedNodeDisk<Module extends typeof NodeDiskModule>(original: Module, name: string): Module {

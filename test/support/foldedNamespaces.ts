@@ -1,6 +1,5 @@
-/** Namespaces on disks that fold names and on one that does not, and what refusals of names have in common. */
+/** Namespaces on disks that fold names and on one that does not, and checks of refused names. */
 
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
@@ -20,12 +19,12 @@ export function diskOf(name: string): Disk {
 export const openOn = (root: string, disk: string): DirectoryNamespace =>
   new DirectoryNamespace({ root, disk: diskOf(disk), durability: "none" });
 
-export const rowsOf = (...values: number[]): Table => new Table({ v: vectorFromArray(values, new Int32()) });
+export { rowsOf } from "./intRows.js";
 
 export const valuesOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
   Array.from((await ns.table(id, { branch }).scan().toArrow()).getChild("v") ?? [], Number).sort();
 
-/** The call is refused with the error of that type and a message of that kind, and nothing on disk changes. */
+/** Checks that a call is refused with a type and a message, and changes nothing on disk. */
 export async function expectRefusal(
   root: string,
   call: () => Promise<unknown>,
@@ -43,8 +42,8 @@ export async function expectRefusal(
   expect(await directorySnapshot(root)).toEqual(before);
 }
 
-/** As {@link expectRefusal}, of a name: 400, code 13, and whose name it folds together with. */
-export const expectFolding = (root: string, call: () => Promise<unknown>, other: string): Promise<void> =>
+/** Checks that a name is refused with status 400 and code 13, naming the entry that it collides with. */
+export const expectFolding = (root: string, call: () => Promise<unknown>, entry: string): Promise<void> =>
   expectRefusal(
     root,
     async () => {
@@ -56,5 +55,5 @@ export const expectFolding = (root: string, call: () => Promise<unknown>, other:
       }
     },
     "InvalidInput",
-    new RegExp(`(?<![\\p{L}\\p{N}])${other.replace(/[.\\]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "u"),
+    new RegExp(`(?<![\\p{L}\\p{N}])${entry.replace(/[.\\]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "u"),
   );

@@ -1,21 +1,21 @@
 /**
- * A disk on which several names are one, as on Windows and macOS, over one on which they are not. Below a directory,
- * every part of a path leads to the entry whose name the file system would take it for; what is made gets the name that
- * the file system would give it. The rules are written down here anew, from what the systems document, and share
- * nothing with the engine's own idea of them.
+ * A disk on which several names mean one entry, as on Windows and macOS, over a disk that folds no names.
+ * Each part of a path leads to the entry that the file system would find, and new entries get the name that
+ * it would give them. These rules follow the systems' documentation and share no code with the engine.
  */
 
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import type { Disk } from "../../src/io/disk/disk.js";
+import { wrapCalls } from "./wrappedDisk.js";
 
 export interface FileSystem {
   readonly name: string;
-  /** What a name becomes before it is looked up or made. */
-  given(name: string): string;
+  /** Returns the name that the system looks up or stores. */
+  storedName(name: string): string;
   /** Equal for names of one entry. */
   key(name: string): string;
-  /** Whether nothing can have the name. */
+  /** True if no entry can have the name. */
   isDevice(name: string): boolean;
 }
 
@@ -31,7 +31,7 @@ const DEVICES = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\
 /** Windows: case by a table of capitals; dots and spaces at the end are cut off; no normalisation. */
 const ntfs: FileSystem = {
   name: "NTFS",
-  given: (name) => name.replace(/[. ]+$/, ""),
+  storedName: (name) => name.replace(/[. ]+$/, ""),
   key: upCased,
   isDevice: (name) => DEVICES.test(name),
 };
@@ -39,7 +39,7 @@ const ntfs: FileSystem = {
 /** macOS: names are kept as they are given, and compared without regard to case and normal form. */
 const apfs: FileSystem = {
   name: "APFS",
-  given: (name) => name,
+  storedName: (name) => name,
   key: (name) => name.normalize("NFD").toLowerCase().toUpperCase().toLowerCase().normalize("NFD"),
   isDevice: () => false,
 };
@@ -47,7 +47,7 @@ const apfs: FileSystem = {
 /** macOS before: names are stored decomposed, and characters that can't be seen don't count. */
 const hfs: FileSystem = {
   name: "HFS+",
-  given: (name) => name.normalize("NFD"),
+  storedName: (name) => name.normalize("NFD"),
   key: (name) =>
     name
       .normalize("NFD")
@@ -58,50 +58,41 @@ const hfs: FileSystem = {
 
 export const fileSystems: readonly FileSystem[] = [ntfs, apfs, hfs];
 
-/** Calls that make or rename entries: each looks for the names that are there, and no other may come in between. */
+/** Calls that make or rename entries run one at a time, because each reads the existing names first. */
 const MAKING: ReadonlySet<string> = new Set(["create", "link", "rename", "makeDirectory"]);
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /** Names fold below the directories that `makeTempDir` makes. */
 const INSIDE = /^(.*[\\/]tiltyard-test-[^\\/]+)[\\/](.+)$/;
 
-/** @param inner finds everything by its own name only */
-export function foldingDisk<D extends Disk>(inner: D, fileSystem: FileSystem): D {
-  return new Proxy(inner, {
-    get(target, verb) {
-      const value = Reflect.get(target, verb);
-      if (typeof value !== "function") return value;
-      const isMaking = MAKING.has(String(verb));
-      const call = async (first: string, ...rest: unknown[]) => {
-        const path = resolveOn(fileSystem, first);
-        if (isMaking) refuseDevice(fileSystem, path);
-        if (verb === "link" || verb === "rename") {
-          const [second, ...others] = rest as [string, ...unknown[]];
-          const found = resolveOn(fileSystem, second);
-          // Renamed to another spelling of its name, an entry takes that.
-          const to = found === path ? join(dirname(found), fileSystem.given(basename(second))) : found;
-          refuseDevice(fileSystem, to);
-          return Reflect.apply(value, target, [path, to, ...others]);
-        }
-        return Reflect.apply(value, target, [path, ...rest]);
-      };
-      if (!isMaking) return call;
-      return (...operands: [string, ...unknown[]]) => {
-        const turn = lastTurn.then(() => call(...operands));
-        lastTurn = turn.catch(() => undefined);
-        return turn;
-      };
-    },
+/** @param inner a disk that folds no names */
+export const foldingDisk = <D extends Disk>(inner: D, fileSystem: FileSystem): D =>
+  wrapCalls(inner, (verb, [first, second, ...rest], make) => {
+    const isMaking = MAKING.has(verb);
+    const call = async (): Promise<unknown> => {
+      const path = resolveOn(fileSystem, first as string);
+      if (isMaking) refuseDevice(fileSystem, path);
+      if (verb !== "link" && verb !== "rename") return make(path, second, ...rest);
+      const target = resolveOn(fileSystem, second as string);
+      // Renamed to another spelling of its name, an entry takes that.
+      const to =
+        target === path ? join(dirname(target), fileSystem.storedName(basename(second as string))) : target;
+      refuseDevice(fileSystem, to);
+      return make(path, to, ...rest);
+    };
+    if (!isMaking) return call();
+    const turn = lastTurn.then(call);
+    lastTurn = turn.catch(() => undefined);
+    return turn;
   });
-}
 
-/** Where a path leads on a file system: to what is there, or to what would be made. */
+/** Returns the path of the entry that a path leads to, or of the one that it would make. */
 export function resolveOn(fileSystem: FileSystem, path: string): string {
   const [, base, below] = INSIDE.exec(path) ?? [];
   if (base === undefined) return path;
   let resolved = base;
   for (const part of below.split(sep)) {
-    const name = fileSystem.given(part);
+    const name = fileSystem.storedName(part);
     resolved = join(
       resolved,
       existsSync(join(resolved, name)) ? name : (alikeIn(fileSystem, resolved, name) ?? name),
@@ -112,7 +103,7 @@ export function resolveOn(fileSystem: FileSystem, path: string): string {
 
 function alikeIn(fileSystem: FileSystem, directory: string, name: string): string | undefined {
   const key = fileSystem.key(name);
-  return namesIn(directory).find((other) => fileSystem.key(other) === key);
+  return namesIn(directory).find((each) => fileSystem.key(each) === key);
 }
 
 function namesIn(directory: string): string[] {

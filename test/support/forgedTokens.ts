@@ -25,7 +25,7 @@ export async function signAs(
     .sign(await importJWK(key, key.alg));
 }
 
-/** The same token with other claims or another header, and the signature it had. */
+/** Changes claims or the header of a token and keeps its signature. */
 export function tamper(
   token: string,
   changed: { readonly claims?: Record<string, unknown>; readonly header?: Record<string, unknown> },
@@ -39,7 +39,7 @@ export function tamper(
   return parts.join(".");
 }
 
-/** The claims of a token under a header that asks for no signature, spelled in all ways that were ever taken. */
+/** Returns unsigned tokens with the claims, in each spelling of "none" that some library has accepted. */
 export function unsigned(token: string): Record<string, string> {
   const { header, claims, signature } = takeApart(token);
   const forged: Record<string, string> = {};
@@ -52,7 +52,7 @@ export function unsigned(token: string): Record<string, string> {
   return forged;
 }
 
-/** The claims of a token, signed by HMAC with the bytes of a public key, in all forms that it is published in. */
+/** Returns tokens with the claims that are signed by HMAC with each published form of the public key. */
 export function signedByPublicKey(token: string, privateKey: JWK): Record<string, string> {
   const { kty, n, e, kid, alg, use } = privateKey;
   const jwk = { kty, n, e };
@@ -82,7 +82,7 @@ export function signedByPublicKey(token: string, privateKey: JWK): Record<string
   return forged;
 }
 
-/** What is no token at all. */
+/** Texts that are not tokens. */
 export const NO_TOKENS: Readonly<Record<string, string>> = {
   "an opaque text": "c2VjcmV0LXRleHQ",
   dots: "..",

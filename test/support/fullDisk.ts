@@ -1,17 +1,21 @@
-/** A disk without room: nothing can be written to it until something was removed. */
+/** A full disk: nothing can be written before something is removed. */
 
 import type { Disk } from "../../src/io/disk/disk.js";
+import { replacedVerbs } from "./wrappedDisk.js";
 
 const noRoom = (verb: string, path: string): Error =>
   Object.assign(new Error(`ENOSPC: no space left on device, ${verb} '${path}'`), { code: "ENOSPC" });
 
-/**
- * @param makesRoom whether removing a file frees what others need
- */
+/** @param makesRoom true if removing the file frees space */
 export function fullDisk(inner: Disk, makesRoom: (path: string) => boolean = () => true): Disk {
   let isFull = true;
   const refuse = (verb: string, path: string): void => {
     if (isFull) throw noRoom(verb, path);
+  };
+  const free = async (path: string, remove: (path: string) => Promise<void>): Promise<void> => {
+    const isThere = (await inner.stat(path)) !== null;
+    await remove(path);
+    if (isThere && makesRoom(path)) isFull = false;
   };
   const members: Partial<Disk> = {
     async create(path) {
@@ -30,22 +34,8 @@ export function fullDisk(inner: Disk, makesRoom: (path: string) => boolean = () 
       if ((await inner.stat(path)) === null) refuse("makeDirectory", path);
       return inner.makeDirectory(path);
     },
-    async remove(path) {
-      const isThere = (await inner.stat(path)) !== null;
-      await inner.remove(path);
-      if (isThere && makesRoom(path)) isFull = false;
-    },
-    async removeTree(path) {
-      const isThere = (await inner.stat(path)) !== null;
-      await inner.removeTree(path);
-      if (isThere && makesRoom(path)) isFull = false;
-    },
+    remove: (path) => free(path, (each) => inner.remove(each)),
+    removeTree: (path) => free(path, (each) => inner.removeTree(each)),
   };
-  return new Proxy(inner, {
-    get(target, member) {
-      const own: unknown = Reflect.get(members, member);
-      const value: unknown = own ?? Reflect.get(target, member);
-      return typeof value === "function" && own === undefined ? value.bind(target) : value;
-    },
-  });
+  return replacedVerbs(inner, members);
 }

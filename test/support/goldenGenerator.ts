@@ -1,6 +1,7 @@
 /**
- * Has the reference write the tables of goldenTables.ts. A golden comes into being only where the encodings it is
- * to show are found in its file, and the reference reads from it what went in, or the reason why not is printed.
+ * Has the reference write the tables of goldenTables.ts. A golden comes into being only where the encodings
+ * it is to show are found in its file, and the reference reads from it what went in, or the reason why not is
+ * printed.
  */
 
 import { mkdir, rm, writeFile } from "node:fs/promises";

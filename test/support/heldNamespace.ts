@@ -1,11 +1,11 @@
-/** A namespace whose calls can be held at the door of the engine: those whose context has `hold`. */
+/** A namespace that holds calls whose context has `hold`, before the engine starts them. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { makeTempDir } from "./tempDir.js";
 
 export interface HeldNamespace {
   readonly namespace: DirectoryNamespace;
-  /** Lets those that are held go on, and all that come later. */
+  /** Releases held calls, and all later ones. */
   letGo(): void;
 }
 

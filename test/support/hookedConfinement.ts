@@ -1,4 +1,7 @@
-/** A confinement that lets another program act right before the engine looks at a directory, or between look and step. */
+/**
+ * A confinement that lets another program act right before the engine looks at a directory, or between look
+ * and step.
+ */
 
 import type { Confinement } from "../../src/io/disk/confinement.js";
 

@@ -1,11 +1,11 @@
-/** Disks on which directories are not what they are elsewhere, as those of a lower layer of overlayfs. */
+/** Disks with unusual directories, like those of a lower layer of overlayfs. */
 
 import type { FileStat } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 
 /** Does not rename directories. */
 export class ImmovableDisk extends NodeDisk {
-  /** What it answers. */
+  /** Code of its errors. */
   code = "EXDEV";
 
   constructor() {

@@ -7,3 +7,5 @@ export const rowsOf = (...values: readonly number[]): Table =>
 
 /** Encodes the rows as an IPC stream. */
 export const ipcOf = (...values: readonly number[]): Uint8Array => tableToIPC(rowsOf(...values));
+
+export const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);

@@ -1,35 +1,26 @@
-/** A disk on which something else happens once, right before a call that is waited for: a race with one outcome. */
+/** A disk on which something else happens once, right before a call that waits for it: a race with one outcome. */
 
 import type { Disk } from "../../src/io/disk/disk.js";
+import { withMembers, wrapCalls } from "./wrappedDisk.js";
 
 export interface InterruptedDisk extends Disk {
-  /** Whether it has happened. */
+  /** True if it has happened. */
   readonly interrupted: boolean;
 }
 
-/**
- * @param inner does the calls
- * @param isMoment tells the call before which it happens, by verb and first path
- * @param happens what the call waits for
- */
+/** @param isMoment selects the call before which it happens, by verb and first path */
 export function interruptedDisk(
   inner: Disk,
   isMoment: (verb: keyof Disk, path: string) => boolean,
   happens: () => Promise<unknown>,
 ): InterruptedDisk {
-  let interrupted = false;
-  return new Proxy(inner, {
-    get(target, member) {
-      if (member === "interrupted") return interrupted;
-      const value = Reflect.get(target, member);
-      if (typeof value !== "function") return value;
-      return async (...operands: unknown[]) => {
-        if (!interrupted && isMoment(member as keyof Disk, String(operands[0]))) {
-          interrupted = true;
-          await happens();
-        }
-        return Reflect.apply(value, target, operands);
-      };
-    },
-  }) as InterruptedDisk;
+  const state = { interrupted: false };
+  const disk = wrapCalls(inner, async (verb, operands, make) => {
+    if (!state.interrupted && isMoment(verb as keyof Disk, String(operands[0]))) {
+      state.interrupted = true;
+      await happens();
+    }
+    return make(...operands);
+  });
+  return withMembers(disk, state);
 }

@@ -49,12 +49,8 @@ export class JobTable {
   }
 
   async withNamespace<T>(work: (ns: DirectoryNamespace) => Promise<T>): Promise<T> {
-    const ns = new DirectoryNamespace({ root: this.root, durability: "none" });
-    try {
-      return await work(ns);
-    } finally {
-      await ns.close();
-    }
+    await using ns = new DirectoryNamespace({ root: this.root, durability: "none" });
+    return await work(ns);
   }
 
   /** The jobs as one more process would see them. */

@@ -19,7 +19,7 @@ export class KillableEngine {
   constructor(options: DirectoryNamespaceOptions) {
     this.#process = fork(ENTRY, { serialization: "advanced", execArgv: [] });
     this.ready = nextMessage(this.#process);
-    // A failure is reported to whoever awaits.
+    // The caller that awaits it gets the failure.
     this.ready.catch(() => undefined);
     this.#process.send(options);
   }
@@ -28,10 +28,10 @@ export class KillableEngine {
     return this.#process.pid ?? 0;
   }
 
-  /** The outcome of the call; null where the process was killed before it told. */
+  /** Returns the outcome of the call; null if the process was killed before it answered. */
   async call(step: EngineStep): Promise<EngineOutcome | null> {
     const answer = nextMessage(this.#process);
-    // Where the process is gone by now, that is what the answer tells.
+    // The answer reports that the process is gone.
     this.#process.send(step, () => undefined);
     try {
       return (await answer) as EngineOutcome;
@@ -52,8 +52,8 @@ export class KillableEngine {
 }
 
 /**
- * Makes all that was changed under a directory in the last seconds so many seconds old.
- * @returns how many locks were among it
+ * Ages all entries of a directory that changed in the last seconds.
+ * @returns the number of locks among them
  */
 export async function letTimePass(root: string, seconds: number): Promise<number> {
   const then = Date.now() / 1000 - seconds;

@@ -1,47 +1,39 @@
-/** Batches whose process died right behind their decision, and disks on which some calls fail. */
+/** Batches whose process died right after their decision, and disks on which some calls fail. */
 
 import type { DirectoryNamespaceOptions } from "tiltyard";
 import { DirectoryNamespace } from "tiltyard";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { wrapCalls } from "./wrappedDisk.js";
 
-/** Verbs that change something. */
 export const MUTATING: ReadonlySet<keyof Disk> = new Set<keyof Disk>([
   ...(["create", "overwrite", "link", "rename", "makeDirectory"] as const),
   ...(["remove", "removeTree", "removeEmptyDirectory"] as const),
 ]);
 
-/** What a call fails with, as the platform reports it. */
 export const platformError = (code: string): Error => Object.assign(new Error(`${code}: test`), { code });
 
 /**
- * A disk whose calls fail where `whyNot` answers with a code.
- * @param whyNot is asked right before each call, with all its paths
+ * Makes a disk whose calls fail if `whyNot` answers with a code.
+ * @param whyNot called right before each call, with all its paths
  */
-export function refusingDisk(
+export const refusingDisk = (
   inner: Disk,
   whyNot: (verb: keyof Disk, paths: readonly string[]) => string | undefined,
-): Disk {
-  return new Proxy(inner, {
-    get(target, member) {
-      const value = Reflect.get(target, member);
-      if (typeof value !== "function") return value;
-      return async (...operands: unknown[]) => {
-        const paths = operands.filter((operand) => typeof operand === "string");
-        const code = whyNot(member as keyof Disk, paths);
-        if (code !== undefined) throw platformError(code);
-        return Reflect.apply(value, target, operands);
-      };
-    },
+): Disk =>
+  wrapCalls(inner, async (verb, operands, make) => {
+    const paths = operands.filter((operand) => typeof operand === "string");
+    const code = whyNot(verb as keyof Disk, paths);
+    if (code !== undefined) throw platformError(code);
+    return make(...operands);
   });
-}
 
 const isDecision = (verb: keyof Disk, paths: readonly string[]): boolean =>
   verb === "link" && /[/\\]\.tiltyard-batches[/\\].*journal\.json$/.test(paths[1] ?? "");
 
 /**
- * Runs a call on an engine whose disk is dead from right behind the decision of a batch.
- * @returns what the call was rejected with
+ * Runs a call on an engine whose disk dies right after the decision of a batch.
+ * @returns the error of the call
  */
 export async function dieBehindDecision(
   options: DirectoryNamespaceOptions,

@@ -1,6 +1,6 @@
 /**
- * Scripts that run as another user. Whoever runs the tests may keep the checkout to themselves, as root does its home, so
- * such a script runs from a copy that every user can read.
+ * Scripts that run as another user, from a copy that every user can read: the checkout may be private to the
+ * user of the tests.
  */
 
 import { execFile, spawnSync } from "node:child_process";

@@ -10,12 +10,12 @@ import { RivalEngine } from "./rivalEngine.js";
 import { makeTempDir } from "./tempDir.js";
 
 export interface OverruledStage {
-  /** Of the running test. */
+  /** Directory of the running test. */
   readonly root: string;
   /** A disk to be interrupted. */
   readonly disk: Disk;
   open(disk?: Disk): DirectoryNamespace;
-  /** What another process does while this one stands still and all locks look dead. */
+  /** Takes steps in another process while this one stands still and all locks look dead. */
   meanwhile(...steps: EngineStep[]): Promise<void>;
 }
 

@@ -10,7 +10,9 @@ import { ageLocks } from "../pause/world.js";
 import { nextMessage } from "./childProcess.js";
 import type { EngineStep } from "./engineWorker.js";
 
-/** The disk call at which a process stands still: the first of a verb whose paths, with a space in between, match. */
+/**
+ * The disk call at which a process stands still: the first of a verb whose paths, joined by a space, match.
+ */
 export interface Pause {
   readonly verb: keyof Disk;
   readonly path: RegExp;
@@ -20,14 +22,14 @@ export interface Pause {
 export type PausedOutcome = { readonly ok: unknown } | { readonly type: string; readonly message: string };
 
 const ENTRY = fileURLToPath(new URL("./processes/pausedEngine.mjs", import.meta.url));
-/** The least a lock can be told to go stale after. */
+/** Minimum of the option. */
 const STALE_MS = 2000;
 
 /**
- * Runs a call in a process of its own, and `meanwhile` while it stands still; long enough for its locks to go stale, and
- * they look it at once.
- * @param disk `immovable`: whether it refuses to rename directories
- * @throws Error where the call never comes to the pause
+ * Runs a call in another process, and `meanwhile` while that stands still. Its locks look stale at once, and
+ * become stale meanwhile.
+ * @param disk `immovable`: true to refuse to rename directories
+ * @throws Error if the call never comes to the pause
  */
 export async function runPaused(
   options: DirectoryNamespaceOptions,

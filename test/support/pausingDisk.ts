@@ -1,19 +1,18 @@
 /**
- * A disk that stands still when told to. Every call of every verb, those of open handles included, has a number, counted
- * from 0; the caller of one number is kept waiting before the call's effect or after it, until it is released. Nothing
- * else is held up, so that others can act on the same directory in between: what they find is what they would find of a
- * process that was suspended there.
+ * A disk that stands still when told to. Every call of every verb, those of open handles included, has a
+ * number, counted from 0. The caller of one number waits before the call's effect or after it, until it is
+ * released. Other calls continue, so others find what a process that was suspended there would leave.
  */
 
-import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
-import type { Verb } from "./countingDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { type DiskCall, wrapDisk } from "./wrappedDisk.js";
 
 export type PauseMoment = "before" | "after";
 
 export class PausingDisk {
-  /** What the engine under test is given. */
+  /** The disk for the engine under test. */
   readonly disk: Disk;
-  /** What was called, e.g. "write /a/b", by number; the call that was stopped too. */
+  /** Calls since the last `stopAt`, e.g. "write /a/b"; the stopped call too. */
   readonly log: string[] = [];
   /** Resolves when the call is reached, or never. */
   readonly stopped: Promise<void>;
@@ -30,10 +29,9 @@ export class PausingDisk {
     this.#released = new Promise((resolve) => {
       this.#release = resolve;
     });
-    this.disk = this.#wrapDisk(inner);
+    this.disk = wrapDisk(inner, (call) => this.#call(call));
   }
 
-  /** Calls since construction, or since the last `stopAt`. */
   get calls(): number {
     return this.log.length;
   }
@@ -45,62 +43,20 @@ export class PausingDisk {
     this.#moment = moment;
   }
 
-  /** Lets it go on; no call waits from here on. */
+  /** Lets the stopped call continue; no later call waits. */
   release(): void {
     this.#stopAt = -1;
     this.#release();
   }
 
-  #wrapDisk(inner: Disk): Disk {
-    return new Proxy(inner, {
-      get: (target, member) => {
-        const verb = Reflect.get(target, member);
-        if (typeof verb !== "function") return verb;
-        return (...operands: unknown[]) => {
-          const path = String(member === "link" || member === "rename" ? operands[1] : operands[0]);
-          return this.#call(member as Verb, path, async () => {
-            const answer: unknown = await Reflect.apply(verb, target, operands);
-            if (member === "open") return answer && this.#wrapReadHandle(path, answer as ReadHandle);
-            if (member === "create") return this.#wrapWriteHandle(path, answer as WriteHandle);
-            return answer;
-          });
-        };
-      },
-    });
-  }
-
-  #wrapReadHandle(path: string, handle: ReadHandle): ReadHandle {
-    return {
-      path: handle.path,
-      size: handle.size,
-      identity: handle.identity,
-      takeTail: () => handle.takeTail?.() ?? null,
-      read: (byteOffset, length, memory) =>
-        this.#call("read", path, () => handle.read(byteOffset, length, memory)),
-      close: () => this.#call("close", path, () => handle.close()),
-    };
-  }
-
-  #wrapWriteHandle(path: string, handle: WriteHandle): WriteHandle {
-    return {
-      write: (chunks) => this.#call("write", path, () => handle.write(chunks)),
-      sync: () => this.#call("sync", path, () => handle.sync()),
-      close: () => this.#call("close", path, () => handle.close()),
-    };
-  }
-
-  async #call<T>(verb: Verb, path: string, effect: () => Promise<T>): Promise<T> {
+  async #call({ verb, path, make }: DiskCall): Promise<unknown> {
     const isStop = this.log.length === this.#stopAt;
     this.log.push(`${verb} ${path}`);
-    if (!isStop) return effect();
-    if (this.#moment === "before") {
-      await this.#standStill();
-      return effect();
-    }
+    if (isStop && this.#moment === "before") await this.#standStill();
     try {
-      return await effect();
+      return await make();
     } finally {
-      await this.#standStill();
+      if (isStop && this.#moment === "after") await this.#standStill();
     }
   }
 

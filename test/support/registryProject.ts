@@ -1,7 +1,6 @@
 /**
- * A project of a stranger who installs from npm's registry: the package as npm packs it, and others beside it, by a real
- * `npm install` below a temporary directory. Where the registry can't be reached, the tests that want it are skipped, and
- * say so.
+ * A project that installs the packed package, and others from npm's registry, by a real `npm install` in a
+ * temporary directory. Its tests are skipped, with a message, if the registry cannot be reached.
  */
 
 import { execFile } from "node:child_process";
@@ -56,8 +55,8 @@ function whyUnreachable(): Promise<string | null> {
 }
 
 /**
- * Skips the test unless the registry can be reached. `TILTYARD_REGISTRY=required` makes it fail instead, so that a run
- * that is to show something shows it.
+ * Skips the test unless the registry can be reached. With `TILTYARD_REGISTRY=required` the test fails
+ * instead.
  */
 export async function needRegistry(context: TestContext): Promise<void> {
   const why = await whyUnreachable();

@@ -1,6 +1,6 @@
 /**
- * Removes the directories of each test file when it is done. A setup file, as it is run for every test file, where a module
- * that several files of one process import would say so for the first of them only.
+ * Removes the directories of each test file after its tests. It is a setup file because those run for every
+ * test file; a module that several files import runs once.
  */
 
 import { afterAll } from "vitest";

@@ -1,4 +1,4 @@
-/** The engine in another process, for what has to happen while an engine of this process stands still. */
+/** The engine in another process, for changes while an engine of this process stands still. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ const ENTRY = fileURLToPath(new URL("./processes/rivalEngine.mjs", import.meta.u
 export class RivalEngine {
   readonly #process: ChildProcess = fork(ENTRY, { serialization: "advanced", execArgv: [] });
 
-  /** Opens a directory; what was known of the one before is forgotten. One call at a time, here and below. */
+  /** Opens a directory with empty caches. Callers make one call at a time. */
   async open(root: string): Promise<void> {
     await this.#ask({ root });
   }

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** Characters of a failing program's output that are worth reading: a bundle's line may be as long as the bundle. */
+/** Maximum characters shown of a failing program's output: a line may be a whole bundle. */
 const TOLD = 2000;
 
 /** @returns what the program printed on its standard output, trimmed */

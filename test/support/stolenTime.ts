@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-/** Of the line of all processors in Linux's /proc/stat. Ticks are 10 ms on all platforms that Node.js runs on. */
+/** Field of the first line of Linux's /proc/stat. Ticks are 10 ms on all platforms of Node.js. */
 const STEAL_FIELD = 8;
 const TICK_MS = 10;
 

@@ -1,18 +1,17 @@
 /**
- * Ends a run with one plain line, `N passed, N failed`, whatever else was printed. What failed is named before it, with its
- * message: whoever sees only the end of a long log sees why. Where it is the only reporter (on CI), it tells how far the run
- * has come, and of nothing that went well.
+ * Ends a run with one plain line, `N passed, N failed`, after the names and messages of failures: the end of
+ * a long log shows why a run failed. On CI, where it is the only reporter, it also reports progress.
  */
 import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
-/** Of those that failed, so many are named. */
+/** Maximum number of named failures. */
 const MAX_NAMED = 40;
-/** Of those of one file, so many: what fails there often fails for one reason. */
+/** Maximum number for one file, where failures often have one cause. */
 const MAX_NAMED_OF_FILE = 5;
-/** Of a failure's message and stack, so many characters are shown: an array that differs is printed whole otherwise. */
+/** Maximum characters of a message and stack, which may contain a whole array. */
 const MAX_SHOWN = 1200;
-/** How far a run has come is told after so many files. */
+/** Files between two reports of progress. */
 const FILES_PER_LINE = 20;
 
 export interface SummaryOptions {

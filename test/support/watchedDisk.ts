@@ -1,15 +1,12 @@
-/** A disk that tells of every call, those of open handles included, before it is made and after it was. */
+/** A disk that reports every call, those of open handles included, before and after it is made. */
 
 import type { Disk } from "../../src/io/disk/disk.js";
-import type { Verb } from "./countingDisk.js";
+import { type DiskCall, wrapDisk } from "./wrappedDisk.js";
 
-/** One call; it is made once the hook before it has resolved, and answered once the one after it has. */
-export interface WatchedCall {
-  /** From 0, over all verbs. */
+/** A call; it is made when the hook before it has resolved, and answered when the one after it has. */
+export interface WatchedCall extends Pick<DiskCall, "verb" | "path"> {
+  /** Number of the call, from 0. */
   readonly index: number;
-  readonly verb: Verb;
-  /** The first one of a call with two. */
-  readonly path: string;
 }
 
 export interface DiskWatch {
@@ -19,24 +16,12 @@ export interface DiskWatch {
 
 export function watchedDisk(inner: Disk, watch: DiskWatch): Disk {
   let calls = 0;
-  const watched = <Target extends object>(target: Target, pathOf: (operands: unknown[]) => string): Target =>
-    new Proxy(target, {
-      get(_, member) {
-        const value = Reflect.get(target, member);
-        // Tails come with the opening.
-        if (typeof value !== "function" || member === "takeTail") {
-          return typeof value === "function" ? value.bind(target) : value;
-        }
-        return async (...operands: unknown[]) => {
-          const path = pathOf(operands);
-          const call = { index: calls++, verb: member as Verb, path };
-          await watch.before?.(call);
-          const result: unknown = await Reflect.apply(value, target, operands);
-          await watch.after?.(call);
-          const isHandle = (member === "open" || member === "create") && result !== null;
-          return isHandle ? watched(result as object, () => path) : result;
-        };
-      },
-    });
-  return watched(inner, ([path]) => String(path));
+  return wrapDisk(inner, async ({ verb, path, operands, make }) => {
+    // The first path of `link` and `rename`, too.
+    const call = { index: calls++, verb, path: typeof operands[0] === "string" ? operands[0] : path };
+    await watch.before?.(call);
+    const answer = await make();
+    await watch.after?.(call);
+    return answer;
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * Protobuf messages as trees of fields, for who changes one field and leaves all others as they are. What is a message
- * inside another is told by an outline: numbers of fields, each with the outline of its messages.
+ * Protobuf messages as trees of fields, to change one field and leave all others. An outline says which
+ * fields are messages: numbers of fields, each with the outline of its messages.
  */
 
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";

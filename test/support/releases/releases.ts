@@ -1,6 +1,6 @@
 /**
- * Released versions of LanceDB, installed from npm, and what they write and read. Each is run in a process of its own by
- * release.mjs. `LANCEDB_RELEASES` names a directory where installed releases are kept from one run to the next.
+ * Released versions of LanceDB from npm, and their answers. release.mjs runs each in a process of its own.
+ * `LANCEDB_RELEASES` names a directory that keeps installed releases from one run to the next.
  */
 
 import { execFile } from "node:child_process";
@@ -48,7 +48,7 @@ export async function installRelease(release: string): Promise<string> {
   return directory;
 }
 
-/** Has a release write its tables below a root. Returns why it could not, by table; null for those that are there. */
+/** Makes a release write its tables. Returns the reason of a failure by table; null if the table is there. */
 export const writeTables = (project: string, root: string): Promise<Record<string, string | null>> =>
   runScript(project, { action: "write", root });
 
