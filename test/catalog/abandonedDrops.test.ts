@@ -9,8 +9,8 @@ import { beforeEach, expect, it } from "vitest";
 import type { Disk, FileStat } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { rowsOf } from "../support/intRows.js";
-import { replacedVerbs } from "../support/replacedVerbs.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { replacedVerbs } from "../support/wrappedDisk.js";
 
 const HOURS_NS = 2n * 3_600_000_000_000n;
 const DROPPING = /\.tiltyard-dropping-/;

@@ -168,11 +168,10 @@ describe("a decided version", () => {
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
     const copy = join(await makeTempDir(), "copy");
     await cp(root, copy, { recursive: true });
-    const ns = new DirectoryNamespace({ root: copy, durability: "none" });
+    await using ns = new DirectoryNamespace({ root: copy, durability: "none" });
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4, 5]);
     expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
     expect(await reference.countRows(copy, "a")).toBe(8);
-    await ns.close();
   });
 
   it("is published after the version that it was planned on was cleaned up", async () => {

@@ -4,8 +4,8 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceAlreadyExistsError } from "tiltyard";
-import { expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { expect, it } from "../support/fixtures.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -39,8 +39,7 @@ it("a namespace cannot get the id of a root table that is being made", async () 
   expect((await otherRival.listNamespaces()).namespaces).toEqual([]);
 });
 
-it("a namespace gets the id of a stalled creation, which then fails", async () => {
-  const root = await makeTempDir();
+it("a namespace gets the id of a stalled creation, which then fails", async ({ root }) => {
   const { created, rival: otherRival } = await createInterrupted(root, async (rival) => {
     const longAgo = new Date(Date.now() - 3_600_000);
     for (const part of ["data", "_versions", "_transactions", ""]) {

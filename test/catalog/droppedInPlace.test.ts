@@ -6,7 +6,7 @@
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it } from "../support/fixtures.js";
 import { CopyingUpDisk, ImmovableDisk } from "../support/immovableDisk.js";
 import { rowsOf } from "../support/intRows.js";
 import { type Pause, runPaused } from "../support/pausedEngine.js";
@@ -40,8 +40,7 @@ const DROP_PAUSES: [name: string, pause: Pause][] = [
 ];
 
 describe.concurrent.each(DROP_PAUSES)("a process that drops a table is suspended %s", (_name, pause) => {
-  it("and removes nothing of the table that is made there meanwhile", async () => {
-    const root = await makeTempDir();
+  it("and removes nothing of the table that is made there meanwhile", async ({ root }) => {
     const id = ["r"];
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
     await ns.createTable({ id }, rowsOf(1));
@@ -71,8 +70,7 @@ const BRANCH_PAUSES: [name: string, pause: Pause][] = [
 ];
 
 describe.concurrent.each(BRANCH_PAUSES)("a process that deletes a branch is suspended %s", (_name, pause) => {
-  it("and removes nothing of the branch that is made there meanwhile", async () => {
-    const root = await makeTempDir();
+  it("and removes nothing of the branch that is made there meanwhile", async ({ root }) => {
     const id = ["r"];
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
     await ns.createTable({ id }, rowsOf(1));
@@ -94,8 +92,7 @@ describe.concurrent.each(BRANCH_PAUSES)("a process that deletes a branch is susp
 });
 
 describe("a record that was considered stale before its directory was hidden", () => {
-  it("is written again, so that the directory is swept", async () => {
-    const root = await makeTempDir();
+  it("is written again, so that the directory is swept", async ({ root }) => {
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
     for (const name of ["r", "e"]) await ns.createTable({ id: [name] }, rowsOf(1));
     const disk = new ImmovableDisk();
@@ -154,8 +151,7 @@ const recordsIn = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name.startsWith(".tiltyard-dropped-"));
 
 describe("an undone batch", () => {
-  it("removes the tables that it declared", async () => {
-    const root = await makeTempDir();
+  it("removes the tables that it declared", async ({ root }) => {
     await using ns = new DirectoryNamespace({ root, disk: new ImmovableDisk(), lock: { staleMs: 2000 } });
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["a"] }, rowsOf(1));

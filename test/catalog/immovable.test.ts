@@ -21,7 +21,7 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { withLock } from "../../src/io/lock/lock.js";
 import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
-import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { type FaultMode, faultyDisk } from "../support/faultyDisk.js";
 import { ImmovableDisk } from "../support/immovableDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -136,7 +136,7 @@ describe.each(DROPS)("%s", (_name, run, gone, made) => {
       for (let failing = (2 * index) % STRIDE, tripped = true; tripped; failing += STRIDE) {
         const root = join(await makeTempDir(), "ns");
         await cp(template, root, { recursive: true });
-        const disk = new FaultyDisk(new ImmovableDisk());
+        const disk = faultyDisk(new ImmovableDisk());
         disk.failAt(failing, mode, { dead });
         const writer = open(root, disk);
         let acknowledged = true;

@@ -7,12 +7,11 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Field, LargeBinary, Schema, Table, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BLOB_CHECKSUM_BUFFER_INDEX } from "../../src/file/container/blobChecksums.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { compareTables } from "../support/compareTables.js";
 import { checksumFieldStart, OTHER_FIELD } from "../support/fileDamage.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { afterAll, beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 
 const SCHEMA = new Schema([
   new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
@@ -23,11 +22,10 @@ const VALUES = [5, 0, null, 64, 65, null, 1].map((size, row) =>
 const ROWS = new Table(SCHEMA, { b: vectorFromArray(VALUES, new LargeBinary()) });
 
 describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (version) => {
-  let root: string;
+  const root = sharedDirectory();
   let dataPath: string;
   let bytes: Uint8Array;
   beforeAll(async () => {
-    root = await makeTempDir();
     const namespace = open();
     await namespace.createTable({ id: ["t"] }, ROWS);
     await namespace.close();

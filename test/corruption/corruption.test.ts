@@ -9,11 +9,10 @@ import { join, relative } from "node:path";
 import { type Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
+import { afterAll, beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 import { allTypesSpec, makeTable } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const NAME = "t";
 const TABLE = `${NAME}.lance`;
@@ -57,12 +56,8 @@ async function filesOf(directory: string): Promise<string[]> {
 
 /** Returns all rows, read by a fresh engine. */
 async function readAll(root: string): Promise<Table> {
-  const namespace = new DirectoryNamespace({ root, durability: "none" });
-  try {
-    return await namespace.table([NAME]).scan().toArrow();
-  } finally {
-    await namespace.close();
-  }
+  await using namespace = new DirectoryNamespace({ root, durability: "none" });
+  return await namespace.table([NAME]).scan().toArrow();
 }
 
 describe.each([
@@ -71,12 +66,11 @@ describe.each([
   ["the reference's", "2.2"],
   ["the reference's", "2.1"],
 ] as const)("a damaged table of %s, file version %s", (maker, dataStorageVersion) => {
-  let root: string;
+  const root = sharedDirectory();
   let expected: Table;
   let files: string[];
 
   beforeAll(async () => {
-    root = await makeTempDir();
     const part = (seed: number, shape: "random" | "runs" | "lowCardinality") =>
       makeTable(allTypesSpec(300, "some", { seed, shape }));
     expected = part(1, "random");
@@ -97,10 +91,9 @@ describe.each([
     (globalThis as { gc?: () => void }).gc?.();
   });
 
-  it("gives the written rows or a typed error", async () => {
+  it("gives the written rows or a typed error", async ({ root: work }) => {
     const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
     console.info(`corruption of ${maker} ${dataStorageVersion}: seed ${seed}`);
-    const work = await makeTempDir();
     await cp(join(root, TABLE), join(work, TABLE), { recursive: true });
     let refused = 0;
     let survived = 0;
@@ -129,11 +122,9 @@ describe.each([
     expect(survived).toBeGreaterThan(0);
   });
 
-  it("is noticed by an engine that has read the table before", async () => {
-    const work = await makeTempDir();
+  it("is noticed by an engine that has read the table before", async ({ root: work, ns }) => {
     await cp(join(root, TABLE), join(work, TABLE), { recursive: true });
-    const namespace = new DirectoryNamespace({ root: work, durability: "none" });
-    const read = () => namespace.table([NAME]).scan().toArrow();
+    const read = () => ns.table([NAME]).scan().toArrow();
     compareTables(expected, await read(), { metadata: false });
     for (const file of files.filter((name) => name.startsWith("data"))) {
       const path = join(work, TABLE, file);
@@ -148,7 +139,6 @@ describe.each([
       await writeFile(path, original);
       compareTables(expected, await read(), { metadata: false });
     }
-    await namespace.close();
   });
 
   it("with a missing, stale, too high or garbage hint is read as ever", async () => {

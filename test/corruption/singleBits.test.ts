@@ -21,12 +21,11 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InternalError, NamespaceError } from "tiltyard";
-import { beforeAll, describe, expect, it } from "vitest";
 import { crc32 } from "../../src/bytes/crc32.js";
 import { runsOf, seedOf } from "../support/effort.js";
+import { beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 import { Random } from "../support/generators.js";
 import { buildIndex } from "../support/indexedTable.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const FLIPS = runsOf("FLIPS", 800);
 const DIMENSIONS = 24;
@@ -66,7 +65,7 @@ const KINDS: readonly (readonly [string, RegExp])[] = [
   ),
 ];
 
-let root: string;
+const root = sharedDirectory();
 const subjects: Subject[] = [];
 const digest = (table: Table): string => `${table.numRows} rows, ${crc32(tableToIPC(table, "stream"))}`;
 
@@ -123,7 +122,6 @@ const search =
     digest(await namespace.table([name]).search(options).toArrow());
 
 beforeAll(async () => {
-  root = await makeTempDir();
   const open = (options: object = {}) =>
     new DirectoryNamespace({ root, durability: "none", workers: 0, ...options });
   const rows = rowsOf(6000, 1);

@@ -175,11 +175,8 @@ describe("two rows whose locations fold together", () => {
     await ns.close();
   });
 
-  it.each([
-    "NTFS",
-    "APFS",
-    "HFS+",
-  ])("share a directory on %s: dropping one leaves the other's files", async (disk) => {
+  const FILE_SYSTEMS = ["NTFS", "APFS", "HFS+"];
+  it.each(FILE_SYSTEMS)("share a directory on %s: dropping one leaves the other's files", async (disk) => {
     await twoTables(true);
     const ns = openOn(root, disk);
     expect(await valuesOf(ns, ["n", "inner", "b"])).toEqual([1]);

@@ -5,11 +5,11 @@
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { foldName } from "../../src/io/names/foldName.js";
 import { strideOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -87,12 +87,11 @@ it.each(meetings)("on %s, while %s runs, %s comes in between", async (disk, ours
         made = await outcomeOf(makings[theirs](rival, "Trees", AbortSignal.timeout(30)));
       },
     );
-    const ns = new DirectoryNamespace({ root, disk: inner, durability: "none" });
+    await using ns = new DirectoryNamespace({ root, disk: inner, durability: "none" });
     const isOurs = await outcomeOf(makings[ours](ns, "trees"));
     interrupted = calls > callIndex;
     expect(isOurs || made, `call ${callIndex}: nobody got the name`).toBe(true);
     await expectOne(root, disk, { trees: isOurs, Trees: made });
-    await ns.close();
     await rival.close();
   }
 });
@@ -115,8 +114,7 @@ describe.each(["a plain disk", "NTFS"])("on %s", (disk) => {
   });
 });
 
-it("many creations run at once, in several processes, while other tables come and go", async () => {
-  const root = await makeTempDir();
+it("many creations run at once, in several processes, while other tables come and go", async ({ root }) => {
   const ROUNDS = 12;
   const spellings = ["trees", "Trees", "TREES", "trEEs"];
   const rows = tableToIPC(rowsOf(1));

@@ -283,8 +283,8 @@ describe("branches of the reference whose names fold together", () => {
     fileSystems.flatMap((fileSystem) =>
       MADE.filter(
         ([one, second]) =>
-          fileSystem.key(fileSystem.given(one.split("/")[0])) ===
-          fileSystem.key(fileSystem.given(second.split("/")[0])),
+          fileSystem.key(fileSystem.storedName(one.split("/")[0])) ===
+          fileSystem.key(fileSystem.storedName(second.split("/")[0])),
       ).map(([one, second]) => [fileSystem.name, one, second] as const),
     ),
   )("share directories on %s, and deleting %s leaves the files of %s", async (name, one, second) => {

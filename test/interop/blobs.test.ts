@@ -21,7 +21,7 @@ import {
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -29,7 +29,7 @@ const BLOB = new Map([["lance-encoding:blob", "true"]]);
 const VERSIONS = ["2.0", "2.1"] as const;
 
 let root: string;
-const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let namespaces: Record<(typeof VERSIONS)[number], DirectoryNamespace>;
 let tableCount = 0;
 

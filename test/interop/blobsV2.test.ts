@@ -34,7 +34,7 @@ import {
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -55,7 +55,7 @@ const SMALL_SIZES = [5, 10, null, 11, 12, 20, 0, 21, 22, 40, 19, null, 15];
 
 let root: string;
 let namespace: DirectoryNamespace;
-const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let tableCount = 0;
 const freshName = () => `b${tableCount++}`;
 

@@ -11,12 +11,13 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import fs from "fs-extra";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, vi } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { withLock } from "../../src/io/lock/lock.js";
 import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { it as test } from "../support/fixtures.js";
 import {
   deadOwner,
   entriesOfLock,
@@ -50,58 +51,51 @@ afterEach(() => vi.restoreAllMocks());
 
 describe.concurrent("an owner of this machine", () => {
   onLinux("by its process", () => {
-    test("with the number of another process is dead", async () => {
-      const directory = await makeTempDir();
-      await putInLock(directory, ownerNamed({ start: "1" }));
-      expect(await take(directory)).toBe("mine");
+    test("with the number of another process is dead", async ({ root }) => {
+      await putInLock(root, ownerNamed({ start: "1" }));
+      expect(await take(root)).toBe("mine");
     });
 
-    test("that ended and whose parent has not waited for it is dead", async () => {
-      const directory = await makeTempDir();
+    test("that ended and whose parent has not waited for it is dead", async ({ root }) => {
       // The shell becomes a program that does not wait for the shell's child.
-      const parent = spawn(
-        "sh",
-        ["-c", '"$0" "$@" & exec sleep 600', process.execPath, TAKER, directory, HOLD],
-        { stdio: ["ignore", "inherit", "inherit", "ipc"] },
-      );
+      const parent = spawn("sh", ["-c", '"$0" "$@" & exec sleep 600', process.execPath, TAKER, root, HOLD], {
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      });
       try {
         expect(await nextMessage(parent)).toBe("holding");
-        const [owner] = (await entriesOfLock(directory)) ?? [];
+        const [owner] = (await entriesOfLock(root)) ?? [];
         const pid = Number(owner.split("-")[4]);
-        await expectHeld(directory);
+        await expectHeld(root);
         process.kill(pid, "SIGKILL");
-        expect(await take(directory)).toBe("mine");
+        expect(await take(root)).toBe("mine");
         expect(await readFile(`/proc/${pid}/stat`, "utf8")).toMatch(/\) Z /);
       } finally {
         parent.kill("SIGKILL");
       }
     });
 
-    test("is alive if the process numbers are another container's", async () => {
-      const directory = await makeTempDir();
-      await putInLock(directory, ownerNamed({ pidNamespace: "4026530000", pid: NO_PID }));
-      await expectHeld(directory);
-      expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    test("is alive if the process numbers are another container's", async ({ root }) => {
+      await putInLock(root, ownerNamed({ pidNamespace: "4026530000", pid: NO_PID }));
+      await expectHeld(root);
+      expect(await take(root, { staleMs: 2000 })).toBe("mine");
     });
 
-    test.runIf(isRoot)("in a container keeps its lock until it goes stale", async () => {
-      const directory = await makeTempDir();
+    test.runIf(isRoot)("in a container keeps its lock until it goes stale", async ({ root }) => {
       const holder = spawn(
         "unshare",
-        ["--pid", "--fork", "--kill-child", process.execPath, TAKER, directory, HOLD],
+        ["--pid", "--fork", "--kill-child", process.execPath, TAKER, root, HOLD],
         { stdio: ["ignore", "inherit", "inherit", "ipc"] },
       );
       expect(await nextMessage(holder)).toBe("holding");
-      await expectHeld(directory, { staleMs: 2000 });
+      await expectHeld(root, { staleMs: 2000 });
       holder.kill("SIGKILL");
       expect(await exitOf(holder)).toBe("SIGKILL");
-      await expectHeld(directory, NEVER_STALE);
-      expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+      await expectHeld(root, NEVER_STALE);
+      expect(await take(root, { staleMs: 2000 })).toBe("mine");
     });
 
-    test.runIf(isRoot)("is alive if a container cannot tell its identity", async () => {
-      const directory = await makeTempDir();
-      await putInLock(directory, ownerNamed({ boot: "0", pidNamespace: "0", pid: NO_PID, start: "0" }));
+    test.runIf(isRoot)("is alive if a container cannot tell its identity", async ({ root }) => {
+      await putInLock(root, ownerNamed({ boot: "0", pidNamespace: "0", pid: NO_PID, start: "0" }));
       const options = JSON.stringify({ staleMs: 600_000, waitMs: 300 });
       const taker = spawn(
         "unshare",
@@ -112,7 +106,7 @@ describe.concurrent("an owner of this machine", () => {
           'mount -t tmpfs none /proc && exec "$0" "$@"',
           process.execPath,
           TAKER,
-          directory,
+          root,
           options,
         ],
         { stdio: ["ignore", "inherit", "inherit", "ipc"] },
@@ -121,23 +115,21 @@ describe.concurrent("an owner of this machine", () => {
     });
   });
 
-  test("from before the last boot is dead, from since then it is of another machine", async () => {
-    const directory = await makeTempDir();
+  test("from before the last boot is dead, from since then it is of another machine", async ({ root }) => {
     const owner = ownerNamed({ boot: "0123456789ab" });
-    await putInLock(directory, owner);
+    await putInLock(root, owner);
     const aliveMs = os.uptime() * 1000;
     // The lock would be old by any clock only after more time than since the boot.
     const options = { staleMs: Math.max(600_000, aliveMs) };
     const timeOfAge = (ageMs: number) => new Date(Date.now() - ageMs);
-    const entry = path.join(directory, LOCK_NAME, owner);
+    const entry = path.join(root, LOCK_NAME, owner);
     await utimes(entry, timeOfAge(aliveMs / 2), timeOfAge(aliveMs / 2));
-    await expectHeld(directory, options);
+    await expectHeld(root, options);
     await utimes(entry, timeOfAge(aliveMs + 5000), timeOfAge(aliveMs + 5000));
-    expect(await take(directory, options)).toBe("mine");
+    expect(await take(root, options)).toBe("mine");
   });
 
-  test("in a terminated thread keeps its lock until it goes stale", async () => {
-    const directory = await makeTempDir();
+  test("in a terminated thread keeps its lock until it goes stale", async ({ root }) => {
     const script = `
       const { parentPort, workerData } = require("node:worker_threads");
       import(workerData.module).then(({ withLock }) =>
@@ -147,27 +139,23 @@ describe.concurrent("an owner of this machine", () => {
         }),
       );`;
     const module = new URL("../../dist/io/lock/lock.js", import.meta.url).href;
-    const worker = new Worker(script, { eval: true, workerData: { directory, module } });
+    const worker = new Worker(script, { eval: true, workerData: { directory: root, module } });
     await once(worker, "message");
-    await expect(take(directory, { staleMs: 2000, waitMs: 3000 })).rejects.toBeInstanceOf(
-      ServiceUnavailableError,
-    );
+    await expect(take(root, { staleMs: 2000, waitMs: 3000 })).rejects.toBeInstanceOf(ServiceUnavailableError);
     await worker.terminate();
-    await expectHeld(directory);
-    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    await expectHeld(root);
+    expect(await take(root, { staleMs: 2000 })).toBe("mine");
   });
 });
 
 describe("a lock without an owner", () => {
-  test("is removed if its maker died", async () => {
-    const directory = await makeTempDir();
-    await putInLock(directory);
-    expect(await take(directory)).toBe("mine");
-    expect(await entriesOfLock(directory)).toBeNull();
+  test("is removed if its maker died", async ({ root }) => {
+    await putInLock(root);
+    expect(await take(root)).toBe("mine");
+    expect(await entriesOfLock(root)).toBeNull();
   });
 
-  test("is made again after a process removed it during its making", async () => {
-    const directory = await makeTempDir();
+  test("is made again after a process removed it during its making", async ({ root }) => {
     const [inline, pooled] = [fs.mkdirSync, fs.mkdir as (...operands: unknown[]) => void];
     let removed = 0;
     // Another process considered its maker dead.
@@ -183,7 +171,7 @@ describe("a lock without an owner", () => {
       removeFromUnder(String(operands[0]));
       return Reflect.apply(pooled, fs, operands) as never;
     });
-    expect(await take(directory)).toBe("mine");
+    expect(await take(root)).toBe("mine");
     expect(removed).toBeGreaterThan(3);
   });
 });
@@ -222,31 +210,29 @@ describe("a maker that is suspended right after it made its entry", () => {
 });
 
 describe("an owner that died beside another", () => {
-  test("does not cost the other its lock", async () => {
-    const directory = await makeTempDir();
+  test("does not cost the other its lock", async ({ root }) => {
     const fenced: string[] = [];
     const fence = async () => void fenced.push("fenced");
     const others = await ofAnotherCopy();
-    await withLock(directory, NEVER_STALE, async (lease) => {
+    await withLock(root, NEVER_STALE, async (lease) => {
       // The process found its directory removed and made again, and was killed before it gave way.
-      await putInLock(directory, deadOwner());
+      await putInLock(root, deadOwner());
       await expect(
-        others(directory, { ...NEVER_STALE, fence, waitMs: 300 }, async () => {}),
+        others(root, { ...NEVER_STALE, fence, waitMs: 300 }, async () => {}),
       ).rejects.toMatchObject({
         name: "ServiceUnavailableError",
       });
       await lease.confirm();
     });
     expect(fenced).toEqual([]);
-    await others(directory, { ...NEVER_STALE, fence, waitMs: 30_000 }, async () => void fenced.push("held"));
+    await others(root, { ...NEVER_STALE, fence, waitMs: 30_000 }, async () => void fenced.push("held"));
     expect(fenced).toEqual(["fenced", "held"]);
   });
 });
 
 describe("an overruled holder", () => {
-  test("is fenced off by one process at a time, and nobody holds the lock meanwhile", async () => {
-    const directory = await makeTempDir();
-    await putInLock(directory, deadOwner());
+  test("is fenced off by one process at a time, and nobody holds the lock meanwhile", async ({ root }) => {
+    await putInLock(root, deadOwner());
     const events: string[] = [];
     let open = () => {};
     const opened = new Promise<void>((resolve) => (open = resolve));
@@ -258,13 +244,11 @@ describe("an overruled holder", () => {
       await opened;
       events.push("first has fenced");
     };
-    const first = withLock(directory, { ...NEVER_STALE, fence }, async () => void events.push("first holds"));
+    const first = withLock(root, { ...NEVER_STALE, fence }, async () => void events.push("first holds"));
     await beginning;
     const others = await ofAnotherCopy();
     const options = { ...NEVER_STALE, waitMs: 300, fence: async () => void events.push("second fences") };
-    await expect(
-      others(directory, options, async () => void events.push("second holds")),
-    ).rejects.toMatchObject({
+    await expect(others(root, options, async () => void events.push("second holds"))).rejects.toMatchObject({
       name: "ServiceUnavailableError",
     });
     open();
@@ -292,17 +276,16 @@ describe("an overruled holder", () => {
     }
   });
 
-  test("is fenced off at the next call after a failure", async () => {
-    const directory = await makeTempDir();
+  test("is fenced off at the next call after a failure", async ({ root }) => {
     const owner = deadOwner();
-    await putInLock(directory, owner);
+    await putInLock(root, owner);
     const failure = new Error("the disk is full of holes");
     const fence = async () => {
       throw failure;
     };
-    await expect(take(directory, { ...NEVER_STALE, fence })).rejects.toBe(failure);
-    expect(await entriesOfLock(directory)).toEqual([owner]);
-    expect(await take(directory)).toBe("mine");
+    await expect(take(root, { ...NEVER_STALE, fence })).rejects.toBe(failure);
+    expect(await entriesOfLock(root)).toEqual([owner]);
+    expect(await take(root)).toBe("mine");
   });
 });
 
@@ -334,19 +317,18 @@ describe("a foreign entry", () => {
     expect(await entriesOfLock(directory)).toBeNull();
   });
 
-  test("in an owner's entry, or a file in its place, is removed with it", async () => {
-    const directory = await makeTempDir();
+  test("in an owner's entry, or a file in its place, is removed with it", async ({ root }) => {
     const [owner, secondOwner] = [deadOwner(), deadOwner()];
-    await putInLock(directory, owner);
-    await writeFile(path.join(directory, LOCK_NAME, owner, ".DS_Store"), "");
-    await writeFile(path.join(directory, LOCK_NAME, secondOwner), "");
-    expect(await take(directory)).toBe("mine");
-    expect(await entriesOfLock(directory)).toBeNull();
-    await withLock(directory, NEVER_STALE, async () => {
-      const [ownEntry] = (await entriesOfLock(directory)) ?? [];
-      await writeFile(path.join(directory, LOCK_NAME, ownEntry, ".DS_Store"), "");
+    await putInLock(root, owner);
+    await writeFile(path.join(root, LOCK_NAME, owner, ".DS_Store"), "");
+    await writeFile(path.join(root, LOCK_NAME, secondOwner), "");
+    expect(await take(root)).toBe("mine");
+    expect(await entriesOfLock(root)).toBeNull();
+    await withLock(root, NEVER_STALE, async () => {
+      const [ownEntry] = (await entriesOfLock(root)) ?? [];
+      await writeFile(path.join(root, LOCK_NAME, ownEntry, ".DS_Store"), "");
     });
-    expect(await entriesOfLock(directory)).toBeNull();
+    expect(await entriesOfLock(root)).toBeNull();
   });
 
   test.skipIf(process.platform === "win32")("that is a link is removed without its target", async () => {
@@ -362,13 +344,12 @@ describe("a foreign entry", () => {
     expect(await readFile(path.join(elsewhere, "precious"), "utf8")).toBe("");
   });
 
-  test("that is a file in the lock's place goes stale like a lock", async () => {
-    const directory = await makeTempDir();
-    const lockPath = path.join(directory, LOCK_NAME);
+  test("that is a file in the lock's place goes stale like a lock", async ({ root }) => {
+    const lockPath = path.join(root, LOCK_NAME);
     await writeFile(lockPath, "");
-    await expectHeld(directory);
+    await expectHeld(root);
     await utimes(lockPath, past, past);
-    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    expect(await take(root, { staleMs: 2000 })).toBe("mine");
   });
 });
 
@@ -382,30 +363,28 @@ describe("an impossible step", () => {
 
   test.runIf(isRoot)(
     "on a lock that may not be read or taken over is reported, and the lock stays",
-    async ({ skip }) => {
+    async ({ skip, root }) => {
       skip(noOtherUser !== null, String(noOtherUser));
-      const directory = await makeTempDir();
-      await chmod(directory, 0o777);
+      await chmod(root, 0o777);
       const owner = deadOwner();
-      await putInLock(directory, owner);
+      await putInLock(root, owner);
       for (const mode of [0o700, 0o755]) {
-        await chmod(path.join(directory, LOCK_NAME), mode);
-        const taker = await startAsNobody(directory);
+        await chmod(path.join(root, LOCK_NAME), mode);
+        const taker = await startAsNobody(root);
         expect(await nextMessage(taker)).toBe("EACCES");
-        expect(await entriesOfLock(directory)).toEqual([owner]);
+        expect(await entriesOfLock(root)).toEqual([owner]);
       }
     },
   );
 
   test.runIf(isRoot)(
     "on another user's lock is avoided: in a directory of both users it is taken over",
-    async ({ skip }) => {
+    async ({ skip, root }) => {
       skip(noOtherUser !== null, String(noOtherUser));
-      const directory = await makeTempDir();
-      await chmod(directory, 0o777);
-      await putInLock(directory, deadOwner());
-      await chmod(path.join(directory, LOCK_NAME), 0o777);
-      const taker = await startAsNobody(directory);
+      await chmod(root, 0o777);
+      await putInLock(root, deadOwner());
+      await chmod(path.join(root, LOCK_NAME), 0o777);
+      const taker = await startAsNobody(root);
       expect(await nextMessage(taker)).toBe("held");
     },
   );

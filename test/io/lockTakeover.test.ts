@@ -7,11 +7,10 @@ import type { ChildProcess } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
 import { startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
+import { expect, it as test } from "../support/fixtures.js";
 import { entriesOfLock } from "../support/lockEntries.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
 const ROUNDS = runsOf("TAKEOVER_ROUNDS", 3);
@@ -21,16 +20,15 @@ const STALE_MS = 2000;
 
 test.skipIf(process.platform === "win32")(
   "no change is lost, whichever process is suspended or killed while it holds the lock",
-  async () => {
-    const directory = await makeTempDir();
-    const counter = path.join(directory, "counter");
+  async ({ root }) => {
+    const counter = path.join(root, "counter");
     await writeFile(counter, "0");
     const counted: number[] = [];
     let overruled = 0;
     let killed = 0;
     const processes = new Map<number, ChildProcess>();
     const start = () => {
-      const started = startProcess("fencedCounter.mjs", [directory, String(STALE_MS)]);
+      const started = startProcess("fencedCounter.mjs", [root, String(STALE_MS)]);
       processes.set(started.pid as number, started);
       started.on("message", (message: { counted?: number; overruled?: number }) => {
         if (message.counted !== undefined) counted.push(message.counted);
@@ -48,7 +46,7 @@ test.skipIf(process.platform === "win32")(
     const findHolder = async () => {
       for (;;) {
         expect(unexpected).toEqual([]);
-        const [entry] = (await entriesOfLock(directory)) ?? [];
+        const [entry] = (await entriesOfLock(root)) ?? [];
         const holder = processes.get(Number(entry?.split("-")[4]));
         if (holder !== undefined && entry?.startsWith("owner-")) return { holder, entry };
         await sleep(1);
@@ -66,7 +64,7 @@ test.skipIf(process.platform === "win32")(
         const { holder, entry } = await findHolder();
         holder.kill("SIGSTOP");
         // The holder may have released the lock while it was being stopped.
-        while ((await entriesOfLock(directory))?.includes(entry)) await sleep(20);
+        while ((await entriesOfLock(root))?.includes(entry)) await sleep(20);
         await counts(3);
         holder.kill("SIGCONT");
         for (let kill = 0; kill < KILLS_PER_ROUND; kill++) {
@@ -91,7 +89,7 @@ test.skipIf(process.platform === "win32")(
     expect(last - counted.length).toBeLessThanOrEqual(killed + PROCESSES);
     expect(overruled).toBeGreaterThan(0);
     console.log(`takeover: ${counted.length} changes, ${killed} killed, ${overruled} overruled`);
-    expect((await readdir(directory)).filter((name) => name.startsWith(".tmp-")).length).toBeLessThanOrEqual(
+    expect((await readdir(root)).filter((name) => name.startsWith(".tmp-")).length).toBeLessThanOrEqual(
       PROCESSES,
     );
   },

@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -18,11 +18,12 @@ import {
   replaceFile,
 } from "../../src/io/publish.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
-import { CountingDisk } from "../support/countingDisk.js";
-import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
+import { type FaultMode, faultyDisk, InjectedFault } from "../support/faultyDisk.js";
+import { it as test } from "../support/fixtures.js";
 import { deadOwner, putInLock } from "../support/lockEntries.js";
-import { replacedVerbs } from "../support/replacedVerbs.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { replacedVerbs } from "../support/wrappedDisk.js";
 
 const nodeDisk = new NodeDisk({ durability: "fsync" });
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -41,18 +42,16 @@ test("temporary names are fresh and never taken for manifests", () => {
 });
 
 describe("createExclusive", () => {
-  test("publishes once; the second call finds the name and changes nothing", async () => {
-    const directory = await makeTempDir();
-    expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("fir"), bytesOf("st")])).toBe(true);
-    expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("second")])).toBe(false);
-    expect(await readdir(directory)).toEqual(["n"]);
-    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("first");
+  test("publishes once; the second call finds the name and changes nothing", async ({ root }) => {
+    expect(await createExclusive(nodeDisk, root, "n", [bytesOf("fir"), bytesOf("st")])).toBe(true);
+    expect(await createExclusive(nodeDisk, root, "n", [bytesOf("second")])).toBe(false);
+    expect(await readdir(root)).toEqual(["n"]);
+    expect(await readFile(path.join(root, "n"), "utf8")).toBe("first");
   });
 
-  test("syncs the file before the name and the directory after it", async () => {
-    const directory = await makeTempDir();
-    const disk = new FaultyDisk(nodeDisk);
-    await createExclusive(disk, directory, "n", [bytesOf("x")]);
+  test("syncs the file before the name and the directory after it", async ({ root }) => {
+    const disk = faultyDisk(nodeDisk);
+    await createExclusive(disk, root, "n", [bytesOf("x")]);
     expect(disk.log.map((entry) => entry.split(" ")[0])).toEqual([
       "create",
       "write",
@@ -64,17 +63,8 @@ describe("createExclusive", () => {
     ]);
   });
 
-  test.each([
-    "EPERM",
-    "ENOTSUP",
-    "EOPNOTSUPP",
-    "ENOSYS",
-    "EMLINK",
-    "EXDEV",
-    "EISDIR",
-    "EACCES",
-    "EINVAL",
-  ])("without hard links (%s) renames only under the caller's lock", async (code) => {
+  const codes = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR", "EACCES", "EINVAL"];
+  test.each(codes)("without hard links (%s) renames only under the caller's lock", async (code) => {
     const directory = await makeTempDir();
     const disk = withLink(nodeDisk, failingWith(code));
     await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toBeInstanceOf(
@@ -100,8 +90,7 @@ describe("createExclusive", () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test("does not count a successor's file with the same inode as its own", async () => {
-    const directory = await makeTempDir();
+  test("does not count a successor's file with the same inode as its own", async ({ root }) => {
     const disk = replacedVerbs(nodeDisk, {
       link: failingWith("ENOTSUP"),
       rename: async (from, to) => {
@@ -111,19 +100,18 @@ describe("createExclusive", () => {
         throw Object.assign(new Error("gone"), { code: "ENOENT" });
       },
     });
-    const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
+    const attempt = createExclusive(disk, root, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
     await expect(attempt).rejects.toBeInstanceOf(OverruledError);
-    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("b");
+    expect(await readFile(path.join(root, "n"), "utf8")).toBe("b");
   });
 
-  test("succeeds if the link was made although EEXIST was reported", async () => {
-    const directory = await makeTempDir();
+  test("succeeds if the link was made although EEXIST was reported", async ({ root }) => {
     const disk = withLink(nodeDisk, async (from, to) => {
       await nodeDisk.link(from, to);
       await nodeDisk.link(from, to);
     });
-    expect(await createExclusive(disk, directory, "n", [bytesOf("a")])).toBe(true);
-    expect(await readdir(directory)).toEqual(["n"]);
+    expect(await createExclusive(disk, root, "n", [bytesOf("a")])).toBe(true);
+    expect(await readdir(root)).toEqual(["n"]);
   });
 
   describe.each(["hard links", "locked rename"])("with any one call failing, by %s", (way) => {
@@ -137,7 +125,7 @@ describe("createExclusive", () => {
     test.each(variants)("(%s the effect, process dead after: %s) reports the truth", async (mode, dead) => {
       for (let callIndex = 0; ; callIndex++) {
         const directory = await makeTempDir();
-        const disk = new FaultyDisk(inner, { root: directory });
+        const disk = faultyDisk(inner, { root: directory });
         disk.failAt(callIndex, mode, { dead });
         let outcome: boolean | unknown;
         try {
@@ -178,22 +166,20 @@ describe("createExclusive", () => {
     });
   });
 
-  test("reports an unsynced directory as uncertain, not failed", async () => {
-    const directory = await makeTempDir();
-    const disk = new FaultyDisk(nodeDisk);
+  test("reports an unsynced directory as uncertain, not failed", async ({ root }) => {
+    const disk = faultyDisk(nodeDisk);
     disk.failAt(6);
-    await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toMatchObject({
+    await expect(createExclusive(disk, root, "n", [bytesOf("a")])).rejects.toMatchObject({
       name: "PublishUncertainError",
       published: "yes",
-      path: path.join(directory, "n"),
+      path: path.join(root, "n"),
     });
-    expect(await readdir(directory)).toEqual(["n"]);
+    expect(await readdir(root)).toEqual(["n"]);
   });
 
-  test("has one winner for each of 100 names among 8 processes", async () => {
-    const directory = await makeTempDir();
+  test("has one winner for each of 100 names among 8 processes", async ({ root }) => {
     const racers = Array.from({ length: 8 }, (_, i) =>
-      startProcess("publishRace.mjs", [directory, "100", `${i}`]),
+      startProcess("publishRace.mjs", [root, "100", `${i}`]),
     );
     for (const ready of await Promise.all(racers.map(nextMessage))) expect(ready).toBe("ready");
     const results = racers.map(nextMessage);
@@ -201,10 +187,10 @@ describe("createExclusive", () => {
     const won = (await Promise.all(results)) as number[][];
     expect(await Promise.all(racers.map(exitOf))).toEqual(Array(8).fill(0));
     expect(won.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
-    expect((await readdir(directory)).length).toBe(100);
+    expect((await readdir(root)).length).toBe(100);
     for (const [racer, names] of won.entries()) {
       for (const name of names) {
-        const text = await readFile(path.join(directory, String(name)), "utf8");
+        const text = await readFile(path.join(root, String(name)), "utf8");
         expect(text).toBe(`${racer}:${name}:`.padEnd(5000, String(racer)));
       }
     }
@@ -215,7 +201,7 @@ describe("replaceFile", () => {
   test.each([true, false])("replaces the old bytes by the new (sync %s)", async (sync) => {
     const directory = await makeTempDir();
     const file = path.join(directory, "hint");
-    const disk = new CountingDisk(nodeDisk);
+    const disk = countingDisk(nodeDisk);
     await replaceFile(disk, file, bytesOf("one"), { sync });
     await replaceFile(disk, file, bytesOf("two"), { sync });
     expect(await readFile(file, "utf8")).toBe("two");
@@ -229,7 +215,7 @@ describe("replaceFile", () => {
         const directory = await makeTempDir();
         const file = path.join(directory, "hint");
         await writeFile(file, "old");
-        const disk = new FaultyDisk(nodeDisk, { root: directory });
+        const disk = faultyDisk(nodeDisk, { root: directory });
         disk.failAt(callIndex, mode, { dead: callIndex % 2 === 0 });
         const failed = await replaceFile(disk, file, bytesOf("new!"), { sync: true }).catch(() => "failed");
         const tripped = disk.tripped;
@@ -345,13 +331,12 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
     expect(await readdir(path.join(directory, (await readdir(directory))[0]))).toHaveLength(1);
   });
 
-  test("does not block others by such an entry of a dead process", async () => {
-    const directory = await makeTempDir();
-    await putInLock(directory, path.join(deadOwner(), "0"));
+  test("does not block others by such an entry of a dead process", async ({ root }) => {
+    await putInLock(root, path.join(deadOwner(), "0"));
     await withStubborn(async () => {
-      expect(await withLock(directory, { waitMs: 1000 }, async () => "mine")).toBe("mine");
+      expect(await withLock(root, { waitMs: 1000 }, async () => "mine")).toBe("mine");
     });
-    expect(await readdir(directory)).toEqual([expect.stringMatching(/^\.tmp-/)]);
+    expect(await readdir(root)).toEqual([expect.stringMatching(/^\.tmp-/)]);
   });
 
   test("does not take a returned lock for a missing entry", async () => {
@@ -376,19 +361,18 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
   });
 });
 
-test("moves nothing into a lock on Windows, where an open file in it would block it", async () => {
-  const directory = await makeTempDir();
-  await writeFile(path.join(directory, "file"), "a");
+test("moves nothing into a lock on Windows, where an open file in it would block it", async ({ root }) => {
+  await writeFile(path.join(root, "file"), "a");
   const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32");
   try {
-    await withLock(directory, {}, async (lease) => {
-      const removal = new Removal(nodeDisk, path.join(directory, "side"), directory, lease);
-      expect(await removal.takeOut(path.join(directory, "file"))).toBe(true);
-      expect(await readdir(path.join(directory, "side"))).toHaveLength(1);
+    await withLock(root, {}, async (lease) => {
+      const removal = new Removal(nodeDisk, path.join(root, "side"), root, lease);
+      expect(await removal.takeOut(path.join(root, "file"))).toBe(true);
+      expect(await readdir(path.join(root, "side"))).toHaveLength(1);
       await removal.finish();
     });
   } finally {
     platform.mockRestore();
   }
-  expect(await readdir(directory)).toEqual([]);
+  expect(await readdir(root)).toEqual([]);
 });

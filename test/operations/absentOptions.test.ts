@@ -1,24 +1,20 @@
 /** Callers of untyped languages write null for absent members, and null must have the same meaning. */
 
 import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { expect, it } from "../support/fixtures.js";
 
 const absent = null as unknown as undefined;
 
-it("null equals an absent option", async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+it("null equals an absent option", async ({ ns }) => {
   const id = ["t"];
   const rows = new Table({ v: makeVector(Int32Array.of(1, 2, 3)) });
-  await namespace.createTable({ id, mode: absent, properties: absent, signal: absent }, rows);
+  await ns.createTable({ id, mode: absent, properties: absent, signal: absent }, rows);
   const query = { id, k: absent, branch: absent, tag: absent, version: absent, columns: absent };
-  expect((await (await namespace.queryTable({ ...query, limit: 2 })).toArrow()).numRows).toBe(2);
-  const handle = namespace.table(id, { version: absent, branch: absent, tag: absent });
+  expect((await (await ns.queryTable({ ...query, limit: 2 })).toArrow()).numRows).toBe(2);
+  const handle = ns.table(id, { version: absent, branch: absent, tag: absent });
   expect(await handle.insert(rows)).toMatchObject({ version: 2 });
-  await expect(namespace.describeTable({ id, tag: "x", branch: absent })).rejects.toMatchObject({
+  await expect(ns.describeTable({ id, tag: "x", branch: absent })).rejects.toMatchObject({
     type: "TableTagNotFound",
   });
-  expect(() => namespace.table(id, { tag: "x", version: absent, branch: absent })).not.toThrow();
-  await namespace.close();
+  expect(() => ns.table(id, { tag: "x", version: absent, branch: absent })).not.toThrow();
 });

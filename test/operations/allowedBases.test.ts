@@ -9,7 +9,6 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../../src/errors.js";
 import { BasePath, type Manifest } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk/disk.js";
@@ -17,6 +16,7 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
 import { manifestPath } from "../../src/table/versions/paths.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { beforeEach, describe, expect, it, onTestFinished } from "../support/fixtures.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
@@ -125,9 +125,8 @@ describe("base paths of a manifest", () => {
     expect(await directorySnapshot(outside)).toEqual(before);
   });
 
-  it("paths do not lead out of an allowed base", async () => {
+  it("paths do not lead out of an allowed base", async ({ root: allowed }) => {
     await move();
-    const allowed = await makeTempDir();
     await symlink(join(outside, "t.lance"), join(allowed, "inside"));
     for (const path of [
       join(allowed, "inside"),

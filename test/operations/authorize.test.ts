@@ -31,7 +31,7 @@ const denySecret = async ({ id }: AuthorizeCall): Promise<void> => {
 };
 
 it("an id that changes after the call is not read again", async () => {
-  const guarded = new DirectoryNamespace({ root, authorize: denySecret });
+  await using guarded = new DirectoryNamespace({ root, authorize: denySecret });
   const id = ["open"];
   const call = guarded.countTableRows({ id });
   id[0] = "secret";
@@ -44,7 +44,6 @@ it("an id that changes after the call is not read again", async () => {
   };
   await expect(guarded.countTableRows(request)).rejects.toMatchObject({ type: "TableNotFound" });
   await expect(guarded.countTableRows({ id: ["secret"] })).rejects.toBeInstanceOf(PermissionDeniedError);
-  await guarded.close();
 });
 
 it("hidden members of a request still count", async () => {
@@ -55,7 +54,7 @@ it("hidden members of a request still count", async () => {
 
 it("authorize can't redirect the call", async () => {
   const calls: AuthorizeCall[] = [];
-  const guarded = new DirectoryNamespace({
+  await using guarded = new DirectoryNamespace({
     root,
     authorize(call) {
       calls.push(call);
@@ -67,7 +66,6 @@ it("authorize can't redirect the call", async () => {
   });
   expect(calls).toEqual([{ operation: "dropTable", id: ["open"], identity: { apiKey: "k" } }]);
   await owner.tableExists({ id: ["secret"] });
-  await guarded.close();
 });
 
 it("members of a request may be inherited", async () => {
@@ -145,7 +143,7 @@ describe("everything that a call touches is asked about", () => {
   it("a cascade asks about a table that appears meanwhile", async () => {
     denied = new Set(["dropTable a/late"]);
     let isMade = false;
-    const slow = new DirectoryNamespace({
+    await using slow = new DirectoryNamespace({
       root,
       durability: "none",
       async authorize(call) {
@@ -159,7 +157,6 @@ describe("everything that a call touches is asked about", () => {
     await refused(slow.dropNamespace({ id: ["a"], behavior: "Cascade" }));
     expect(await owner.countTableRows({ id: ["a", "late"] })).toBe(1);
     expect(await owner.countTableRows({ id: ["a", "t"] })).toBe(1);
-    await slow.close();
   });
 
   it("a registration asks about the directory and its previous owner", async () => {
@@ -183,7 +180,7 @@ describe("everything that a call touches is asked about", () => {
     const directory = location!.slice(root.length + 1);
     denied = new Set([`registerTable b/theirs ${directory}`]);
     let isTaken = false;
-    const slow = new DirectoryNamespace({
+    await using slow = new DirectoryNamespace({
       root,
       durability: "none",
       async authorize(call) {
@@ -197,7 +194,6 @@ describe("everything that a call touches is asked about", () => {
     });
     await refused(slow.registerTable({ id: ["b", "mine"], location: directory }));
     await expect(owner.tableExists({ id: ["b", "mine"] })).rejects.toMatchObject({ type: "TableNotFound" });
-    await slow.close();
   });
 
   it.each([
@@ -319,7 +315,7 @@ describe("everything that a call touches is asked about", () => {
     await owner.createTableBranch({ id, name: "dev" });
     await owner.createTableBranch({ id, name: "other" });
     await owner.createTableTag({ id, tag: "v", version: 1, branch: "other" });
-    const slow = new DirectoryNamespace({
+    await using slow = new DirectoryNamespace({
       root,
       durability: "none",
       async authorize({ branch }) {
@@ -337,7 +333,6 @@ describe("everything that a call touches is asked about", () => {
         : slow[operation]({ ...request, version: 1 }),
     );
     expect(await owner.getTableTagVersion({ id, tag: "v" })).toEqual({ version: 1, branch: "dev" });
-    await slow.close();
   });
 
   it("a transaction asks about its branch", async () => {
@@ -421,7 +416,7 @@ describe("everything that a call touches is asked about", () => {
     const identity = { apiKey: "k" };
     const context = { c: "d" };
     const calls: AuthorizeCall[] = [];
-    const listening = new DirectoryNamespace({
+    await using listening = new DirectoryNamespace({
       root,
       durability: "none",
       authorize: (call) => void calls.push(call),
@@ -440,7 +435,6 @@ describe("everything that a call touches is asked about", () => {
       ...["getTableTagVersion", "listTableVersions"],
     ]);
     for (const call of calls) expect(call).toMatchObject({ id, principal, identity, context });
-    await listening.close();
   });
 
   it("listings omit objects that authorize reports as missing", async () => {

@@ -4,11 +4,12 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, expect, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { UnchangedDirectories } from "../../src/io/disk/unchangedDirectories.js";
 import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 import { lookAtLock } from "../../src/io/lock/staleLocks.js";
+import { it } from "../support/fixtures.js";
 import { foreignOwner, putInLock } from "../support/lockEntries.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -100,8 +101,7 @@ it("a cleanup keeps uncommitted files after the clock was set ahead, and removes
   await ns.close();
 });
 
-it("listJobs shows finished jobs after the clock was set ahead and back", async () => {
-  const root = await makeTempDir();
+it("listJobs shows finished jobs after the clock was set ahead and back", async ({ root }) => {
   const ns = await tableIn(root);
   const jobIds: (string | undefined)[] = [];
   for (const [column, indexType] of [
@@ -115,7 +115,7 @@ it("listJobs shows finished jobs after the clock was set ahead and back", async 
   }
   setClock(Date.now() - 3 * YEAR_MS);
   await ns.close();
-  const next = new DirectoryNamespace({ root });
+  await using next = new DirectoryNamespace({ root });
   const { jobId } = await next.createTableScalarIndex({
     id,
     column: "id",
@@ -125,7 +125,6 @@ it("listJobs shows finished jobs after the clock was set ahead and back", async 
   expect(await next.waitForJob({ jobId: jobId ?? "" })).toMatchObject({ state: "Succeeded" });
   const told = (await next.listJobs({})).jobs.map((job) => job.jobId);
   expect(told.sort()).toEqual([...jobIds, jobId].sort());
-  await next.close();
 });
 
 it("a clock that was set ahead does not make a live process's lock stale", async () => {

@@ -4,43 +4,38 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
-import { describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
 
 describe.each(["declared", "created"])("a %s table that was deregistered", (state) => {
-  it("a deregistered table is not found, and nothing is created over it", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
-    if (state === "declared") await namespace.declareTable({ id });
-    else await namespace.createTable({ id }, rows);
+  it("a deregistered table is not found, and nothing is created over it", async ({ root, ns }) => {
+    if (state === "declared") await ns.declareTable({ id });
+    else await ns.createTable({ id }, rows);
     const marker = join(root, "t.lance", ".lance-deregistered");
     await writeFile(marker, "");
     const before = await directorySnapshot(root);
 
-    await expect(namespace.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
+    await expect(ns.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
     let batchesRead = 0;
     for (const mode of ["create", "existOk", "overwrite"] as const) {
       const input = (function* () {
         batchesRead++;
         yield* rows.batches;
       })();
-      await expect(namespace.createTable({ id, mode }, input)).rejects.toBeInstanceOf(
-        TableAlreadyExistsError,
-      );
+      await expect(ns.createTable({ id, mode }, input)).rejects.toBeInstanceOf(TableAlreadyExistsError);
     }
     expect(batchesRead).toBe(0);
-    await expect(namespace.declareTable({ id })).rejects.toBeInstanceOf(TableAlreadyExistsError);
+    await expect(ns.declareTable({ id })).rejects.toBeInstanceOf(TableAlreadyExistsError);
     expect(await directorySnapshot(root)).toEqual(before);
 
     await rm(marker);
-    await namespace.tableExists({ id });
-    await namespace.close();
+    await ns.tableExists({ id });
   });
 });
 

@@ -5,27 +5,23 @@
  */
 
 import { Int32, Table, vectorFromArray } from "apache-arrow";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { DirectoryNamespace } from "../../src/index.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk, type Verb } from "../support/countingDisk.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { countingDisk } from "../support/countingDisk.js";
+import { beforeAll, expect, it, sharedNamespace } from "../support/fixtures.js";
+import type { Verb } from "../support/wrappedDisk.js";
 
-const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+const disk = countingDisk(new NodeDisk({ durability: "none" }));
 const rows = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) });
 const id = ["t"];
-let ns: DirectoryNamespace;
+const ns = sharedNamespace({ disk });
 
 beforeAll(async () => {
-  ns = new DirectoryNamespace({ root: await makeTempDir(), disk, durability: "none" });
   await ns.createNamespace({ id: ["n"] });
   for (const each of [id, ["n", "t"]]) await ns.createTable({ id: each }, rows);
   for (let version = 2; version < 40; version++) await ns.insertIntoTable({ id }, rows);
   await ns.createTableBranch({ id, name: "before" });
   await ns.deleteTableBranch({ id, name: "before" });
 });
-
-afterAll(() => ns.close());
 
 type Calls = Partial<Record<Verb, number>>;
 

@@ -18,28 +18,27 @@ class ForeignRootDisk extends NodeDisk {
 
 it.skipIf(process.platform === "win32")("a table that may not be removed keeps its files", async () => {
   const root = await makeTempDir();
-  const owner = new DirectoryNamespace({ root, durability: "none" });
+  await using owner = new DirectoryNamespace({ root, durability: "none" });
   await owner.createTable({ id: ["t"] }, new Table({ v: makeVector(Int32Array.of(1, 2)) }));
   const before = await directorySnapshot(root);
-  const unauthenticated = new DirectoryNamespace({ root, disk: new ForeignRootDisk({ durability: "none" }) });
+  await using unauthenticated = new DirectoryNamespace({
+    root,
+    disk: new ForeignRootDisk({ durability: "none" }),
+  });
   await expect(unauthenticated.dropTable({ id: ["t"] })).rejects.toMatchObject({ type: "PermissionDenied" });
   expect(await directorySnapshot(root)).toEqual(before);
-  await owner.close();
-  await unauthenticated.close();
 });
 
 it.skipIf(process.platform === "win32")("a table that is a link goes without what it leads to", async () => {
   const outside = await makeTempDir();
-  const elsewhere = new DirectoryNamespace({ root: outside, durability: "none" });
+  await using elsewhere = new DirectoryNamespace({ root: outside, durability: "none" });
   await elsewhere.createTable({ id: ["t"] }, new Table({ v: makeVector(Int32Array.of(1, 2)) }));
   const before = await directorySnapshot(outside);
   const root = await makeTempDir();
   await symlink(join(outside, "t.lance"), join(root, "t.lance"));
-  const ns = new DirectoryNamespace({ root, durability: "none", allowedBases: [outside] });
+  await using ns = new DirectoryNamespace({ root, durability: "none", allowedBases: [outside] });
   expect(await ns.countTableRows({ id: ["t"] })).toBe(2);
   await ns.dropTable({ id: ["t"] });
   expect(await readdir(root)).toEqual([]);
   expect(await directorySnapshot(outside)).toEqual(before);
-  await ns.close();
-  await elsewhere.close();
 });

@@ -178,14 +178,15 @@ describe("field paths", () => {
     expect(await directorySnapshot(root)).toEqual(before);
   });
 
-  it.each([
+  const malformedPaths = [
     ["id..x", 3],
     ["id.", 3],
     [".id", 0],
     ["i`d", 1],
     ["st.`b.c", 3],
     ["`st`b", 4],
-  ])("%s is malformed at %i", async (path, position) => {
+  ] as const;
+  it.each(malformedPaths)("%s is malformed at %i", async (path, position) => {
     const before = await directorySnapshot(root);
     const failure = update({ path: "id", metadata: { a: "1" } }, { path, metadata: {} });
     await expect(failure).rejects.toBeInstanceOf(InvalidInputError);
@@ -320,7 +321,7 @@ const uniqueBy = <T>(list: readonly T[], keyOf: (entry: T) => string): T[] =>
 it("random changes by either engine give the metadata of the model", async () => {
   const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
   console.info(`field metadata: seed ${seed}`);
-  const another = new DirectoryNamespace({ root, durability: "none" });
+  await using another = new DirectoryNamespace({ root, durability: "none" });
   let version = 1;
   const model = new Map(PATHS.map((segments) => [formatFieldPath(segments), new Map<string, string>()]));
   await fc.assert(
@@ -385,5 +386,4 @@ it("random changes by either engine give the metadata of the model", async () =>
     // All runs change one table, so a shorter run does not reproduce a failure.
     { numRuns: runsOf("METADATA_RUNS", 40), seed, endOnFailure: true },
   );
-  await another.close();
 });

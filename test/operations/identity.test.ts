@@ -5,14 +5,13 @@
 
 import { cp, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeVector, type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import {
   ConcurrentModificationError,
   DirectoryNamespace,
   NamespaceError,
   TableNotFoundError,
 } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { UNRESTRICTED } from "../../src/operations/access.js";
 import { openContext } from "../../src/operations/context.js";
@@ -20,12 +19,13 @@ import { dropTable } from "../../src/operations/table/dropTable.js";
 import { renameTable } from "../../src/operations/table/renameTable.js";
 import { createTableVersion } from "../../src/operations/version/createTableVersion.js";
 import { manifestPath } from "../../src/table/versions/paths.js";
+import { afterEach, beforeEach, describe, expect, it } from "../support/fixtures.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 const wordsOf = (...values: string[]): Table => new Table({ w: vectorFromArray(values) });
 
 let root: string;
@@ -190,12 +190,11 @@ describe("a branch that is deleted and created again during an upload", () => {
   });
 });
 
-it("the next commit is based on a restored directory, whatever is cached", async () => {
+it("the next commit is based on a restored directory, whatever is cached", async ({ root: first }) => {
   const id = ["t"];
   const directory = join(root, "t.lance");
   const second = manifestPath(directory, 2, "V2");
   await ours.createTable({ id }, rowsOf(0));
-  const first = await makeTempDir();
   await cp(directory, join(first, "t.lance"), { recursive: true, preserveTimestamps: true });
   await ours.insertIntoTable({ id }, rowsOf(1));
   // Archive of another second version of the same size. A manifest's timestamp takes a byte more or less.
@@ -203,9 +202,8 @@ it("the next commit is based on a restored directory, whatever is cached", async
   do {
     archive = await makeTempDir();
     await cp(first, archive, { recursive: true, preserveTimestamps: true });
-    const archived = new DirectoryNamespace({ root: archive, durability: "none" });
+    await using archived = new DirectoryNamespace({ root: archive, durability: "none" });
     await archived.insertIntoTable({ id }, rowsOf(9));
-    await archived.close();
   } while ((await stat(manifestPath(join(archive, "t.lance"), 2, "V2"))).size !== (await stat(second)).size);
   await utimes(second, 1_700_000_000, 1_700_000_000);
   expect(await ours.table(id).countRows()).toBe(2);

@@ -13,7 +13,7 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { RestNamespace } from "../support/restNamespace.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -322,16 +322,15 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
   });
 });
 
-it("the default kind suits the column", async () => {
-  await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  await namespace.createTable({ id: ["t"] }, rows());
-  await buildIndex(namespace, { id: ["t"], column: "vector" });
-  const ofVectors = await namespace.describeTableIndexStats({ id: ["t"], indexName: "vector_idx" });
+it("the default kind suits the column", async ({ ns }) => {
+  await ns.createTable({ id: ["t"] }, rows());
+  await buildIndex(ns, { id: ["t"], column: "vector" });
+  const ofVectors = await ns.describeTableIndexStats({ id: ["t"], indexName: "vector_idx" });
   expect(ofVectors).toMatchObject({ indexType: "IVF_PQ", distanceType: "l2" });
-  await expect(namespace.createTableIndex({ id: ["t"], column: "point" })).rejects.toMatchObject({
+  await expect(ns.createTableIndex({ id: ["t"], column: "point" })).rejects.toMatchObject({
     type: "InvalidInput",
     message: expect.stringMatching(/indexType/),
   });
-  await buildIndex(namespace, { id: ["t"], column: "flag" });
-  expect((await namespace.table("t").indexes())[0]).toMatchObject({ indexType: "BTREE" });
+  await buildIndex(ns, { id: ["t"], column: "flag" });
+  expect((await ns.table("t").indexes())[0]).toMatchObject({ indexType: "BTREE" });
 });

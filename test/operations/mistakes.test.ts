@@ -4,24 +4,22 @@ import { inspect } from "node:util";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { AbortedError, DirectoryNamespace, NamespaceError, ServiceUnavailableError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { afterAll, beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 import { refusingDisk } from "../support/leftBatches.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 /** Code without type checks. */
 // biome-ignore lint/suspicious/noExplicitAny: these calls are wrong on purpose
 type Unchecked = any;
 
 const rows = new Table({ id: vectorFromArray([1, 2, 3], new Int32()) });
-let root: string;
+const root = sharedDirectory();
 let ns: Unchecked;
 let table: Unchecked;
 let before: Record<string, string>;
 
 beforeAll(async () => {
-  root = await makeTempDir();
   const checked = new DirectoryNamespace({ root, durability: "none" });
   await checked.createNamespace({ id: "sales" });
   await checked.createTable({ id: "orders" }, [{ id: 1, price: 2.5, city: "Oslo", vector: [1, 2] }]);
@@ -322,11 +320,12 @@ const HANDLES: Mistake[] = [
   ["a server's option misspelt", () => createRestHandler(ns, { authn: {} } as Unchecked), "mean auth?"],
 ];
 
-describe.each([
+const kinds = [
   ["opening a namespace", OPENING],
   ["a request", REQUESTS],
   ["a handle", HANDLES],
-])("in %s", (_where, mistakes) => {
+] as const;
+describe.each(kinds)("in %s", (_where, mistakes) => {
   it.each(mistakes)("the error says what to write: %s", async (_what, call, ...said) => {
     const error = await mistakeOf(call);
     for (const text of said) expect(error.message).toMatch(text);
@@ -366,12 +365,11 @@ describe("refusals of the disk", () => {
   });
 
   it("the error for a missing table names a missing root, or a root that is a file", async () => {
-    const missing = new DirectoryNamespace({ root: `${root}/orders.lance/none`, durability: "none" });
+    await using missing = new DirectoryNamespace({ root: `${root}/orders.lance/none`, durability: "none" });
     expect((await mistakeOf(() => missing.queryTable({ id: "orders" }))).message).toMatch(
       /orders.*: the namespace's directory .*none does not exist$/,
     );
     expect((await mistakeOf(() => missing.listTables({ id: "sales" }))).message).toMatch(/does not exist$/);
-    await missing.close();
   });
 });
 
@@ -409,15 +407,13 @@ describe("errors", () => {
   });
 });
 
-it("ids may be strings or arrays", async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  await namespace.createNamespace({ id: "a" });
-  await namespace.createTable({ id: "a$x" }, rows);
+it("ids may be strings or arrays", async ({ ns }) => {
+  await ns.createNamespace({ id: "a" });
+  await ns.createTable({ id: "a$x" }, rows);
   for (const id of ["a$x", ["a", "x"]]) {
-    expect(await namespace.countTableRows({ id })).toBe(3);
-    expect(await namespace.table(id).countRows()).toBe(3);
+    expect(await ns.countTableRows({ id })).toBe(3);
+    expect(await ns.table(id).countRows()).toBe(3);
   }
-  const [listed] = (await namespace.listAllTables()).tables;
-  expect(namespace.table(listed).id).toEqual(["a", "x"]);
-  await namespace.close();
+  const [listed] = (await ns.listAllTables()).tables;
+  expect(ns.table(listed).id).toEqual(["a", "x"]);
 });

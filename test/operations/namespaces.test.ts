@@ -3,10 +3,10 @@
 import { EventEmitter, once } from "node:events";
 import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { rowsOf } from "../support/intRows.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** True if the test runs over HTTP, where the engine may already work when it requests rows. */
@@ -21,7 +21,6 @@ beforeEach(async () => {
   return () => ns.close();
 });
 
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const read = async (id: string[]) =>
   Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
 const placeOf = async (id: string[]) => (await ns.describeTable({ id })).location.slice(root.length + 1);
@@ -655,7 +654,7 @@ describe("registered tables", () => {
 
 describe("another engine's catalog", () => {
   it("open engines see changes of another engine's catalog at once", async () => {
-    const secondNamespace = new DirectoryNamespace({ root, durability: "none" });
+    await using secondNamespace = new DirectoryNamespace({ root, durability: "none" });
     await ns.createNamespace({ id: ["a"] });
     await secondNamespace.createTable({ id: ["a", "t"] }, rowsOf(1));
     expect(await read(["a", "t"])).toEqual([1]);
@@ -666,6 +665,5 @@ describe("another engine's catalog", () => {
     expect((await ns.listNamespaces()).namespaces).toEqual([]);
     await secondNamespace.createNamespace({ id: ["b"] });
     expect((await ns.listNamespaces()).namespaces).toEqual(["b"]);
-    await secondNamespace.close();
   });
 });

@@ -3,12 +3,11 @@
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { type DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
 import { decideBatch, prepareBatch } from "../../src/catalog/batches/batchJournal.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { describe, expect, it } from "../support/fixtures.js";
 
 const id = ["t"];
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
@@ -27,9 +26,7 @@ const ways: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] 
 ];
 
 describe.each(ways)("%s over a file", (_name, run) => {
-  it("the error names the file, and nothing changes", async () => {
-    const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+  it("the error names the file, and nothing changes", async ({ root, ns }) => {
     await ns.createTable({ id: ["other"] }, rows);
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["n", "inner"] }, rows);
@@ -51,14 +48,11 @@ describe.each(ways)("%s over a file", (_name, run) => {
     await rm(path);
     await run(ns);
     await ns.tableExists({ id });
-    await ns.close();
   });
 });
 
-it("a batch is undone if a file occupies the directory of one of its tables", async () => {
-  const root = await makeTempDir();
+it("a batch is undone if a file occupies the directory of one of its tables", async ({ root, ns }) => {
   const disk = new NodeDisk({ durability: "none" });
-  const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id: ["other"] }, rows);
   // The batch of a process that died after the decision.
   const declare = (name: string) =>
@@ -71,12 +65,9 @@ it("a batch is undone if a file occupies the directory of one of its tables", as
   expect(tables).toEqual(["other"]);
   await expect(ns.declareTable({ id })).rejects.toBeInstanceOf(TableAlreadyExistsError);
   await ns.declareTable({ id: ["s"] });
-  await ns.close();
 });
 
-it("a file in place of a child namespace's table is not a table", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("a file in place of a child namespace's table is not a table", async ({ root, ns }) => {
   const inner = ["n", "inner"];
   await ns.createNamespace({ id: ["n"] });
   const { location } = await ns.createTable({ id: inner }, rows);
@@ -84,14 +75,10 @@ it("a file in place of a child namespace's table is not a table", async () => {
   await writeFile(location as string, "not a table");
   await expect(ns.tableExists({ id: inner })).rejects.toBeInstanceOf(TableNotFoundError);
   await expect(ns.insertIntoTable({ id: inner }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
-  await ns.close();
 });
 
-it("an empty directory does not prevent a creation", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("an empty directory does not prevent a creation", async ({ root, ns }) => {
   await mkdir(join(root, "t.lance"));
   await ns.createTable({ id }, rows);
   expect((await ns.table(id).scan().toArrow()).numRows).toBe(1);
-  await ns.close();
 });

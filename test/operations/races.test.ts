@@ -1,7 +1,7 @@
 /** Other callers drop, replace or create a table while an insert reads its stream. */
 
 import { rename, rm } from "node:fs/promises";
-import { makeVector, type RecordBatch, Table } from "apache-arrow";
+import type { RecordBatch } from "apache-arrow";
 import {
   ConcurrentModificationError,
   DirectoryNamespace,
@@ -12,10 +12,10 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { copyTree } from "../support/copyTree.js";
 import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
+import { rowsOf } from "../support/intRows.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 
 let root: string;
 let ours: DirectoryNamespace;
@@ -42,10 +42,8 @@ const read = async (): Promise<number[]> =>
   Array.from((await others.table(id).scan().toArrow()).getChild("v")?.toArray() ?? []);
 
 describe.each([1, 3])("a change before batch %i", (before) => {
-  it.each([
-    "append",
-    "overwrite",
-  ] as const)("a table made anew does not get the rows of an %s", async (mode) => {
+  const insertModes = ["append", "overwrite"] as const;
+  it.each(insertModes)("a table made anew does not get the rows of an %s", async (mode) => {
     await ours.createTable({ id }, rowsOf(0));
     let made: Record<string, string> = {};
     const remake = async () => {

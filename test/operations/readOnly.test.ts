@@ -4,13 +4,14 @@ import { fork } from "node:child_process";
 import { chmod, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import type { Table } from "apache-arrow";
 import { DirectoryNamespace, type QueryResult } from "tiltyard";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { nextMessage } from "../support/childProcess.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { rowsOf } from "../support/intRows.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
 import { isRoot, readableScript, whyNoOtherUser } from "../support/otherUser.js";
 import { stageDoubled } from "../support/stageVersion.js";
@@ -19,15 +20,13 @@ import { makeTempDir } from "../support/tempDir.js";
 type Step = readonly [method: string, request: object];
 type Outcome = { readonly ok: unknown } | { readonly type: string; readonly message: string };
 
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-
 /** Table `a` with versions 1 and 2, a branch and a tag; `n.c`; the declared table `n.d`. */
 let root: string;
 let transactionId: string;
 
 beforeEach(async () => {
   root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["a"] }, rowsOf(1));
   transactionId = (await ns.insertIntoTable({ id: ["a"] }, rowsOf(2, 3))).transactionId as string;
@@ -36,7 +35,6 @@ beforeEach(async () => {
   await ns.createTableTag({ id: ["a"], tag: "t", version: 1 });
   await ns.createTable({ id: ["n", "c"], properties: { k: "v" } }, rowsOf(1));
   await ns.declareTable({ id: ["n", "d"] });
-  await ns.close();
 });
 
 /** All read operations with their answers. */
@@ -207,9 +205,8 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
           isDead ||= verb === "link" && path.startsWith(join(root, "b.lance", "_versions"));
           return isDead ? "EIO" : undefined;
         });
-        const dying = new DirectoryNamespace({ root, durability: "none", disk } as never);
+        await using dying = new DirectoryNamespace({ root, durability: "none", disk } as never);
         await expect(dying.batchCreateTableVersions({ entries })).rejects.toThrow(/is decided/);
-        await dying.close();
       } else {
         await dieBehindDecision({ root }, (each) => each.batchCreateTableVersions({ entries }));
       }

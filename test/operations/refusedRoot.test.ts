@@ -11,9 +11,9 @@ import {
   ServiceUnavailableError,
 } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
@@ -51,8 +51,7 @@ const failureOf = (run: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-it("listings of a root that is a file fail with a clear error", async () => {
-  const base = await makeTempDir();
+it("listings of a root that is a file fail with a clear error", async ({ root: base }) => {
   const root = join(base, "file");
   await writeFile(root, "");
   await using ns = new DirectoryNamespace({ root, durability: "none" });
@@ -104,8 +103,7 @@ describe.each(WAYS)("%s", (_name, run) => {
 
   it.skipIf(process.platform === "win32")(
     "a root that is a link to nowhere, or to itself, can't be one",
-    async () => {
-      const base = await makeTempDir();
+    async ({ root: base }) => {
       await symlink(join(base, "nowhere"), join(base, "dangling"));
       await symlink(join(base, "loop"), join(base, "loop"));
       for (const root of ["dangling", "loop", "loop/ns"]) {
@@ -145,9 +143,7 @@ describe.each(WAYS)("%s", (_name, run) => {
   });
 });
 
-it("a creation whose table is dropped meanwhile still reports the drop", async () => {
-  const root = await makeTempDir();
-  await using ns = new DirectoryNamespace({ root, durability: "none" });
+it("a creation whose table is dropped meanwhile still reports the drop", async ({ root, ns }) => {
   async function* source() {
     yield rows.batches[0];
     await rm(join(root, "t.lance"), { recursive: true });
@@ -156,9 +152,8 @@ it("a creation whose table is dropped meanwhile still reports the drop", async (
   await expect(ns.createTable({ id }, source())).rejects.toMatchObject({ type: "ConcurrentModification" });
 });
 
-it("an insert whose source file is missing still reports the file", async () => {
-  const base = await makeTempDir();
-  await using ns = new DirectoryNamespace({ root: join(base, "ns"), durability: "none" });
+it("an insert whose source file is missing still reports the file", async ({ root }) => {
+  await using ns = new DirectoryNamespace({ root: join(root, "ns"), durability: "none" });
   const missing = Object.assign(new Error("ENOENT: no rows"), {
     code: "ENOENT",
     syscall: "open",
@@ -171,10 +166,9 @@ it("an insert whose source file is missing still reports the file", async () => 
   expect((error as NamespaceError).message).toBe("the rows' source failed: ENOENT: no rows");
 });
 
-it("an answer over HTTP names no path of the server", async () => {
-  const base = await makeTempDir();
-  await writeFile(join(base, "file"), "");
-  await using ns = new DirectoryNamespace({ root: join(base, "file", "ns"), durability: "none" });
+it("an answer over HTTP names no path of the server", async ({ root }) => {
+  await writeFile(join(root, "file"), "");
+  await using ns = new DirectoryNamespace({ root: join(root, "file", "ns"), durability: "none" });
   const handler = createRestHandler(ns, { auth: { anonymous: true } });
   const request = new Request("http://localhost/v1/namespace/n/create", {
     method: "POST",
@@ -183,5 +177,5 @@ it("an answer over HTTP names no path of the server", async () => {
   });
   const response = await handler(request);
   expect(response.status).toBe(400);
-  expect(await response.text()).not.toContain(base);
+  expect(await response.text()).not.toContain(root);
 });

@@ -3,13 +3,10 @@
 import { copyFile, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { expect, it, vi } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { expect, vi } from "vitest";
+import { it } from "../support/fixtures.js";
 
-it("takeRows reads a replaced data file shortly after, without a new version", async () => {
-  const root = await makeTempDir();
-  await using ns = new DirectoryNamespace({ root, durability: "none" });
+it("takeRows reads a replaced data file shortly after, without a new version", async ({ root, ns }) => {
   const values = Int32Array.from({ length: 1000 }, (_, row) => (row * 7919) % 1009);
   await ns.createTable({ id: ["t"] }, new Table({ v: makeVector(values) }));
   const data = join(root, "t.lance", "data");

@@ -7,13 +7,11 @@ import { makeTempDir } from "../support/tempDir.js";
 
 test("the root may be given as a file URL", async () => {
   const root = join(await makeTempDir(), "a name with #, % and é");
-  const byUrl = new DirectoryNamespace({ root: pathToFileURL(root).href, durability: "none" });
+  await using byUrl = new DirectoryNamespace({ root: pathToFileURL(root).href, durability: "none" });
   expect(byUrl.root).toBe(root);
   await byUrl.declareTable({ id: ["trees"] });
-  const byPath = new DirectoryNamespace({ root, durability: "none" });
+  await using byPath = new DirectoryNamespace({ root, durability: "none" });
   expect((await byPath.listTables()).tables).toEqual(["trees"]);
-  await byUrl.close();
-  await byPath.close();
 });
 
 test.each(["file:///a%2Fb", "file:///a%00b", "file://[/"])("%s is refused as a root", (root) => {

@@ -23,8 +23,8 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { col, DirectoryNamespace, type UpdateTableRequest } from "tiltyard";
-import { expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { expect, it } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -172,8 +172,7 @@ it("a branch changes alone and includes inherited rows", async () => {
   await ns.close();
 });
 
-it("updates and deletions change rows of a clone, whose files are elsewhere", async () => {
-  const source = await makeTempDir();
+it("updates and deletions change rows of a clone, whose files are elsewhere", async ({ root: source }) => {
   await reference.createTable(source, "s", tableToIPC(numbers(0, 6), "stream"));
   await reference.deleteRows(source, "s", "n = 0");
   const { root, ns } = await open({ allowedBases: [source] });

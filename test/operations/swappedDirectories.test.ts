@@ -21,6 +21,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { NamespaceError } from "../../src/errors.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { type ConfinementHooks, hookedConfinement } from "../support/hookedConfinement.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -46,10 +47,9 @@ const rows = (...values: number[]) =>
   new Table({ id: vectorFromArray(values, new Int32()), w: vectorFromArray(values, new Int32()) });
 
 /** Template of the namespace for each round. */
-let template: string;
+const template = sharedDirectory();
 
 beforeAll(async () => {
-  template = await makeTempDir();
   await using ns = new DirectoryNamespace({ root: template, durability: "none", workers: 0 });
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["n", "t"] }, rows(1));

@@ -2,7 +2,7 @@
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeVector, Table, tableToIPC } from "apache-arrow";
+import { tableToIPC } from "apache-arrow";
 import {
   DirectoryNamespace,
   InvalidInputError,
@@ -12,12 +12,12 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 
 let root: string;
@@ -207,8 +207,8 @@ it("an unreadable table does not hide transactions of other tables", async () =>
 });
 
 it("a lookup of this engine's transaction reads no other table unless its own has moved", async () => {
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
-  const counting = new DirectoryNamespace({ root, disk });
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
+  await using counting = new DirectoryNamespace({ root, disk });
   for (let index = 0; index < 20; index++) await ns.createTable({ id: [`t${index}`] }, rowsOf(1));
   const { transactionId } = await counting.insertIntoTable({ id: ["t7"] }, rowsOf(2));
   disk.reset();
@@ -219,13 +219,12 @@ it("a lookup of this engine's transaction reads no other table unless its own ha
   await ns.renameTable({ id: ["t7"], newTableName: "moved" });
   const moved = await counting.describeTransaction({ id: [transactionId] });
   expect(moved.properties).toEqual({ ...properties, table: "moved" });
-  await counting.close();
 });
 
 it("describeTransaction requires permission for the table, with and without its path", async () => {
   const { transactionId } = await ns.createTable({ id: ["secret"] }, rowsOf(1));
   const calls: string[][] = [];
-  const guarded = new DirectoryNamespace({
+  await using guarded = new DirectoryNamespace({
     root,
     durability: "none",
     authorize({ operation, id }) {
@@ -247,5 +246,4 @@ it("describeTransaction requires permission for the table, with and without its 
     ["describeTransaction", "secret"],
     ["describeTransaction", "secret"],
   ]);
-  await guarded.close();
 });

@@ -1,15 +1,14 @@
 /** ListTableVersions lists pages in order and completely, while others write and delete. */
 
-import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableBranchNotFoundError } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 
 let root: string;
 let ns: DirectoryNamespace;
@@ -103,8 +102,8 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
   });
 
   it("a version that disappears between listing and reading is omitted, and later ones follow", async () => {
-    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
-    const engine = new DirectoryNamespace({ root, disk });
+    const disk = countingDisk(new NodeDisk({ durability: "none" }));
+    await using engine = new DirectoryNamespace({ root, disk });
     const list = disk.list.bind(disk);
     disk.list = async (path) => {
       const entries = await list(path);
@@ -119,18 +118,16 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     const rest = await engine.listTableVersions({ id, branch, limit: 3, pageToken: page.pageToken });
     expect(rest.versions.map(({ version }) => version)).toEqual([3, 4, 5]);
     expect(rest.pageToken).toBeUndefined();
-    await engine.close();
   });
 });
 
 it("a page reads only its own manifests", async () => {
   for (let version = 2; version <= 20; version++) await insert();
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
-  const engine = new DirectoryNamespace({ root, disk });
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
+  await using engine = new DirectoryNamespace({ root, disk });
   await engine.listTableVersions({ id, limit: 3, descending: true });
   const read = disk.reads.filter(({ path }) => path.endsWith(".manifest"));
   expect(new Set(read.map(({ path }) => path)).size).toBe(3);
-  await engine.close();
 });
 
 it("invalid tokens, limits and directions are refused", async () => {

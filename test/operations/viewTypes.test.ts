@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { Binary, BinaryView, Field, Int64, Schema, Struct, tableFromIPC, Utf8, Utf8View } from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
 import { RestNamespace } from "../support/restNamespace.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -105,8 +105,7 @@ describe.each(WORLDS)("view types with %s", (_, open) => {
   });
 });
 
-it("a schema of view types for objects creates columns without views", async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+it("a schema of view types for objects creates columns without views", async ({ ns }) => {
   const schema = new Schema([
     new Field("number", new Int64(), true),
     new Field(
@@ -115,13 +114,12 @@ it("a schema of view types for objects creates columns without views", async () 
       true,
     ),
   ]);
-  await namespace.createTable({ id: ["t"], schema }, [
+  await ns.createTable({ id: ["t"], schema }, [
     { number: 1n, record: { text: "a", bytes: Uint8Array.of(1) } },
   ]);
-  const table = tableFromIPC(await namespace.table("t").scan().toIPC());
+  const table = tableFromIPC(await ns.table("t").scan().toIPC());
   expect(String(table.schema.fields[1].type)).toBe(
     String(new Struct([new Field("text", new Utf8(), true), new Field("bytes", new Binary(), true)])),
   );
   expect(table.get(0)?.record.text).toBe("a");
-  await namespace.close();
 });

@@ -3,8 +3,8 @@
 import { readdir } from "node:fs/promises";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
-import { expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { expect, it } from "../support/fixtures.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -31,7 +31,7 @@ it.each([
 ])("all is published where a link fails with %s (%s)", async (code) => {
   const root = await makeTempDir();
   const disk = new LinklessDisk(code);
-  const ns = new DirectoryNamespace({ root, disk });
+  await using ns = new DirectoryNamespace({ root, disk });
   const id = ["t"];
   await ns.createTable({ id }, rows);
   await expect(ns.createTable({ id }, rows)).rejects.toBeInstanceOf(TableAlreadyExistsError);
@@ -62,11 +62,9 @@ it.each([
   await ns.registerTable({ id, location: "t.lance" });
   expect(await ns.countTableRows({ id })).toBe(20);
   expect((await readdir(root)).filter((name) => name.startsWith(".tiltyard"))).toEqual([]);
-  await ns.close();
 });
 
-it("one of many concurrent declarations of a table succeeds", async () => {
-  const root = await makeTempDir();
+it("one of many concurrent declarations of a table succeeds", async ({ root }) => {
   const all = Array.from({ length: 8 }, () => {
     const ns = new DirectoryNamespace({ root, disk: new LinklessDisk("EISDIR") });
     return ns.declareTable({ id: ["t"] }).finally(() => ns.close());

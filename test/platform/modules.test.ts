@@ -9,8 +9,7 @@ import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const run = promisify(execFile);
@@ -49,12 +48,10 @@ const MAKE = `
 `;
 
 /** Copy of the package, with a table. */
-let copy: string;
-let root: string;
+const copy = sharedDirectory();
+const root = sharedDirectory();
 
 beforeAll(async () => {
-  copy = await makeTempDir();
-  root = await makeTempDir();
   await mkdir(join(copy, "dist"));
   for (const name of ["package.json", "dist/esm", "dist/cjs"]) {
     await cp(join(CHECKOUT, name), join(copy, name), { recursive: true });

@@ -16,7 +16,7 @@ import {
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 20_000;
@@ -28,7 +28,7 @@ let namespace: DirectoryNamespace;
 
 beforeAll(async () => {
   root = await makeTempDir();
-  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  disk = countingDisk(new NodeDisk({ durability: "none" }));
   namespace = new DirectoryNamespace({ root, disk } as ConstructorParameters<typeof DirectoryNamespace>[0]);
   await namespace.createTable({ id: ["t"] }, nestedTable());
 });

@@ -18,13 +18,13 @@ import {
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 60_000;
-const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let root: string;
 let namespace: DirectoryNamespace;
 

@@ -4,11 +4,9 @@
  */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { expect, it } from "vitest";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { expect, it } from "../support/fixtures.js";
 import { type CatalogJob, ReferenceWorker, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const COUNT = 12;
 /** Namespaces that every process tries to make. */
@@ -31,10 +29,8 @@ function plan(process: number): ["createNamespace" | "createTable" | "dropTable"
   return steps;
 }
 
-it("two engines of ours and two references change the catalog at once", async () => {
-  const root = await makeTempDir();
-  const namespace = new DirectoryNamespace({ root, durability: "none" });
-  await namespace.createNamespace({ id: ["shared"] });
+it("two engines of ours and two references change the catalog at once", async ({ root, ns, open }) => {
+  await ns.createNamespace({ id: ["shared"] });
   const references = [2, 3].map(
     (process) =>
       new ReferenceWorker<CatalogJob>({
@@ -81,7 +77,7 @@ it("two engines of ours and two references change the catalog at once", async ()
   }
   for (const name of CONTESTED) expect(namespaces).toContain(name);
 
-  const listed = new DirectoryNamespace({ root, durability: "none" });
+  const listed = open();
   const under = (parent: string) =>
     [...namespaces].filter((id) => id.startsWith(parent)).map((id) => id.slice(parent.length));
   const tops = [...CONTESTED, "shared"].sort();
@@ -105,6 +101,4 @@ it("two engines of ours and two references change the catalog at once", async ()
   // Without duplicate ids, either engine can change the catalog now.
   await reference.catalogStep(root, "createNamespace", ["by-reference"]);
   await listed.createNamespace({ id: ["by-us"] });
-  await listed.close();
-  await namespace.close();
 });

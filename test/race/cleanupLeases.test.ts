@@ -7,14 +7,14 @@
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { strideOf } from "../support/effort.js";
-import { rowsOf } from "../support/intRows.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { KillableEngine } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -24,7 +24,6 @@ const id = ["t"];
 const LATEST = 6;
 /** Step between the steps at which the cleanup is suspended. */
 const STRIDE = strideOf("LEASE_STRIDE", 1);
-const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const numbers = Array.from({ length: LATEST }, (_, index) => index + 1);
 const disk = new NodeDisk({ durability: "none" });
 
@@ -105,7 +104,7 @@ const isStep = ({ verb, path }: WatchedCall): boolean =>
   (verb === "rename" || verb === "remove" || verb === "removeTree") && path.includes("t.lance");
 
 async function checkTold({ tags, branches }: Told, where: string): Promise<void> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
   const versions = await versionsOf(ns);
   expect(versions, where).toEqual(expect.arrayContaining([...tags.values(), ...branches.values()]));
   for (const version of versions) {
@@ -117,7 +116,6 @@ async function checkTold({ tags, branches }: Told, where: string): Promise<void>
   for (const [branch, version] of branches) {
     expect(valuesOf(await ns.table(id, { branch }).scan().toArrow()), where).toEqual([version]);
   }
-  await ns.close();
 }
 
 describe.each(actors)("while $title", ({ losesLock, meanwhile }) => {
@@ -150,9 +148,8 @@ describe.each(actors)("while $title", ({ losesLock, meanwhile }) => {
       if (outcome instanceof Error) {
         lost++;
         expect(outcome, where).toMatchObject({ type: "ConcurrentModification" });
-        const others = new DirectoryNamespace({ root, durability: "none" });
+        await using others = new DirectoryNamespace({ root, durability: "none" });
         expect(await versionsOf(others), where).toEqual(numbers);
-        await others.close();
       }
       // Otherwise only the files of the latest and the needed versions remain.
       const next = new DirectoryNamespace({ root, durability: "none" });
@@ -208,7 +205,7 @@ describe("while another engine takes the lock over and cleans up as well", () =>
       });
       await ns.close();
       if (steps <= step) break;
-      const next = new DirectoryNamespace({ root, durability: "none" });
+      await using next = new DirectoryNamespace({ root, durability: "none" });
       const versions = await versionsOf(next);
       expect(versions.slice(-2), where).toEqual([LATEST, LATEST + 1]);
       for (const version of versions) {
@@ -217,7 +214,6 @@ describe("while another engine takes the lock over and cleans up as well", () =>
       await next.cleanupTable({ id, olderThanMs: 0 });
       expect(await versionsOf(next), where).toEqual([LATEST + 1]);
       expect(await readdir(join(root, "t.lance", "data")), where).toHaveLength(1);
-      await next.close();
     }
   });
 });
@@ -245,13 +241,12 @@ it("a version that was tagged while its cleaner was suspended, and that the clea
   const ns = new DirectoryNamespace({ root, disk: dying } as { root: string });
   await expect(ns.cleanupTable({ id, olderThanMs: 0 })).rejects.toThrow();
   await ns.close();
-  const next = new DirectoryNamespace({ root, durability: "none" });
+  await using next = new DirectoryNamespace({ root, durability: "none" });
   expect(await versionsOf(next)).toEqual([4, 5, 6]);
   await next.cleanupTable({ id, olderThanMs: 0 });
   expect(await versionsOf(next)).toEqual([3, 6]);
   expect(valuesOf(await next.table(id, { tag: "late" }).scan().toArrow())).toEqual([3]);
   expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", { tag: "late" })))).toEqual([3]);
-  await next.close();
 });
 
 it("a table that is recreated while its predecessor's versions are read keeps its own", async () => {
@@ -272,7 +267,7 @@ it("a table that is recreated while its predecessor's versions are read keeps it
       }
     },
   });
-  const ns = new DirectoryNamespace({ root, disk: watched } as { root: string });
+  await using ns = new DirectoryNamespace({ root, disk: watched } as { root: string });
   const outcome = await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true }).then(
     (response) => response,
     (error: Error) => error,
@@ -284,5 +279,4 @@ it("a table that is recreated while its predecessor's versions are read keeps it
   for (const version of [1, 2, 3, 4]) {
     expect(valuesOf(await ns.table(id, { version }).scan().toArrow())).toEqual([10 + version]);
   }
-  await ns.close();
 });

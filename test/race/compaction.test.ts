@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { type Table, tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace, type NamespaceError, ServiceUnavailableError } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
-import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { ipcOf, rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
@@ -61,7 +61,7 @@ async function race(
   change: (ns: DirectoryNamespace, root: string) => Promise<unknown>,
 ): Promise<Raced> {
   const root = await makeTempDir();
-  const rival = new DirectoryNamespace({ root, durability: "none" });
+  await using rival = new DirectoryNamespace({ root, durability: "none" });
   await prepare(root, rival);
   const { directory, number, ...when } = MOMENTS[moment];
   let calls = 0;
@@ -85,7 +85,6 @@ async function race(
     await rival.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true });
     expect(await dataFiles(root)).toBe(before);
   }
-  await rival.close();
   return { root, outcome, rows };
 }
 
@@ -218,7 +217,7 @@ describe.each(UNLOCKED)("%s, another engine", (moment) => {
 
 it("reserved ids may belong to a version that was made before and published after", async () => {
   const root = await makeTempDir();
-  const rival = new DirectoryNamespace({ root, durability: "none" });
+  await using rival = new DirectoryNamespace({ root, durability: "none" });
   await prepare(root, rival);
   const manifestPath = await stageDoubled(join(root, "t.lance"), 20);
   let calls = 0;
@@ -235,7 +234,6 @@ it("reserved ids may belong to a version that was made before and published afte
   expect(new Set(ids).size).toBe(ids.length);
   const rows = valuesOf(tableFromIPC(await reference.readTable(root, "t"))).sort((a, b) => a - b);
   expect(rows).toEqual([...ROWS, ...ROWS].sort((a, b) => a - b));
-  await rival.close();
 });
 
 it("a commit notices files that a cleanup removed as orphans", async () => {
@@ -249,9 +247,7 @@ it("a commit notices files that a cleanup removed as orphans", async () => {
   expect(rows).toEqual(ROWS);
 });
 
-it("an aborted compaction leaves nothing", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("an aborted compaction leaves nothing", async ({ root, ns }) => {
   await prepare(root, ns);
   const before = await directorySnapshot(root);
   for (const number of [1, 2, 4]) {
@@ -262,11 +258,9 @@ it("an aborted compaction leaves nothing", async () => {
       (verb, path) => verb === "create" && path.includes("data") && ++calls === number,
       async () => controller.abort(),
     );
-    const ours = new DirectoryNamespace({ root, durability: "none", disk } as { root: string });
+    await using ours = new DirectoryNamespace({ root, durability: "none", disk } as { root: string });
     const compaction = ours.optimizeTable({ id, targetRowsPerFragment: TARGET, signal: controller.signal });
     await expect(compaction).rejects.toBeInstanceOf(ServiceUnavailableError);
     expect(await directorySnapshot(root)).toEqual(before);
-    await ours.close();
   }
-  await ns.close();
 });

@@ -4,13 +4,11 @@
  */
 
 import type { ChildProcess } from "node:child_process";
-import { DirectoryNamespace } from "tiltyard";
 import { connectNamespace } from "tiltyard-reference/session.js";
-import { afterEach, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
+import { afterEach, expect, it } from "../support/fixtures.js";
 import { startRestServer } from "../support/restServer.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
 const APPENDS = runsOf("MANAGED_APPENDS", 20);
@@ -20,9 +18,8 @@ afterEach(() => {
   for (const client of clients) client.kill();
 });
 
-it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  await using server = await startRestServer(namespace, { managedVersioning: true });
+it(`${PROCESSES} clients append ${APPENDS} times each`, async ({ ns }) => {
+  await using server = await startRestServer(ns, { managedVersioning: true });
   const connection = await connectNamespace("rest", { uri: server.url });
   await connection.createTable("t", [{ v: -1 }]);
   clients = Array.from({ length: PROCESSES }, (_, client) =>
@@ -35,11 +32,11 @@ it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
   expect(await Promise.all(clients.map(exitOf))).toEqual(clients.map(() => 0));
 
   const id = ["t"];
-  const { versions } = await namespace.listTableVersions({ id });
+  const { versions } = await ns.listTableVersions({ id });
   expect(versions.map(({ version }) => version)).toEqual(
     Array.from({ length: PROCESSES * APPENDS + 1 }, (_, index) => index + 1),
   );
-  const rows = await (await namespace.queryTable({ id })).toArrow();
+  const rows = await (await ns.queryTable({ id })).toArrow();
   const values = Array.from(rows.getChild("v") ?? [], Number).sort((a, b) => a - b);
   const wanted = [-1];
   for (let otherClient = 0; otherClient < PROCESSES; otherClient++) {
@@ -49,5 +46,4 @@ it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
   // All commits went through the server.
   expect(server.handler.counters.byOperation.createTableVersion).toBeGreaterThanOrEqual(wanted.length);
   connection.close();
-  await namespace.close();
 });

@@ -3,15 +3,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { runsOf } from "../support/effort.js";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { ReferenceWorker, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
 /** Number of appends of each process. */
@@ -33,14 +31,12 @@ const isA = (outcome: EngineOutcome, type: string) => "type" in outcome && outco
 const isOk = (outcome: EngineOutcome): outcome is { ok: { version: number } } => "ok" in outcome;
 
 describe("eight processes", () => {
-  it("claim each version number exactly once", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
-    await namespace.createTable({ id: ["t"] }, rowsOf(1));
+  it("claim each version number exactly once", async ({ root, ns }) => {
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
     const table = join(root, "t.lance");
     const numbers = Array.from({ length: VERSIONS }, (_, index) => index + 2);
     await mkdir(join(table, "staging"));
-    const { version: first } = await namespace.describeTableVersion({ id: ["t"], version: 1 });
+    const { version: first } = await ns.describeTableVersion({ id: ["t"], version: 1 });
     const source = (await readManifestFile(new NodeDisk({ durability: "none" }), first.manifestPath))!;
     const steps: EngineStep[][] = Array.from({ length: PROCESSES }, () => []);
     for (const version of numbers) {
@@ -61,7 +57,7 @@ describe("eight processes", () => {
     const conflicts = outcomes.flat().filter((outcome) => isA(outcome, "ConcurrentModification"));
     expect(won.flat().length).toBe(VERSIONS);
     expect(conflicts.length).toBe((PROCESSES - 1) * VERSIONS);
-    const { versions } = await namespace.listTableVersions({ id: ["t"] });
+    const { versions } = await ns.listTableVersions({ id: ["t"] });
     expect(versions.map((each) => each.version)).toEqual([1, ...numbers]);
     // Later readers get what the winner wrote.
     for (const [process, each] of outcomes.entries()) {
@@ -73,13 +69,10 @@ describe("eight processes", () => {
     expect(await reference.tableVersion(root, "t")).toBe(VERSIONS + 1);
     expect(await reference.countRows(root, "t")).toBe(1);
     expect(manifestName(201, "V2").length).toBe(29);
-    await namespace.close();
   });
 
-  it("append at once and lose no row", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
-    await namespace.createTable({ id: ["t"] }, rowsOf(-1));
+  it("append at once and lose no row", async ({ root, ns }) => {
+    await ns.createTable({ id: ["t"] }, rowsOf(-1));
     const steps = Array.from({ length: PROCESSES }, (_, process) =>
       Array.from(
         { length: APPENDS },
@@ -94,29 +87,24 @@ describe("eight processes", () => {
       -1,
       ...steps.flatMap((_, process) => Array.from({ length: APPENDS }, (_, step) => process * 1000 + step)),
     ];
-    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual(expected.sort((a, b) => a - b));
+    expect(valuesOf(await ns.table(["t"]).scan().toArrow())).toEqual(expected.sort((a, b) => a - b));
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(expected);
-    expect(await namespace.table(["t"]).version()).toBe(PROCESSES * APPENDS + 1);
-    await namespace.close();
+    expect(await ns.table(["t"]).version()).toBe(PROCESSES * APPENDS + 1);
   });
 
-  it("make a declared table by the first insert, and append the others", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
-    await namespace.declareTable({ id: ["t"] });
+  it("make a declared table by the first insert, and append the others", async ({ root, ns }) => {
+    await ns.declareTable({ id: ["t"] });
     const jobs = Array.from({ length: PROCESSES }, (_, process) => ({
       root,
       steps: [["insertIntoTable", { id: ["t"] }, ipcOf(process)]] as EngineStep[],
     }));
     const outcomes = (await raceEngines(jobs)).flat();
     expect(outcomes.filter((outcome) => !isOk(outcome))).toEqual([]);
-    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(valuesOf(await ns.table(["t"]).scan().toArrow())).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    await namespace.close();
   });
 
-  it("create one table exactly once", async () => {
-    const root = await makeTempDir();
+  it("create one table exactly once", async ({ root }) => {
     const jobs = Array.from({ length: PROCESSES }, (_, process) => ({
       root,
       steps: [
@@ -136,10 +124,8 @@ describe("eight processes", () => {
 });
 
 describe("with the reference", () => {
-  it("two engines of ours and two references append at once", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
-    await namespace.createTable({ id: ["t"] }, rowsOf(-1));
+  it("two engines of ours and two references append at once", async ({ root, ns }) => {
+    await ns.createTable({ id: ["t"] }, rowsOf(-1));
     const count = 40;
     const payloads = (process: number) =>
       Array.from({ length: count }, (_, step) => ipcOf(process * 1000 + step));
@@ -174,8 +160,7 @@ describe("with the reference", () => {
         if ("version" in outcome) acknowledged.push((index + 2) * 1000 + step);
     }
     acknowledged.sort((a, b) => a - b);
-    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual(acknowledged);
+    expect(valuesOf(await ns.table(["t"]).scan().toArrow())).toEqual(acknowledged);
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(acknowledged);
-    await namespace.close();
   });
 });

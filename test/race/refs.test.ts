@@ -1,16 +1,15 @@
 /** Runs many processes on the refs of one table: one of them wins, and the ref is whole. */
 
-import { type Table, tableToIPC } from "apache-arrow";
+import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
-import { rowsOf } from "../support/intRows.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 6;
 const id = ["t"];
-const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const typesOf = (outcomes: readonly EngineOutcome[]) =>
   outcomes.map((outcome) => ("ok" in outcome ? "ok" : outcome.type)).sort();
 

@@ -141,7 +141,7 @@ it.each([false, true])("concurrent changes lose none, with stable row ids: %s", 
   });
   console.log(`row changes: seed ${seed}, acknowledged ${counts.join(", ")}; ${versions.size} versions`);
 
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
   const read = [await ns.table("t").scan().toArrow(), tableFromIPC(await reference.readTable(root, "t"))];
   for (const rows of read) {
     const trails = rows.toArray().map(({ id, n, trail }) => {
@@ -151,5 +151,4 @@ it.each([false, true])("concurrent changes lose none, with stable row ids: %s", 
     });
     expect(contradictions(made, BEGINNING, trails), `seed ${seed}`).toEqual([]);
   }
-  await ns.close();
 });

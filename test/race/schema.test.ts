@@ -8,9 +8,9 @@ import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
+import { beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -155,10 +155,9 @@ const WITHOUT_FILES = [
   "version 1 restored",
 ];
 
-let template: string;
+const template = sharedDirectory();
 /** Columns v, x, s and, all null, w; two fragments; versions 1 to 4. */
 beforeAll(async () => {
-  template = await makeTempDir();
   await withEngine(template, async (ns) => {
     await ns.createTable({ id }, rowsOf(1, 2, 3));
     await ns.insertIntoTable({ id }, rowsOf(4));
@@ -168,12 +167,8 @@ beforeAll(async () => {
 });
 
 async function withEngine<T>(root: string, work: (ns: DirectoryNamespace) => Promise<T>): Promise<T> {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
-  try {
-    return await work(ns);
-  } finally {
-    await ns.close();
-  }
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  return await work(ns);
 }
 
 async function copyOfTemplate(): Promise<string> {

@@ -1,12 +1,10 @@
 /** Changes one schema, its metadata and rows in several processes: no acknowledged change may be lost. */
 
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { expect, it } from "../support/fixtures.js";
 import { ReferenceWorker, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const ROUNDS = runsOf("SCHEMA_ROUNDS", 24);
 const APPENDS = 3 * ROUNDS;
@@ -35,9 +33,7 @@ const changes = (process: number): EngineStep[] =>
     ];
   }).flat();
 
-it("two processes change the schema, one appends, and so does the reference", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("two processes change the schema, one appends, and so does the reference", async ({ root, ns }) => {
   await ns.createTable({ id }, rowsOf(-1));
   const numbers = Array.from({ length: APPENDS }, (_, step) => step);
   const theirs = new ReferenceWorker({
@@ -89,5 +85,4 @@ it("two processes change the schema, one appends, and so does the reference", as
   );
   expect(Object.fromEntries(table.schema.fields[0].metadata)).toEqual(Object.fromEntries(notes));
   console.info(`schema races: ${versions.length} versions of ours, ${values.length - 1} rows acknowledged`);
-  await ns.close();
 });

@@ -8,11 +8,10 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { describe, expect, it } from "vitest";
 import { nextMessage } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { type AppendAndReadJob, type ReadOutcome, ReferenceWorker, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const CLIENT = fileURLToPath(new URL("../support/processes/upkeepClient.mjs", import.meta.url));
 const ROUNDS = runsOf("UPKEEP_ROUNDS", 6);
@@ -53,7 +52,7 @@ class Client {
 
 /** Compacts and cleans up until the work is done; returns the outcomes. */
 async function keepUp(root: string, clients: readonly Client[], work: Promise<unknown>) {
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
   const done = { passes: 0, fragmentsRemoved: 0, versionsRemoved: 0, filesRemoved: 0 };
   let isDone = false;
   const end = () => {
@@ -71,7 +70,6 @@ async function keepUp(root: string, clients: readonly Client[], work: Promise<un
     // Other engines, which ignore our lock, need the time between two of our commits to append.
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  await ns.close();
   return done;
 }
 
@@ -79,9 +77,7 @@ describe.each([
   { ours: 4, theirs: 0 },
   { ours: 2, theirs: 2 },
 ])("processes that append and read: $ours of ours, $theirs of theirs", ({ ours, theirs }) => {
-  it("lose no row, and no version they read", async () => {
-    const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+  it("lose no row, and no version they read", async ({ root, ns }) => {
     await ns.createTable({ id }, rowsOf([0]));
     for (let row = 1; row < 12; row++) await ns.insertIntoTable({ id }, rowsOf([row]));
     const clients = Array.from({ length: ours }, (_, process) => new Client(root, process));
@@ -150,6 +146,5 @@ describe.each([
     await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
     expect(await ns.getTableStats({ id })).toMatchObject({ numRows: expected.length });
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(expected);
-    await ns.close();
   });
 });

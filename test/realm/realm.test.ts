@@ -5,12 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 import { makeVector, Table, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { describe, expect, it } from "vitest";
 import { isPending } from "../../src/async/pending.js";
 import { messageOf } from "../../src/errors.js";
 import { codeOf } from "../../src/io/disk/errno.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { describe, expect, it } from "../support/fixtures.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 it.each(["runner", "bare"])("tables are made, filled, read and dropped in a %s's realm", async (kind) => {
@@ -89,16 +88,14 @@ describe("values of another realm", () => {
     expect(isPending(undefined)).toBe(false);
   });
 
-  it("rows come in memory of a realm that the engine does not know", async () => {
+  it("rows come in memory of a realm that the engine does not know", async ({ ns }) => {
     const ipc = tableToIPC(new Table({ v: makeVector(Int32Array.of(1, 2, 3)) }));
     const memory = vm.runInNewContext("Uint8Array.from(bytes).buffer", { bytes: Array.from(ipc) });
     expect(memory).not.toBeInstanceOf(ArrayBuffer);
-    await using ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
     expect((await ns.createTable({ id: ["t"] }, memory)).numInsertedRows).toBe(3);
   });
 
-  it("a source that throws what has no text fails with a typed error", async () => {
-    await using ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  it("a source that throws what has no text fails with a typed error", async ({ ns }) => {
     const source = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(Object.create(null)) }),
     } as unknown as AsyncIterable<Uint8Array>;

@@ -122,16 +122,10 @@ describe("a token", () => {
     expect(principal).toMatchObject({ subject: "alice", method: "bearer", claims: { scope: "read" } });
   });
 
-  it.each([
-    "at+jwt",
-    "AT+JWT",
-    "application/at+jwt",
-    "JWT",
-    undefined,
-  ])("may be of the type %s", async (typ) => {
-    expect(await byToken(new Authenticator({ bearer }), await token({ header: { typ } }))).toMatchObject({
-      subject: "alice",
-    });
+  const types = ["at+jwt", "AT+JWT", "application/at+jwt", "JWT", undefined];
+  it.each(types)("may be of the type %s", async (typ) => {
+    const principal = await byToken(new Authenticator({ bearer }), await token({ header: { typ } }));
+    expect(principal).toMatchObject({ subject: "alice" });
   });
 
   it("a token of a client that acts for itself identifies the client", async () => {
@@ -279,11 +273,14 @@ describe("a key server", () => {
     expect(await byToken(authenticator, knownToken)).toMatchObject({ subject: "alice" });
   });
 
-  it.each([
+  const clockChanges = [
     ["back", -3_600_000],
     ["ahead", 1000],
     ["back before 1970", -Date.now() - 1e9],
-  ])("is asked again after the clock was set %s, and a token of a key that may be new waits for it", async (_, byMs) => {
+  ] as const;
+  it.each(
+    clockChanges,
+  )("is asked again after the clock was set %s, and a token of a key that may be new waits for it", async (_, byMs) => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });
     const expiry = { exp: 2 ** 33 };
@@ -399,16 +396,8 @@ describe("a lookup", () => {
       expect(await failureOf(ask(() => answer))).toMatchObject({ status: 401 });
     });
 
-    it.each([
-      true,
-      false,
-      "bob",
-      0,
-      {},
-      { subject: "" },
-      { subject: 7 },
-      [],
-    ])("that answers %j is at fault", async (answer) => {
+    const faulty = [true, false, "bob", 0, {}, { subject: "" }, { subject: 7 }, []];
+    it.each(faulty)("that answers %j is at fault", async (answer) => {
       const error = await failureOf(ask(() => answer));
       expect(error).toBeInstanceOf(InternalError);
       expect(inspect(error)).not.toContain("secret");
@@ -481,148 +470,96 @@ const bad = (description: string) =>
   `${BEARER_CHALLENGE}, error="invalid_token", error_description="${description}"`;
 const BAD_TOKEN = bad("the access token is not valid");
 
-interface Case {
-  readonly auth: AuthOptions;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: { readonly apiKey?: string; readonly authToken?: string };
-  /** Expected subject or challenge. */
-  readonly gives: string;
-}
+type HeaderMap = Readonly<Record<string, string>>;
+type Identity = { readonly apiKey?: string; readonly authToken?: string };
+/** The last member is the expected subject or challenge. */
+type Case = readonly [
+  name: string,
+  auth: AuthOptions,
+  headers: HeaderMap,
+  body: Identity | undefined,
+  gives: string,
+];
 
 describe("the first credential of a configured kind", () => {
   const both = { ...KEYS, ...TOKENS };
-  const cases: Readonly<Record<string, Case>> = {
-    "a key": { auth: KEYS, headers: { "x-api-key": "k" }, gives: "api-key-0" },
-    "a token, in any case": { auth: TOKENS, headers: { authorization: "bEARER   t" }, gives: "token" },
-    "the token before the key": {
-      auth: both,
-      headers: { authorization: "Bearer t", "x-api-key": "k" },
-      gives: "token",
-    },
-    "a wrong token before a right key": {
-      auth: both,
-      headers: { authorization: "Bearer x", "x-api-key": "k" },
-      gives: `${BAD_TOKEN}, ${KEY_CHALLENGE}`,
-    },
-    "a wrong key before a right token in the body": {
-      auth: both,
-      headers: { "x-api-key": "x" },
-      body: { authToken: "t" },
-      gives: `${BEARER_CHALLENGE}, ${KEY_CHALLENGE}`,
-    },
-    "the body's token before its key": { auth: both, body: { authToken: "t", apiKey: "x" }, gives: "token" },
-    "the body's wrong token before its key": {
-      auth: both,
-      body: { authToken: "x", apiKey: "k" },
-      gives: `${BAD_TOKEN}, ${KEY_CHALLENGE}`,
-    },
-    "a key beside a token that nobody checks": {
-      auth: KEYS,
-      headers: { authorization: "Bearer x", "x-api-key": "k" },
-      gives: "api-key-0",
-    },
-    "a key beside another scheme": {
-      auth: both,
-      headers: { authorization: "Basic eDp4", "x-api-key": "k" },
-      gives: "api-key-0",
-    },
-    "the body's token beside a key that nobody checks": {
-      auth: TOKENS,
-      headers: { "x-api-key": "x" },
-      body: { authToken: "t" },
-      gives: "token",
-    },
-    "the body's key beside a token that nobody checks": {
-      auth: KEYS,
-      headers: { authorization: "Bearer x" },
-      body: { authToken: "x", apiKey: "k" },
-      gives: "api-key-0",
-    },
-    nothing: { auth: both, gives: `${BEARER_CHALLENGE}, ${KEY_CHALLENGE}` },
-    "nothing, where tokens are": { auth: TOKENS, gives: BEARER_CHALLENGE },
-    "nothing, where keys are": { auth: KEYS, gives: KEY_CHALLENGE },
-    "nothing, where nobody is let in": { auth: {}, gives: KEY_CHALLENGE },
-    "only a key that nobody checks": { auth: TOKENS, headers: { "x-api-key": "k" }, gives: BEARER_CHALLENGE },
-    "only a token that nobody checks": {
-      auth: KEYS,
-      headers: { authorization: "Bearer t" },
-      gives: KEY_CHALLENGE,
-    },
-    "only another scheme": {
-      auth: TOKENS,
-      headers: { authorization: "Basic eDp4" },
-      gives: BEARER_CHALLENGE,
-    },
-    "only a scheme with a similar name": {
-      auth: TOKENS,
-      headers: { authorization: "Bearerish t" },
-      gives: BEARER_CHALLENGE,
-    },
-    "a scheme without a token": {
-      auth: TOKENS,
-      headers: { authorization: "Bearer" },
-      gives: bad("authorization: must be Bearer and one token"),
-    },
-    "two tokens": {
-      auth: TOKENS,
-      headers: { authorization: "Bearer t, Bearer t" },
-      gives: bad("authorization: must be Bearer and one token"),
-    },
-    "a wrong key": { auth: KEYS, headers: { "x-api-key": "K" }, gives: KEY_CHALLENGE },
-    "an empty key": {
-      auth: { ...KEYS, anonymous: true },
-      headers: { "x-api-key": "" },
-      gives: KEY_CHALLENGE,
-    },
-    "everybody: nothing": { auth: { anonymous: true }, gives: "anonymous" },
-    "everybody: credentials that nobody checks": {
-      auth: { anonymous: true },
-      headers: { authorization: "Bearer x", "x-api-key": "x" },
-      body: { authToken: "x", apiKey: "x" },
-      gives: "anonymous",
-    },
-    "everybody: no credentials where some are checked": {
-      auth: { ...both, anonymous: true },
-      gives: "anonymous",
-    },
-    "everybody: another scheme": {
-      auth: { ...both, anonymous: true },
-      headers: { authorization: "Basic eDp4" },
-      gives: "anonymous",
-    },
-    "everybody: a token that nobody checks": {
-      auth: { ...KEYS, anonymous: true },
-      headers: { authorization: "Bearer t" },
-      gives: "anonymous",
-    },
-    "everybody: a wrong key behind a token that nobody checks": {
-      auth: { ...KEYS, anonymous: true },
-      headers: { authorization: "Bearer t", "x-api-key": "x" },
-      gives: KEY_CHALLENGE,
-    },
-    "everybody: a wrong token": {
-      auth: { ...TOKENS, anonymous: true },
-      headers: { authorization: "Bearer x" },
-      gives: BAD_TOKEN,
-    },
-    "everybody: the body's right token behind a key that nobody checks": {
-      auth: { ...TOKENS, anonymous: true },
-      headers: { "x-api-key": "x" },
-      body: { authToken: "t" },
-      gives: "token",
-    },
-    "everybody: the body's wrong key": {
-      auth: { ...KEYS, anonymous: true },
-      body: { apiKey: "x" },
-      gives: KEY_CHALLENGE,
-    },
-  };
-  it.each(Object.entries(cases))("the first credential decides: %s", async (_, {
-    auth,
-    headers,
-    body,
-    gives,
-  }) => {
+  const open = { anonymous: true };
+  const key = (text: string) => ({ "x-api-key": text });
+  const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+  const MALFORMED = bad("authorization: must be Bearer and one token");
+  const BOTH_CHALLENGES = `${BEARER_CHALLENGE}, ${KEY_CHALLENGE}`;
+  const BAD_TOKEN_OR_KEY = `${BAD_TOKEN}, ${KEY_CHALLENGE}`;
+  const cases: Case[] = [
+    ["a key", KEYS, key("k"), undefined, "api-key-0"],
+    ["a token, in any case", TOKENS, { authorization: "bEARER   t" }, undefined, "token"],
+    ["the token before the key", both, { ...bearer("t"), ...key("k") }, undefined, "token"],
+    ["a wrong token before a right key", both, { ...bearer("x"), ...key("k") }, undefined, BAD_TOKEN_OR_KEY],
+    ["a wrong key before a right token in the body", both, key("x"), { authToken: "t" }, BOTH_CHALLENGES],
+    ["the body's token before its key", both, {}, { authToken: "t", apiKey: "x" }, "token"],
+    ["the body's wrong token before its key", both, {}, { authToken: "x", apiKey: "k" }, BAD_TOKEN_OR_KEY],
+    [
+      "a key beside a token that nobody checks",
+      KEYS,
+      { ...bearer("x"), ...key("k") },
+      undefined,
+      "api-key-0",
+    ],
+    [
+      "a key beside another scheme",
+      both,
+      { authorization: "Basic eDp4", ...key("k") },
+      undefined,
+      "api-key-0",
+    ],
+    ["the body's token beside a key that nobody checks", TOKENS, key("x"), { authToken: "t" }, "token"],
+    [
+      "the body's key beside a token that nobody checks",
+      ...([KEYS, bearer("x"), { authToken: "x", apiKey: "k" }, "api-key-0"] as const),
+    ],
+    ["nothing", both, {}, undefined, BOTH_CHALLENGES],
+    ["nothing, where tokens are", TOKENS, {}, undefined, BEARER_CHALLENGE],
+    ["nothing, where keys are", KEYS, {}, undefined, KEY_CHALLENGE],
+    ["nothing, where nobody is let in", {}, {}, undefined, KEY_CHALLENGE],
+    ["only a key that nobody checks", TOKENS, key("k"), undefined, BEARER_CHALLENGE],
+    ["only a token that nobody checks", KEYS, bearer("t"), undefined, KEY_CHALLENGE],
+    ["only another scheme", TOKENS, { authorization: "Basic eDp4" }, undefined, BEARER_CHALLENGE],
+    [
+      "only a scheme with a similar name",
+      TOKENS,
+      { authorization: "Bearerish t" },
+      undefined,
+      BEARER_CHALLENGE,
+    ],
+    ["a scheme without a token", TOKENS, { authorization: "Bearer" }, undefined, MALFORMED],
+    ["two tokens", TOKENS, bearer("t, Bearer t"), undefined, MALFORMED],
+    ["a wrong key", KEYS, key("K"), undefined, KEY_CHALLENGE],
+    ["an empty key", { ...KEYS, ...open }, key(""), undefined, KEY_CHALLENGE],
+    ["everybody: nothing", open, {}, undefined, "anonymous"],
+    [
+      "everybody: credentials that nobody checks",
+      ...([open, { ...bearer("x"), ...key("x") }, { authToken: "x", apiKey: "x" }, "anonymous"] as const),
+    ],
+    ["everybody: no credentials where some are checked", { ...both, ...open }, {}, undefined, "anonymous"],
+    [
+      "everybody: another scheme",
+      { ...both, ...open },
+      { authorization: "Basic eDp4" },
+      undefined,
+      "anonymous",
+    ],
+    ["everybody: a token that nobody checks", { ...KEYS, ...open }, bearer("t"), undefined, "anonymous"],
+    [
+      "everybody: a wrong key behind a token that nobody checks",
+      ...([{ ...KEYS, ...open }, { ...bearer("t"), ...key("x") }, undefined, KEY_CHALLENGE] as const),
+    ],
+    ["everybody: a wrong token", { ...TOKENS, ...open }, bearer("x"), undefined, BAD_TOKEN],
+    [
+      "everybody: the body's right token behind a key that nobody checks",
+      ...([{ ...TOKENS, ...open }, key("x"), { authToken: "t" }, "token"] as const),
+    ],
+    ["everybody: the body's wrong key", { ...KEYS, ...open }, {}, { apiKey: "x" }, KEY_CHALLENGE],
+  ];
+  it.each(cases)("the first credential decides: %s", async (_, auth, headers, body, gives) => {
     const authenticator = new Authenticator(auth);
     const answer = (async () =>
       (await authenticator.byHeaders(new Headers(headers), forever)) ??

@@ -1,16 +1,10 @@
 /** The log and the shutdown of a handler. */
 
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { InvalidInputError } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { expect, it, sharedNamespace } from "../support/fixtures.js";
 
-let namespace: DirectoryNamespace;
-
-beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterAll(() => namespace.close());
+const namespace = sharedNamespace();
 
 const handlerOf = (options: RestHandlerOptions) =>
   createRestHandler(namespace, { auth: { anonymous: true }, ...options });

@@ -10,9 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Binary, Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { Refusal } from "../../src/rest/wire/problem.js";
 import type { Route } from "../../src/rest/wire/route.js";
@@ -20,8 +18,8 @@ import { innerPath, RouteFinder } from "../../src/rest/wire/routeFinder.js";
 import { ROUTES } from "../../src/rest/wire/routes.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf } from "../support/effort.js";
+import { afterAll, beforeAll, expect, it, sharedNamespace } from "../support/fixtures.js";
 import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const { compress } = createRequire(import.meta.url)("lz4js") as { compress(bytes: Uint8Array): Uint8Array };
 
@@ -34,15 +32,13 @@ const LIMITS = { maxJsonBytes: 2 ** 16, maxBodyBytes: 2 ** 22, maxBatchBytes: 2 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-let root: string;
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
+const { root } = namespace;
 let server: RestServer;
 const agent = new Agent({ keepAlive: true, maxSockets: PARALLEL });
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
 
 beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
   server = await startRestServer(namespace, { limits: LIMITS });
   // Avoids connections that close during a request, which this test does not cover.
   server.server.keepAliveTimeout = 120_000;
@@ -55,7 +51,6 @@ beforeAll(async () => {
 afterAll(async () => {
   agent.destroy();
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 interface Hostile {

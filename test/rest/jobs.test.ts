@@ -5,19 +5,16 @@ import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterEach, beforeEach, expect, it } from "vitest";
 import { jobDirectory } from "../../src/jobs/jobFiles.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { afterEach, expect, it } from "../support/fixtures.js";
 
-let root: string;
 let ns: DirectoryNamespace;
 let post: (
   path: string,
   body?: object,
   headers?: Record<string, string>,
 ) => Promise<{ status: number; body: never }>;
-beforeEach(async () => {
-  root = await makeTempDir();
+it.beforeEach(async ({ root }) => {
   ns = new DirectoryNamespace({ root, durability: "none", workers: 0 });
   const rows = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) });
   await ns.createTable({ id: ["t"] }, rows);
@@ -88,7 +85,7 @@ it("LanceDB's remote client gets jobs in its own form", async () => {
   expect(await post("/v1/jobs/cancel", { job_id }, remote)).toMatchObject({ status: 200, body: told });
 });
 
-it("jobs reveal no path and no internal error of the server", async () => {
+it("jobs reveal no path and no internal error of the server", async ({ root }) => {
   const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
   await ns.waitForJob({ jobId: job_id });
   const directory = jobDirectory(root, job_id);

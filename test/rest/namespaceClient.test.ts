@@ -3,11 +3,9 @@
  * versions itself, and once it publishes them through the server.
  */
 
-import { DirectoryNamespace } from "tiltyard";
 import { connectNamespace } from "tiltyard-reference/session.js";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "../support/fixtures.js";
 import { type RestServer, startRestServer } from "../support/restServer.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const KEY = "secret";
 
@@ -17,19 +15,16 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
   // Configuration from LanceDB's guide for Spark.
   { managedVersioning: true, more: { "headers.x-lancedb-database": "tests" } },
 ])("managed versioning: $managedVersioning, more properties: $more", ({ managedVersioning, more }) => {
-  let namespace: DirectoryNamespace;
   let server: RestServer;
   let connection: Awaited<ReturnType<typeof connectNamespace>>;
 
-  beforeEach(async () => {
-    namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-    server = await startRestServer(namespace, { auth: { apiKeys: [KEY] }, managedVersioning });
+  it.beforeEach(async ({ ns }) => {
+    server = await startRestServer(ns, { auth: { apiKeys: [KEY] }, managedVersioning });
     connection = await connectNamespace("rest", { uri: server.url, "headers.x-api-key": KEY, ...more });
   });
   afterEach(async () => {
     connection.close();
     await server[Symbol.asyncDispose]();
-    await namespace.close();
   });
 
   it("the client creates, lists, describes and drops namespaces", async () => {
@@ -46,7 +41,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     expect((await connection.listNamespaces([])).namespaces).toEqual([]);
   });
 
-  it("the client creates tables, and changes and reads rows, branches and tags", async () => {
+  it("the client creates tables, and changes and reads rows, branches and tags", async ({ ns }) => {
     await connection.createNamespace(["n"]);
     const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }], ["n"]);
     await table.add([{ v: 3 }]);
@@ -71,11 +66,11 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     await table.updateFieldMetadata([{ path: "v", metadata: { unit: "m" } }]);
     const id = ["n", "t"];
     // This engine sees all rows.
-    expect(await namespace.countTableRows({ id })).toBe(3);
-    expect(await namespace.countTableRows({ id, branch: "dev" })).toBe(4);
-    expect((await namespace.getTableTagVersion({ id, tag: "good" })).version).toBe(2);
+    expect(await ns.countTableRows({ id })).toBe(3);
+    expect(await ns.countTableRows({ id, branch: "dev" })).toBe(4);
+    expect((await ns.getTableTagVersion({ id, tag: "good" })).version).toBe(2);
     await branches.delete("dev");
-    expect((await namespace.listTableBranches({ id })).branches).toEqual({});
+    expect((await ns.listTableBranches({ id })).branches).toEqual({});
     await expect(connection.createTable("t", [{ v: 1 }], ["n"])).rejects.toThrow(/exists/i);
     expect(await connection.tableNames(["n"])).toEqual(["t"]);
     await connection.dropTable("t", ["n"]);
@@ -83,7 +78,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
   });
 
-  it("the client adds columns of expressions that both engines see", async () => {
+  it("the client adds columns of expressions that both engines see", async ({ ns }) => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: null },
@@ -93,7 +88,7 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
       { name: "loud", valueSql: "upper(w)" },
     ]);
     const newColumns = [{ name: "sum", expression: "v + twice" }];
-    await namespace.alterTableAddColumns({ id: ["t"], newColumns });
+    await ns.alterTableAddColumns({ id: ["t"], newColumns });
     await table.checkoutLatest();
     await table.add([{ v: 3, w: "three", twice: 0, loud: null, sum: null }]);
     const expected = [
@@ -104,17 +99,17 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     const cells = (rows: readonly Record<string, unknown>[]) =>
       rows.map(({ v, w, twice, loud, sum }) => [v, w, twice, loud, sum]);
     expect(cells(await table.query().toArray())).toEqual(expected);
-    expect(cells((await namespace.table("t").scan().toArrow()).toArray())).toEqual(expected);
+    expect(cells((await ns.table("t").scan().toArrow()).toArray())).toEqual(expected);
     const answer = await fetch(`${server.url}/v1/table/t/add_columns`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-api-key": KEY },
       body: JSON.stringify({ new_columns: [{ name: "half", expression: "v / 2.0" }] }),
     });
     expect(await answer.json()).toMatchObject({ version: 5 });
-    expect((await namespace.table("t").scan().toArrow()).getChild("half")?.toJSON()).toEqual([0.5, 1, 1.5]);
+    expect((await ns.table("t").scan().toArrow()).getChild("half")?.toJSON()).toEqual([0.5, 1, 1.5]);
   });
 
-  it("names with spaces and with plus signs are different", async () => {
+  it("names with spaces and with plus signs are different", async ({ ns }) => {
     for (const name of ["b c", "b+c"]) {
       await connection.createNamespace([name]);
       await connection.createNamespace([name, `in ${name}`]);
@@ -126,16 +121,16 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
       expect(await connection.tableNames([name])).toEqual([`t ${name}`]);
       const table = await connection.openTable(`t ${name}`, [name]);
       expect(await table.countRows()).toBe(2);
-      expect(await namespace.countTableRows({ id: [name, `t ${name}`] })).toBe(2);
+      expect(await ns.countTableRows({ id: [name, `t ${name}`] })).toBe(2);
     }
   });
 
-  it("the client opens tables of this engine, and fills declared ones", async () => {
-    await namespace.declareTable({ id: ["d"] });
+  it("the client opens tables of this engine, and fills declared ones", async ({ ns }) => {
+    await ns.declareTable({ id: ["d"] });
     const table = await connection.createTable("d", [{ v: 1 }]);
     await table.add([{ v: 2 }]);
-    expect(await namespace.countTableRows({ id: ["d"] })).toBe(2);
-    await namespace.restoreTable({ id: ["d"], version: 1 });
+    expect(await ns.countTableRows({ id: ["d"] })).toBe(2);
+    await ns.restoreTable({ id: ["d"], version: 1 });
     await table.checkoutLatest();
     expect(await table.countRows()).toBe(1);
     expect(await (await connection.openTable("d")).version()).toBe(3);

@@ -7,20 +7,19 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { problemOf, Refusal } from "../../src/rest/wire/problem.js";
 import { openContract, rowsOf } from "../support/contract.js";
+import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
 import { post, startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 describe("paths of the server", () => {
-  it("answers do not contain the path of the root, plain or with links resolved", async () => {
-    const base = await makeTempDir();
-    const [real, link] = [join(base, "real tables"), join(base, "link")];
+  it("answers do not contain the path of the root, plain or with links resolved", async ({ root }) => {
+    const [real, link] = [join(root, "real tables"), join(root, "link")];
     await mkdir(real);
     // On Windows, only junctions need no privilege.
     await symlink(real, link, "junction");
-    const namespace = new DirectoryNamespace({ root: link, durability: "none" });
+    await using namespace = new DirectoryNamespace({ root: link, durability: "none" });
     await namespace.createTable({ id: ["t"] }, rowsOf(1));
     const server = await startRestServer(namespace);
     const { json } = await post(server, "/v1/table/t/version/describe", {});
@@ -33,11 +32,10 @@ describe("paths of the server", () => {
       json: { code: 13, detail: expect.stringMatching(/manifest/) },
     });
     const told = JSON.stringify(refused.json);
-    for (const secret of [base, real, link, "real tables", encodeURI(real)]) {
+    for (const secret of [root, real, link, "real tables", encodeURI(real)]) {
       expect(told, secret).not.toContain(secret);
     }
     await server[Symbol.asyncDispose]();
-    await namespace.close();
   });
 
   it("answers do not contain the path in the form of URLs, JSON or Windows", () => {

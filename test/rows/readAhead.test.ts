@@ -8,7 +8,7 @@ import { createRestHandler } from "tiltyard/rest";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { SharedReadAhead, STREAMED } from "../../src/rows/readAhead.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (let seed = 1; seed < FRAGMENTS; seed++) await writer.insertIntoTable({ id: ["t"] }, fragment(seed));
 });
 beforeEach(() => {
-  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  disk = countingDisk(new NodeDisk({ durability: "none" }));
   ns = new DirectoryNamespace({ root, durability: "none", disk });
   return () => ns.close();
 });

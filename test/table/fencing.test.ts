@@ -20,9 +20,9 @@ import { updateTableTag } from "../../src/operations/tag/updateTableTag.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
-import { replacedVerbs } from "../support/replacedVerbs.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { replacedVerbs } from "../support/wrappedDisk.js";
 
 type Rival = import("../../src/DirectoryNamespace.js").DirectoryNamespace;
 

@@ -8,7 +8,7 @@ import { findLatestVersion, LatestVersions } from "../../src/table/versions/late
 import { manifestPath, type NamingScheme, versionsDirectory } from "../../src/table/versions/paths.js";
 import { writeGap } from "../../src/table/versions/versionGap.js";
 import { writeHint } from "../../src/table/versions/versionHint.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk } from "./support.js";
 
@@ -44,17 +44,18 @@ const frozenTimes = (inner: Disk): Disk => {
 };
 
 describe("a remembered table", () => {
-  it.each([
+  const histories = [
     ["V1", 700],
     ["V2", 3],
     ["V2", 700],
-  ] as const)("costs two looks, scheme %s, %i versions", async (scheme, count) => {
+  ] as const;
+  it.each(histories)("costs two looks, scheme %s, %i versions", async (scheme, count) => {
     await addVersions(
       Array.from({ length: count }, (_, index) => index + 1),
       scheme,
     );
     await recover();
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const versions = new LatestVersions(counting);
     expect((await versions.find(root))?.version).toBe(count);
     counting.reset();
@@ -63,7 +64,7 @@ describe("a remembered table", () => {
   });
 
   it("that changed a moment ago costs only looks, and none of its next versions is missed", async () => {
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const versions = new LatestVersions(counting);
     let cheap = 0;
     for (let version = 1; version <= 30; version++) {

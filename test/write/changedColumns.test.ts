@@ -5,7 +5,7 @@ import { Binary, makeData, RecordBatch } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -40,7 +40,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
   it("leaves no file after an aborted change", async () => {
     const before = await directorySnapshot(root);
     const controller = new AbortController();
-    const counting = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const counting = countingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk: counting });
     const ended = ns.alterTableAlterColumns({ id, alterations: [cast], signal: controller.signal });
     const settled = ended.then(
@@ -56,7 +56,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
   });
 
   it("is cast with a part of it in memory, and yields", async () => {
-    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const disk = countingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk });
     let held = 0;
     let concurrency = 0;
@@ -90,7 +90,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
   });
 
   it("is not read by renames, metadata changes and added columns", async () => {
-    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const disk = countingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk });
     await ns.alterTableAlterColumns({ id, alterations: [{ path: "b", rename: "bytes" }] });
     await ns.updateFieldMetadata({ id, updates: [{ path: "bytes", metadata: { a: "1" } }] });

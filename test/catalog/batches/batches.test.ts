@@ -154,7 +154,7 @@ describe("versions of several tables", () => {
   it("are each authorised separately", async () => {
     const { root, places } = await prepare();
     const calls: string[] = [];
-    const ns = new DirectoryNamespace({
+    await using ns = new DirectoryNamespace({
       root,
       durability: "none",
       authorize: ({ operation, id }) => {
@@ -166,7 +166,6 @@ describe("versions of several tables", () => {
     await expect(ns.batchCreateTableVersions({ entries })).rejects.toThrow(PermissionDeniedError);
     expect(calls).toEqual(["batchCreateTableVersions ", "createTableVersion a", "createTableVersion b"]);
     expect(await countsOf(root)).toEqual(OLD);
-    await ns.close();
   });
 
   it("have one winner among processes that name them in different orders", async () => {
@@ -273,7 +272,7 @@ describe("versions deleted in a batch", () => {
   it("are authorised like versions that are deleted separately", async () => {
     const { root } = await prepareHistory();
     const calls: string[] = [];
-    const ns = new DirectoryNamespace({
+    await using ns = new DirectoryNamespace({
       root,
       durability: "none",
       authorize: ({ operation, id }) => {
@@ -285,7 +284,6 @@ describe("versions deleted in a batch", () => {
     const operations = [{ deleteTableVersions: { id: ["a"], ranges } }];
     await expect(ns.batchCommitTables({ operations })).rejects.toThrow(PermissionDeniedError);
     expect(calls).toEqual(["batchCommitTables ", "batchDeleteTableVersions a"]);
-    await ns.close();
   });
 
   const decided: readonly BatchStep[] = [

@@ -23,7 +23,7 @@ it("an orphan that disappears before its lock is taken does not block the creati
     }
   }
   const disk = new VanishingDisk({ durability: "none" });
-  const ns = new DirectoryNamespace({ root, disk, durability: "none" });
+  await using ns = new DirectoryNamespace({ root, disk, durability: "none" });
   await ns.createTable({ id: ["a"] }, new Table({ v: vectorFromArray([1, 2], new Int32()) }));
   await mkdir(join(orphan, "data"), { recursive: true });
   const longAgo = new Date(Date.now() - 3_600_000);
@@ -32,5 +32,4 @@ it("an orphan that disappears before its lock is taken does not block the creati
   expect(disk.looks).toBeGreaterThan(0);
   expect(await ns.countTableRows({ id: ["t"] })).toBe(2);
   expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
-  await ns.close();
 });

@@ -388,18 +388,16 @@ describe("a version of the catalog", () => {
       await ns.createNamespace({ id: ["b"] });
       await cleanUpVersions(tableAt(context, catalogRoot()), { olderThanMs: 0 });
     });
-    const reader = new DirectoryNamespace({ root, disk });
+    await using reader = new DirectoryNamespace({ root, disk });
     expect(await reader.listNamespaces()).toEqual({ namespaces: ["a", "b"] });
     expect(disk.interrupted).toBe(true);
-    await reader.close();
   });
 
   it("without its data file is damaged", async () => {
     await ns.createNamespace({ id: ["a"] });
     for (const name of await readdir(join(catalogRoot(), "data")))
       await rm(join(catalogRoot(), "data", name));
-    const reader = new DirectoryNamespace({ root, durability: "none" });
+    await using reader = new DirectoryNamespace({ root, durability: "none" });
     await expect(reader.listNamespaces()).rejects.toBeInstanceOf(CorruptFileError);
-    await reader.close();
   });
 });

@@ -21,7 +21,7 @@ import {
   makeHeavy,
   upTo,
 } from "../../support/catalogVersions.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { type EngineStep, raceEngines } from "../../support/engineWorker.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
@@ -92,7 +92,7 @@ it("a larger catalog keeps fewer whole versions, but never too few", async () =>
 it("most changes empty no versions, and an emptying change ends soon", async () => {
   await makeHeavy(ns);
   await change(ns, PAIRS);
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   const counted = new DirectoryNamespace({ root, disk });
   await change(counted, BACKLOG);
   const calls: number[] = [];
@@ -194,10 +194,9 @@ describe("a process whose version is emptied", () => {
       await ns.createNamespace({ id: ["new"] });
       await change(ns, PAIRS);
     });
-    const reader = new DirectoryNamespace({ root, disk });
+    await using reader = new DirectoryNamespace({ root, disk });
     expect((await reader.listNamespaces()).namespaces).toEqual(["heavy", "new"]);
     expect(disk.interrupted).toBe(true);
-    await reader.close();
   });
 
   const steps: [string, (verb: keyof Disk, path: string) => boolean][] = [
@@ -214,7 +213,7 @@ describe("a process whose version is emptied", () => {
       await rm(join(catalogRoot, ".tiltyard.lock"), { recursive: true });
       await changeElsewhere("new", PAIRS);
     });
-    const writer = new DirectoryNamespace({ root, disk });
+    await using writer = new DirectoryNamespace({ root, disk });
     const outcome = await writer.createNamespace({ id: ["slow"] }).then(
       () => "done",
       (error: { type?: string }) => error.type,
@@ -224,7 +223,6 @@ describe("a process whose version is emptied", () => {
     const names = outcome === "done" ? ["heavy", "new", "slow"] : ["heavy", "new"];
     expect((await ns.listNamespaces()).namespaces).toEqual(names);
     expect(await reference.catalogStep(root, "listNamespaces", [])).toEqual(names);
-    await writer.close();
   });
 
   it("while it empties versions stops if the directory is another catalog's", async () => {
@@ -245,7 +243,7 @@ describe("a process whose version is emptied", () => {
         await changeElsewhere("new", 5);
       },
     );
-    const writer = new DirectoryNamespace({ root, disk });
+    await using writer = new DirectoryNamespace({ root, disk });
     for (let step = 0; step < BACKLOG && !disk.interrupted; step++) {
       await writer.createNamespace({ id: [`n${step}`] });
     }
@@ -254,7 +252,6 @@ describe("a process whose version is emptied", () => {
     expect(emptied).toEqual([]);
     expect(whole).toEqual(upTo(12));
     expect((await ns.listNamespaces()).namespaces).toEqual(["new"]);
-    await writer.close();
   });
 });
 
@@ -264,13 +261,12 @@ it("a catalog on a disk without hard links empties versions", async () => {
   disk.link = async () => {
     throw Object.assign(new Error("EPERM: operation not permitted, link"), { code: "EPERM" });
   };
-  const plain = new DirectoryNamespace({ root, disk });
+  await using plain = new DirectoryNamespace({ root, disk });
   await change(plain, PAIRS);
   const { emptied, whole, dataFiles } = await catalogVersions(root);
   expect(emptied.length).toBeGreaterThan(BACKLOG);
   expect([...emptied, ...whole]).toEqual(upTo(2 * PAIRS + 2));
   expect(dataFiles).toBe(whole.length);
-  await plain.close();
 });
 
 it("a file that cannot be removed blocks no change, and a later one removes it", async () => {
@@ -284,7 +280,7 @@ it("a file that cannot be removed blocks no change, and a later one removes it",
     }
     return remove(path);
   };
-  const hindered = new DirectoryNamespace({ root, disk });
+  await using hindered = new DirectoryNamespace({ root, disk });
   await change(hindered, PAIRS);
   expect((await catalogVersions(root)).emptied).toEqual([1]);
   isStuck = false;
@@ -293,7 +289,6 @@ it("a file that cannot be removed blocks no change, and a later one removes it",
   expect([...emptied, ...whole]).toEqual(upTo(2 * PAIRS + 2 * BACKLOG + 2));
   expect(whole.length).toBeLessThan(MIN_KEPT + BACKLOG);
   expect(dataFiles).toBe(whole.length);
-  await hindered.close();
 });
 
 it("a catalog with tags or branches keeps its versions as they are", async () => {
@@ -384,8 +379,7 @@ it("a damaged old version is emptied like any other, and one emptied out of turn
 it("a latest version without bytes is damaged, not emptied", async () => {
   await ns.createNamespace({ id: ["a"] });
   await writeFile(manifestPath(catalogRoot, 2, "V2"), "");
-  const reader = new DirectoryNamespace({ root, durability: "none" });
+  await using reader = new DirectoryNamespace({ root, durability: "none" });
   await expect(reader.listNamespaces()).rejects.toMatchObject({ type: "Internal" });
   await expect(reader.createNamespace({ id: ["b"] })).rejects.toThrow(/too few for a manifest/);
-  await reader.close();
 });

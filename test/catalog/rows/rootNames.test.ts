@@ -9,8 +9,8 @@ import { RootNames } from "../../../src/catalog/rows/rootNames.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { rowsOf } from "../../support/foldedNamespaces.js";
-import { replacedVerbs } from "../../support/replacedVerbs.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { replacedVerbs } from "../../support/wrappedDisk.js";
 
 let root: string;
 let lists: number;

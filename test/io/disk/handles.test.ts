@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { CorruptFileError } from "../../../src/errors.js";
 import { HandlePool } from "../../../src/io/disk/handles.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 async function setUp(fileCount: number, maxOpen: number) {
   const root = await makeTempDir();
   const paths = Array.from({ length: fileCount }, (_, i) => path.join(root, `f${i}`));
   for (const [i, each] of paths.entries()) await writeFile(each, `content ${i}`);
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   return { root, paths, disk, pool: new HandlePool(disk, maxOpen) };
 }
 

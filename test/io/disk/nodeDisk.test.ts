@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
 import { CorruptFileError, InternalError } from "../../../src/errors.js";
 import { LinkedFileError } from "../../../src/io/disk/linkedFile.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { describe, expect, onTestFinished, it as test } from "../../support/fixtures.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 function pattern(length: number): Uint8Array {
@@ -81,11 +81,10 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await expect(handle.read(0, 1)).rejects.toBeInstanceOf(InternalError);
   });
 
-  test("gives null for a missing path, also below a file", async () => {
-    const directory = await makeTempDir();
-    const file = path.join(directory, "f");
+  test("gives null for a missing path, also below a file", async ({ root }) => {
+    const file = path.join(root, "f");
     await writeFile(file, "x");
-    for (const missing of [path.join(directory, "no"), path.join(file, "below")]) {
+    for (const missing of [path.join(root, "no"), path.join(file, "below")]) {
       expect(await disk.readFile(missing)).toBeNull();
       expect(await disk.open(missing)).toBeNull();
       expect(await disk.stat(missing)).toBeNull();
@@ -102,9 +101,8 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await expect(disk.readFile(file, 4)).rejects.toBeInstanceOf(CorruptFileError);
   });
 
-  test("refuses to create or link an existing name", async () => {
-    const directory = await makeTempDir();
-    const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
+  test("refuses to create or link an existing name", async ({ root }) => {
+    const [a, b] = [path.join(root, "a"), path.join(root, "b")];
     await (await disk.create(a)).close();
     await expect(disk.create(a)).rejects.toMatchObject({ code: "EEXIST" });
     await disk.link(a, b);
@@ -112,9 +110,8 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect((await disk.stat(a))!.identity).toBe((await disk.stat(b))!.identity);
   });
 
-  test("replaces a file by rename, and its identity changes", async () => {
-    const directory = await makeTempDir();
-    const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
+  test("replaces a file by rename, and its identity changes", async ({ root }) => {
+    const [a, b] = [path.join(root, "a"), path.join(root, "b")];
     await writeFile(a, "new");
     await writeFile(b, "old");
     const before = (await disk.stat(b))!;
@@ -128,9 +125,8 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(a)).toBeNull();
   });
 
-  test("overwrites as many bytes in place, and leaves everything else", async () => {
-    const directory = await makeTempDir();
-    const file = path.join(directory, "f");
+  test("overwrites as many bytes in place, and leaves everything else", async ({ root }) => {
+    const file = path.join(root, "f");
     expect(await disk.overwrite(file, bytes("new"))).toBe(false);
     expect(await disk.stat(file)).toBeNull();
     await writeFile(file, "old");
@@ -142,12 +138,11 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
       expect(await disk.overwrite(file, bytes(content))).toBe(false);
       expect(await readFile(file, "utf8")).toBe("new");
     }
-    await mkdir(path.join(directory, "d"));
-    await expect(disk.overwrite(path.join(directory, "d"), bytes("new"))).rejects.toThrow("EISDIR");
+    await mkdir(path.join(root, "d"));
+    await expect(disk.overwrite(path.join(root, "d"), bytes("new"))).rejects.toThrow("EISDIR");
   });
 
-  test("makes parents, and reports if it made the directory", async () => {
-    const root = await makeTempDir();
+  test("makes parents, and reports if it made the directory", async ({ root }) => {
     const deep = path.join(root, "a", "b", "c");
     const answers = await Promise.all(Array.from({ length: 8 }, () => disk.makeDirectory(deep)));
     expect(answers.filter((made) => made)).toHaveLength(1);
@@ -160,8 +155,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.makeDirectory(deep)).toBe(true);
   });
 
-  test("lists kinds and follows links", async () => {
-    const root = await makeTempDir();
+  test("lists kinds and follows links", async ({ root }) => {
     await mkdir(path.join(root, "dir"));
     await writeFile(path.join(root, "file"), "");
     await symlink(path.join(root, "dir"), path.join(root, "toDir"));
@@ -175,8 +169,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     ]);
   });
 
-  test("removes a tree", async () => {
-    const root = await makeTempDir();
+  test("removes a tree", async ({ root }) => {
     const tree = path.join(root, "t");
     await disk.makeDirectory(path.join(tree, "x", "y"));
     await writeFile(path.join(tree, "x", "f"), "1");
@@ -184,10 +177,9 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(tree)).toBeNull();
   });
 
-  test("removes links but not their targets, and any number of files", async () => {
-    const directory = await makeTempDir();
-    const kept = path.join(directory, "kept");
-    const tree = path.join(directory, "tree");
+  test("removes links but not their targets, and any number of files", async ({ root }) => {
+    const kept = path.join(root, "kept");
+    const tree = path.join(root, "tree");
     await disk.makeDirectory(path.join(kept, "inside"));
     await disk.makeDirectory(path.join(tree, "a", "b"));
     await symlink(kept, path.join(tree, "a", "link"));
@@ -196,30 +188,28 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await disk.removeTree(tree);
     expect(await disk.stat(tree)).toBeNull();
     expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
-    for (const target of [kept, path.join(directory, "nowhere")]) {
+    for (const target of [kept, path.join(root, "nowhere")]) {
       await symlink(target, tree);
       await disk.removeTree(tree);
-      expect((await disk.list(directory))?.map(({ name }) => name)).toEqual(["kept"]);
+      expect((await disk.list(root))?.map(({ name }) => name)).toEqual(["kept"]);
     }
     expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
   });
 
-  test("finds nothing under a circular link or a name that is too long", async () => {
-    const directory = await makeTempDir();
-    await symlink(path.join(directory, "loop"), path.join(directory, "loop"));
+  test("finds nothing under a circular link or a name that is too long", async ({ root }) => {
+    await symlink(path.join(root, "loop"), path.join(root, "loop"));
     for (const name of ["loop", path.join("loop", "x"), "n".repeat(300)]) {
-      const missing = path.join(directory, name);
+      const missing = path.join(root, name);
       expect(await disk.stat(missing)).toBeNull();
       expect(await disk.list(missing)).toBeNull();
       expect(await disk.realPath(missing)).toBeNull();
       expect(await disk.readFile(missing)).toBeNull();
     }
-    expect(await disk.list(directory)).toEqual([{ name: "loop", kind: "other" }]);
+    expect(await disk.list(root)).toEqual([{ name: "loop", kind: "other" }]);
   });
 
-  test("removes a tree several times at once, and a file", async () => {
-    const directory = await makeTempDir();
-    const tree = path.join(directory, "tree");
+  test("removes a tree several times at once, and a file", async ({ root }) => {
+    const tree = path.join(root, "tree");
     await disk.makeDirectory(path.join(tree, "a", "b"));
     for (let i = 0; i < 200; i++) await writeFile(path.join(tree, i % 2 === 0 ? "a" : "a/b", String(i)), "");
     await Promise.all([disk.removeTree(tree), disk.removeTree(tree), disk.removeTree(tree)]);
@@ -229,8 +219,7 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(tree)).toBeNull();
   });
 
-  test("syncs files and directories", async () => {
-    const root = await makeTempDir();
+  test("syncs files and directories", async ({ root }) => {
     await writeFile(path.join(root, "f"), "1");
     await disk.syncFile(path.join(root, "f"));
     await disk.syncDirectory(root);
@@ -303,13 +292,12 @@ describe.skipIf(process.platform === "win32")("a path that is not a regular file
     await disk.syncDirectory(file).catch((error) => expect(["open", "fsync"]).toContain(error.syscall));
   });
 
-  test("is not followed if it is a link, and gives null if the link dangles", async () => {
-    const directory = await makeTempDir();
+  test("is not followed if it is a link, and gives null if the link dangles", async ({ root }) => {
     const disk = new NodeDisk({ durability: "none" });
-    const [file, link, dangling] = ["file", "link", "dangling"].map((name) => path.join(directory, name));
+    const [file, link, dangling] = ["file", "link", "dangling"].map((name) => path.join(root, name));
     await writeFile(file, "content");
     await symlink(file, link);
-    await symlink(path.join(directory, "nowhere"), dangling);
+    await symlink(path.join(root, "nowhere"), dangling);
     await expect(disk.open(link)).rejects.toBeInstanceOf(LinkedFileError);
     await expect(disk.readFile(link)).rejects.toBeInstanceOf(LinkedFileError);
     expect(await disk.overwrite(link, bytes("another"))).toBe(false);
@@ -324,9 +312,8 @@ describe.skipIf(process.platform === "win32")("a path that is not a regular file
   });
 });
 
-test("a caller who awaits nothing but short calls does not starve the event loop", async () => {
+test("a caller who awaits nothing but short calls does not starve the event loop", async ({ root }) => {
   const disk = new NodeDisk({ durability: "none" });
-  const root = await makeTempDir();
   let turned = false;
   setImmediate(() => {
     turned = true;

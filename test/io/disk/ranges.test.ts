@@ -6,7 +6,7 @@ import { CorruptFileError } from "../../../src/errors.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { gatherRanges, planReads, readAtOnce, readRanges } from "../../../src/io/disk/ranges.js";
 import { ScratchMemory } from "../../../src/io/memory/scratch.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const FILE_BYTES = 300_000;
@@ -51,7 +51,7 @@ describe("readRanges", () => {
     const bytes = new Uint8Array(FILE_BYTES);
     for (let i = 0; i < bytes.length; i++) bytes[i] = (i * 13 + (i >>> 9)) & 0xff;
     await writeFile(file, bytes);
-    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const disk = countingDisk(new NodeDisk({ durability: "none" }));
     return { disk, file, bytes, handle: (await disk.open(file))! };
   }
 
@@ -128,14 +128,12 @@ async function openFilled(way: string) {
   const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
   await writeFile(file, bytes);
   const disk = new NodeDisk({ durability: "none" });
-  const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
+  const handle = (await (way === "with readInto" ? disk : countingDisk(disk)).open(file))!;
   return { bytes, handle };
 }
 
-test.each([
-  "with readInto",
-  "by single reads",
-])("readAtOnce returns the same as readRanges, %s", async (way) => {
+const readWays = ["with readInto", "by single reads"];
+test.each(readWays)("readAtOnce returns the same as readRanges, %s", async (way) => {
   const { bytes, handle } = await openFilled(way);
   const scratch = new ScratchMemory(1 << 20);
   await fc.assert(
@@ -192,7 +190,7 @@ describe("gatherRanges", () => {
   test("reads near ranges in one call, far ones in one each", async () => {
     const file = path.join(await makeTempDir(), "f");
     await writeFile(file, new Uint8Array(FILE_BYTES));
-    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const disk = countingDisk(new NodeDisk({ durability: "none" }));
     const handle = (await disk.open(file))!;
     const asked = [0, 100, 4_000, 50_000, 50_008, 90_000].map((byteOffset) => ({ byteOffset, length: 8 }));
     expect(await gatherRanges(handle, list(asked), new ScratchMemory(0))).toHaveLength(48);

@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
 import { CallRoute } from "../../../src/io/disk/callRoute.js";
 import { HandlePool } from "../../../src/io/disk/handles.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { outlastShortage } from "../../../src/io/disk/shortage.js";
 import { exitOf, nextMessage } from "../../support/childProcess.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
+import { expect, it as test } from "../../support/fixtures.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const errorOf = (code: string) => Object.assign(new Error(code), { code });
@@ -46,11 +46,10 @@ test("another failure of an in-line call is reported", async () => {
   await expect(call).rejects.toMatchObject({ code: "EACCES" });
 });
 
-test("a shortage closes idle files, and none in use", async () => {
-  const root = await makeTempDir();
+test("a shortage closes idle files, and none in use", async ({ root }) => {
   const paths = ["idle", "read"].map((name) => path.join(root, name));
   for (const each of paths) await writeFile(each, path.basename(each));
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   const pool = new HandlePool(disk);
   await pool.withHandle(paths[0], async () => undefined);
   const content = await pool.withHandle(paths[1], async (handle) => {

@@ -2,18 +2,16 @@
 
 import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { UnchangedDirectories } from "../../../src/io/disk/unchangedDirectories.js";
 import { namesIn } from "../../../src/io/names/spelling.js";
-import { CountingDisk } from "../../support/countingDisk.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { countingDisk } from "../../support/countingDisk.js";
+import { expect, it } from "../../support/fixtures.js";
 
 const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
-it("a directory is examined again when an entry comes or goes, and not otherwise", async () => {
-  const root = await makeTempDir();
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+it("a directory is examined again when an entry comes or goes, and not otherwise", async ({ root }) => {
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   let looks = 0;
   const directories = new UnchangedDirectories(disk, (path) => {
     looks++;

@@ -9,14 +9,14 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import fsExtra from "fs-extra";
-import { expect, test, vi } from "vitest";
-import { DirectoryNamespace } from "../../../src/index.js";
+import { expect, vi } from "vitest";
 import { LOCK_NAME } from "../../../src/io/lock/heldLock.js";
 import { releaseKeptLocks } from "../../../src/io/lock/keptLocks.js";
 import { withLock } from "../../../src/io/lock/lock.js";
 import { newKeptName } from "../../../src/io/lock/lockOwner.js";
 import { lookAtLock } from "../../../src/io/lock/staleLocks.js";
 import { exitOf, nextMessage, startProcess } from "../../support/childProcess.js";
+import { it as test } from "../../support/fixtures.js";
 import { entriesOfLock, foreignOwner, isKeptLock, ownerNamed, putInLock } from "../../support/lockEntries.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -48,58 +48,53 @@ test("a kept lock is free, and its directory serves for the next change of the s
   expect(await entriesOfLock(directory)).toBeNull();
 });
 
-test("a kept lock is removed after a moment, and when the namespace closes", async () => {
-  const directory = await makeTempDir();
-  await keepLockOf(directory);
-  await vi.waitFor(async () => expect(await entriesOfLock(directory)).toBeNull(), 10_000);
+test("a kept lock is removed after a moment, and when the namespace closes", async ({ root, ns }) => {
+  await keepLockOf(root);
+  await vi.waitFor(async () => expect(await entriesOfLock(root)).toBeNull(), 10_000);
 
-  const [inside, beside] = [path.join(directory, "a"), path.join(directory, "ab")];
+  const [inside, beside] = [path.join(root, "a"), path.join(root, "ab")];
   for (const each of [inside, beside]) await mkdir(each);
   for (const each of [beside, inside]) await keepLockOf(each);
   await releaseKeptLocks(inside);
   expect(await entriesOfLock(inside)).toBeNull();
 
-  const ns = new DirectoryNamespace({ root: directory, durability: "none" });
   const rows = new Table({ v: vectorFromArray([1], new Int32()) });
   await ns.createTable({ id: ["t"] }, rows);
   for (let change = 0; change < 3; change++) await ns.insertIntoTable({ id: ["t"] }, rows);
   await ns.close();
-  for (const each of [beside, path.join(directory, "t.lance")]) expect(await entriesOfLock(each)).toBeNull();
+  for (const each of [beside, path.join(root, "t.lance")]) expect(await entriesOfLock(each)).toBeNull();
 });
 
-test("another process takes a kept lock at once, even if its last holder is blocked", async () => {
-  const directory = await makeTempDir();
-  const counter = path.join(directory, "counter");
+test("another process takes a kept lock at once, even if its last holder is blocked", async ({ root }) => {
+  const counter = path.join(root, "counter");
   await writeFile(counter, "0");
-  await keepLockOf(directory);
+  await keepLockOf(root);
   // This thread is blocked while the other process runs.
-  const { status } = spawnSync(process.execPath, [LOCK_COUNTER, directory, "5", "600000"], {
+  const { status } = spawnSync(process.execPath, [LOCK_COUNTER, root, "5", "600000"], {
     timeout: 30_000,
   });
   expect(status).toBe(0);
   expect(await readFile(counter, "utf8")).toBe("5");
-  expect(await withLock(directory, KEEP, async () => "mine")).toBe("mine");
+  expect(await withLock(root, KEEP, async () => "mine")).toBe("mine");
 });
 
-test("the kept lock of a killed process is taken at once, and nobody is fenced off", async () => {
-  const directory = await makeTempDir();
-  const keeper = startProcess("lockKeeper.mjs", [directory, "stand"]);
+test("the kept lock of a killed process is taken at once, and nobody is fenced off", async ({ root }) => {
+  const keeper = startProcess("lockKeeper.mjs", [root, "stand"]);
   expect(await nextMessage(keeper)).toBe("kept");
   keeper.kill("SIGKILL");
   await exitOf(keeper);
-  expect(await isKeptLock(lockOf(directory))).toBe(true);
+  expect(await isKeptLock(lockOf(root))).toBe(true);
   const fence = vi.fn(async () => undefined);
-  expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
+  expect(await withLock(root, { ...KEEP, fence }, async () => "mine")).toBe("mine");
   // The owner is on another machine, so its process is unknown.
-  await rm(lockOf(directory), { recursive: true, force: true });
-  await putInLock(directory, newKeptName().replace(/^owner-[0-9a-f]+/, "owner-0123456789ab"));
-  expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
+  await rm(lockOf(root), { recursive: true, force: true });
+  await putInLock(root, newKeptName().replace(/^owner-[0-9a-f]+/, "owner-0123456789ab"));
+  expect(await withLock(root, { ...KEEP, fence }, async () => "mine")).toBe("mine");
   expect(fence).not.toHaveBeenCalled();
 });
 
-test("a kept lock that only its user may remove makes others wait until it is gone", async () => {
-  const directory = await makeTempDir();
-  await putInLock(directory, newKeptName());
+test("a kept lock that only its user may remove makes others wait until it is gone", async ({ root }) => {
+  await putInLock(root, newKeptName());
   const forbidden = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
   const refuse = vi.fn(() => {
     throw forbidden;
@@ -112,19 +107,18 @@ test("a kept lock that only its user may remove makes others wait until it is go
     }) as never),
   ];
   try {
-    const waiting = withLock(directory, KEEP, async () => "mine");
+    const waiting = withLock(root, KEEP, async () => "mine");
     await vi.waitFor(() => expect(refuse.mock.calls.length).toBeGreaterThan(1));
-    await rm(lockOf(directory), { recursive: true });
+    await rm(lockOf(root), { recursive: true });
     expect(await waiting).toBe("mine");
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
 });
 
-test("a process removes its kept lock when it ends", async () => {
-  const directory = await makeTempDir();
-  expect(await exitOf(startProcess("lockKeeper.mjs", [directory, "end"]))).toBe(0);
-  expect(await entriesOfLock(directory)).toBeNull();
+test("a process removes its kept lock when it ends", async ({ root }) => {
+  expect(await exitOf(startProcess("lockKeeper.mjs", [root, "end"]))).toBe(0);
+  expect(await entriesOfLock(root)).toBeNull();
 });
 
 test("an engine without kept locks finds a dead owner", () => {
@@ -160,15 +154,14 @@ test("an owner that was about to enter a directory of that name and one that ret
   expect(await entriesOfLock(directory)).toEqual([late]);
 });
 
-test("the lock of failed work, or of a moved directory, is not kept", async () => {
-  const directory = await makeTempDir();
-  const failing = withLock(directory, KEEP, async () => {
+test("the lock of failed work, or of a moved directory, is not kept", async ({ root }) => {
+  const failing = withLock(root, KEEP, async () => {
     throw new Error("work failed");
   });
   await expect(failing).rejects.toThrow("work failed");
-  expect(await entriesOfLock(directory)).toBeNull();
+  expect(await entriesOfLock(root)).toBeNull();
 
-  const [from, to] = [path.join(directory, "from"), path.join(directory, "to")];
+  const [from, to] = [path.join(root, "from"), path.join(root, "to")];
   await mkdir(from);
   await withLock(from, KEEP, async (lease) => {
     await rename(from, to);

@@ -135,17 +135,7 @@ it.each([
   expect(isDeviceName(device)).toBe(true);
 });
 
-it.each([
-  "co",
-  "con1",
-  "com",
-  "com10",
-  "conx.txt",
-  ".con",
-  "my.con",
-  "console",
-  "lpt",
-  "x nul",
-])("%j is not a device of Windows", (word) => {
+const plainNames = ["co", "con1", "com", "com10", "conx.txt", ".con", "my.con", "console", "lpt", "x nul"];
+it.each(plainNames)("%j is not a device of Windows", (word) => {
   expect(isDeviceName(word)).toBe(false);
 });

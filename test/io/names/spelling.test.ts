@@ -2,9 +2,9 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
 import { areApart, Spelling } from "../../../src/io/names/spelling.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
+import { expect, it } from "../../support/fixtures.js";
 import { DISKS, diskOf } from "../../support/foldedNamespaces.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -21,10 +21,9 @@ it.each(DISKS)("an entry has only its own spelling on %s", async (disk) => {
   }
 });
 
-it("a case-sensitive disk is asked once", async () => {
-  const root = await makeTempDir();
+it("a case-sensitive disk is asked once", async ({ root }) => {
   for (const name of ["a", "b", "B", "1"]) await mkdir(join(root, name));
-  const disk = new CountingDisk(diskOf("a plain disk"));
+  const disk = countingDisk(diskOf("a plain disk"));
   const spelling = new Spelling(disk);
   // A name without letters has no other case.
   expect(await spelling.isExact(root, "1")).toBe(true);
@@ -34,10 +33,9 @@ it("a case-sensitive disk is asked once", async () => {
   expect(disk.total).toBe(0);
 });
 
-it("two entries that differ only in case show a case-sensitive disk", async () => {
-  const root = await makeTempDir();
+it("two entries that differ only in case show a case-sensitive disk", async ({ root }) => {
   for (const name of ["b", "B"]) await mkdir(join(root, name));
-  const disk = new CountingDisk(diskOf("a plain disk"));
+  const disk = countingDisk(diskOf("a plain disk"));
   const spelling = new Spelling(disk);
   expect(await spelling.isExact(root, "b")).toBe(true);
   disk.reset();
@@ -45,16 +43,14 @@ it("two entries that differ only in case show a case-sensitive disk", async () =
   expect(disk.total).toBe(0);
 });
 
-it("an entry that disappears before the look shows nothing about the disk", async () => {
-  const root = await makeTempDir();
+it("an entry that disappears before the look shows nothing about the disk", async ({ root }) => {
   const spelling = new Spelling(diskOf("NTFS"));
   expect(await spelling.isExact(root, "gone")).toBe(true);
   await mkdir(join(root, "Trees"));
   expect(await spelling.isExact(root, "trees")).toBe(false);
 });
 
-it("two paths are apart if they lead to two entries, or one to none", async () => {
-  const root = await makeTempDir();
+it("two paths are apart if they lead to two entries, or one to none", async ({ root }) => {
   for (const path of ["a/x", "A/y", "b/x"]) await mkdir(join(root, ...path.split("/")), { recursive: true });
   const plain = diskOf("a plain disk");
   expect(await areApart(plain, root, "a/x", "A/x")).toBe(true);

@@ -7,7 +7,7 @@ import { CorruptFileError, DirectoryNamespace, InvalidInputError } from "tiltyar
 import { connect, Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const FRAGMENTS = 2;
@@ -47,7 +47,7 @@ const table = async (directory: string, options: object): Promise<readonly unkno
 };
 
 it("a point look-up reads few pages, and only row pages the second time", async () => {
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   const find = async (mixed: number) => {
     const rows = await namespace
@@ -70,7 +70,7 @@ it("a point look-up reads few pages, and only row pages the second time", async 
 });
 
 it("a filter by row address reads only those rows", async () => {
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   for (const [filter, ids] of [
     ["_rowid in (5, 4294967296)", [5, ROWS]],
@@ -90,7 +90,7 @@ it("a filter by row address reads only those rows", async () => {
 });
 
 it("a filter by stable row id reads only those rows, even after moves", async () => {
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
   const id = ["stable"];
   const rows = await namespace

@@ -17,7 +17,7 @@ import {
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -91,7 +91,7 @@ function tenColumns(): Table {
 
 /** Bytes and calls that `use` costs a namespace that has never seen the tables. */
 async function cost(use: (namespace: DirectoryNamespace) => Promise<void>): Promise<void> {
-  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  disk = countingDisk(new NodeDisk({ durability: "none" }));
   namespace = new DirectoryNamespace({ root, disk });
   try {
     await use(namespace);

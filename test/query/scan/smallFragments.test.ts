@@ -9,7 +9,7 @@ import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -50,7 +50,7 @@ async function makeFragments(fileBytes: number, fragments = FRAGMENTS) {
 }
 
 const openCounted = (root: string) => {
-  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const disk = countingDisk(new NodeDisk({ durability: "none" }));
   const ns = new DirectoryNamespace({ root, durability: "none", disk });
   return { disk, ns };
 };

@@ -1,20 +1,16 @@
 /** Recognition of the client that sends a request. */
 
-import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { afterAll, beforeAll, describe, expect, it, sharedNamespace } from "../../support/fixtures.js";
 
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 let handler: ReturnType<typeof createRestHandler>;
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await namespace.declareTable({ id: ["t"] });
   handler = createRestHandler(namespace, { auth: { anonymous: true }, managedVersioning: true });
 });
 afterAll(async () => {
   await handler.close();
-  await namespace.close();
 });
 
 /**

@@ -1,25 +1,20 @@
 /** LanceDB's remote client, `connect("db://…")`, against the handler. */
 
-import { DirectoryNamespace } from "tiltyard";
 import { arrow, type Connection, connect } from "tiltyard-reference/session.js";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "../../support/fixtures.js";
 import { post, type RestServer, startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const KEY = "secret";
-let namespace: DirectoryNamespace;
 let server: RestServer;
 let connection: Connection;
 
-beforeEach(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+it.beforeEach(async ({ ns }) => {
+  server = await startRestServer(ns, { auth: { apiKeys: [KEY] } });
   connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
 });
 afterEach(async () => {
   connection.close();
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 describe("LanceDB's remote client", () => {
@@ -40,7 +35,9 @@ describe("LanceDB's remote client", () => {
     expect((await connection.listNamespaces([])).namespaces).toEqual([]);
   });
 
-  it("the client creates tables, and appends, overwrites, counts, queries and restores rows", async () => {
+  it("the client creates tables, and appends, overwrites, counts, queries and restores rows", async ({
+    ns,
+  }) => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },
       { v: 2, w: null },
@@ -63,7 +60,7 @@ describe("LanceDB's remote client", () => {
     expect(await table.version()).toBe(4);
     await table.checkoutLatest();
     await table.restore();
-    expect(await namespace.countTableRows({ id: ["t"], version: 5 })).toBe(3);
+    expect(await ns.countTableRows({ id: ["t"], version: 5 })).toBe(3);
     await connection.createTable("t", [{ x: 1 }], { mode: "overwrite" });
     expect((await (await connection.openTable("t")).schema()).fields.map(({ name }) => name)).toEqual(["x"]);
     expect((await table.query().where("x >= 1").toArray()).length).toBe(1);
@@ -150,15 +147,15 @@ describe("LanceDB's remote client", () => {
     expect(await table.query().where("v > 1").analyzePlan()).toMatch(/Filter: .*metrics=\[rows=1,/);
   });
 
-  it("the client gets rows with dictionaries of several fragments", async () => {
+  it("the client gets rows with dictionaries of several fragments", async ({ ns }) => {
     const { Dictionary, Int32, Table, tableToIPC, Utf8, vectorFromArray } = arrow;
     const rows = (...values: string[]) =>
       tableToIPC(
         new Table({ d: vectorFromArray(values, new Dictionary(new Utf8(), new Int32())) }),
         "stream",
       );
-    await namespace.createTable({ id: ["t"] }, rows("a", "b"));
-    await namespace.insertIntoTable({ id: ["t"] }, rows("c", "a"));
+    await ns.createTable({ id: ["t"] }, rows("a", "b"));
+    await ns.insertIntoTable({ id: ["t"] }, rows("c", "a"));
     const table = await connection.openTable("t");
     expect((await table.query().toArray()).map(({ d }) => d)).toEqual(["a", "b", "c", "a"]);
   });
@@ -268,11 +265,11 @@ describe("LanceDB's remote client", () => {
     expect(await table.query().useLsm(false).toArray()).toHaveLength(1);
   });
 
-  it("the client learns that a table has no log, unless it has one or is missing", async () => {
+  it("the client learns that a table has no log, unless it has one or is missing", async ({ ns }) => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     expect(await table.getLsmWriteSpec()).toBeUndefined();
     expect(await table.getLsmStats()).toBeUndefined();
-    await namespace.declareTable({ id: ["declared"] });
+    await ns.declareTable({ id: ["declared"] });
     const headers = {
       ...{ "x-api-key": KEY, "x-lancedb-database": "tests" },
       "user-agent": "LanceDB-Node-Client/0.39.0",
@@ -286,7 +283,7 @@ describe("LanceDB's remote client", () => {
       );
       expect([status, json]).toEqual([200, { lsm_write_spec: null }]);
     }
-    const logged = await (await connect(namespace.root)).openTable("t");
+    const logged = await (await connect(ns.root)).openTable("t");
     await logged.setLsmWriteSpec({ specType: "unsharded" });
     await expect(table.getLsmWriteSpec()).rejects.toThrow(/406.*get_lsm_write_spec: .*not supported/s);
     await connection.dropTable("t");

@@ -1,21 +1,17 @@
 /** Indexes through LanceDB's remote client, `connect("db://…")`. */
 
-import { DirectoryNamespace } from "tiltyard";
 import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, expect, it } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { type RestServer, startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const KEY = "secret";
-let namespace: DirectoryNamespace;
 let server: RestServer;
 let connection: Connection;
 let table: Table;
 
-beforeEach(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+it.beforeEach(async ({ ns }) => {
+  server = await startRestServer(ns, { auth: { apiKeys: [KEY] } });
   connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
   table = await connection.createTable("t", [
     { n: 1, m: 1, text: "one", labels: ["a"], vector: [1, 2] },
@@ -25,7 +21,6 @@ beforeEach(async () => {
 afterEach(async () => {
   connection.close();
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 it("the client builds the index types that it knows, and waits for them", async () => {
@@ -58,13 +53,13 @@ it("the client builds the index types that it knows, and waits for them", async 
   expect(await table.indexStats("text_idx")).toBeUndefined();
 });
 
-it("the client lists and describes index types that it does not know", async () => {
+it("the client lists and describes index types that it does not know", async ({ ns }) => {
   for (const [column, indexType] of [
     ["n", "ZONEMAP"],
     ["m", "BLOOMFILTER"],
     ["text", "NGRAM"],
   ] as const) {
-    await buildIndex(namespace, { id: ["t"], column, indexType });
+    await buildIndex(ns, { id: ["t"], column, indexType });
     const stats = await table.indexStats(`${column}_idx`);
     expect(stats, indexType).toMatchObject({ numIndexedRows: 2, numUnindexedRows: 0 });
   }

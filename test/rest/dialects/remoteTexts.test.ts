@@ -1,6 +1,5 @@
 /** Text indexes and searches through LanceDB's remote client, `connect("db://…")`. */
 
-import { DirectoryNamespace } from "tiltyard";
 import {
   BooleanQuery,
   BoostQuery,
@@ -14,18 +13,16 @@ import {
   PhraseQuery,
   type Table,
 } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, sharedNamespace } from "../../support/fixtures.js";
 import { type RestServer, startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const KEY = "secret";
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 let server: RestServer;
 let connection: Connection;
 let table: Table;
 
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
   connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
   table = await connection.createTable("t", [
@@ -43,7 +40,6 @@ beforeAll(async () => {
 afterAll(async () => {
   connection.close();
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 const matchingIds = async (query: unknown, filter?: string): Promise<number[]> => {

@@ -3,23 +3,20 @@
 import { request as httpRequest, type RequestListener } from "node:http";
 import { connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { InvalidInputError } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions, toNodeListener } from "tiltyard/rest";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowsOf } from "../../support/contract.js";
+import { beforeAll, describe, expect, it, sharedNamespace } from "../../support/fixtures.js";
 import { startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const KEY = "secret";
 const ANONYMOUS = { anonymous: true };
 const APP = "https://app.example.com";
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await namespace.createTable({ id: ["t"] }, rowsOf(1));
 });
-afterAll(() => namespace.close());
 
 type Headers = Readonly<Record<string, string>>;
 

@@ -1,18 +1,15 @@
 /** Requests with unchecked credentials take no slots of authenticated callers. */
 
-import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { expect, it } from "../../support/fixtures.js";
 
 const LIMITS = { maxInFlight: 16, maxUnauthenticated: 4 };
 
-it("hanging credential checks leave slots for callers with quick checks", async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-  await namespace.createTable({ id: ["t"] }, [{ id: 1 }]);
+it("hanging credential checks leave slots for callers with quick checks", async ({ ns }) => {
+  await ns.createTable({ id: ["t"] }, [{ id: 1 }]);
   const letGo: (() => void)[] = [];
   const hang = () => new Promise<null>((resolve) => letGo.push(() => resolve(null)));
-  const handler = createRestHandler(namespace, {
+  const handler = createRestHandler(ns, {
     limits: LIMITS,
     allowedHosts: ["*"],
     auth: {
@@ -46,5 +43,4 @@ it("hanging credential checks leave slots for callers with quick checks", async 
     LIMITS.maxUnauthenticated + 6,
   );
   expect((await ask({ "x-api-key": "k" })).status).toBe(200);
-  await namespace.close();
 });

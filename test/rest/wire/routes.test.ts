@@ -1,8 +1,6 @@
 /** The table of routes is complete and reachable, and the OpenAPI document agrees with it. */
 
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { operationRow } from "../../../src/operationTable.js";
 import { route } from "../../../src/rest/wire/route.js";
 import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
@@ -10,23 +8,21 @@ import { ROUTES } from "../../../src/rest/wire/routes.js";
 import * as shape from "../../../src/rest/wire/shapes.js";
 import { camelCase } from "../../../src/rest/wire/wireNames.js";
 import { readPage } from "../../support/documents.js";
+import { afterAll, beforeAll, describe, expect, it, sharedNamespace } from "../../support/fixtures.js";
 import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
 /** Members that every body may have. */
 const COMMON = ["id", "identity", "context"];
 const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 let server: RestServer;
 
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   server = await startRestServer(namespace);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 describe("routes", () => {

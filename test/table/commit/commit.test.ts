@@ -35,8 +35,8 @@ import {
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
 import { type OpenVersion, tableAt } from "../../../src/table/versions/tableAt.js";
-import { CountingDisk } from "../../support/countingDisk.js";
-import { FaultyDisk } from "../../support/faultyDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
+import { faultyDisk } from "../../support/faultyDisk.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -172,7 +172,7 @@ describe("an append", () => {
 
   it("takes few disk calls, and no more on a table of many versions", async () => {
     const table = await makeReferenceTable([1]);
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const environment = { ...openEnvironment(), disk: counting };
     const costs: number[] = [];
     for (let commit = 0; commit < 40; commit++) {
@@ -457,7 +457,7 @@ it("a commit that fails at any disk call leaves the old version or the new, and 
   for (const dead of [false, true]) {
     for (let failAt = 0; ; failAt++) {
       const table = await makeReferenceTable([1]);
-      const faulty = new FaultyDisk(disk);
+      const faulty = faultyDisk(disk);
       const transaction = await appendAgain(table);
       faulty.failAt(failAt, "before", { dead });
       let committed: OpenVersion | null = null;

@@ -15,7 +15,7 @@ import {
   sealedDeletions,
 } from "../../../src/table/fragments/deletions.js";
 import { deletionFileName } from "../../../src/table/versions/paths.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { Random } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -70,7 +70,7 @@ describe("cached deletion files", () => {
     await reference.deleteRows(table.uri, "t", "v in (2, 5)");
     const { manifest } = await latestFile(table.root);
     const [fragment] = manifest.fragments;
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const location = { disk: counting, root: table.root };
     const kept = new LruCache<KeptDeletions>(10_000);
     const read = (changed: typeof fragment = fragment) =>

@@ -136,13 +136,8 @@ describe("base paths", () => {
   });
 });
 
-it.each([
-  "",
-  "../a.lance",
-  "/etc/passwd",
-  "x/../../a",
-  "..\\a",
-])("a file name that leads out is reported: %j", (path) => {
+const outsideNames = ["", "../a.lance", "/etc/passwd", "x/../../a", "..\\a"];
+it.each(outsideNames)("a file name that leads out is reported: %j", (path) => {
   expect(() => resolveDataFile({ disk, root: "/t" }, Manifest.create(), DataFile.create({ path }))).toThrow(
     CorruptFileError,
   );

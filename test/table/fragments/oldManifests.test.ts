@@ -8,11 +8,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DataFormat, type Manifest } from "../../../src/format/table.js";
 import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { beforeAll, describe, expect, it, sharedNamespace } from "../../support/fixtures.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const LEGACY_GOLDEN = fileURLToPath(new URL("../../golden/v0_1_flat.lance", import.meta.url));
 /** Returns the manifest as Lance before 0.8 would write it. */
@@ -33,14 +32,8 @@ const withoutCounts = (manifest: Manifest): Manifest => ({
   })),
 });
 
-let root: string;
-let ns: DirectoryNamespace;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => ns.close());
+const ns = sharedNamespace();
+const { root } = ns;
 
 /** Rewrites all manifests of a table. */
 async function rewrite(name: string, change: (manifest: Manifest) => Manifest): Promise<void> {
@@ -57,20 +50,16 @@ async function rewrite(name: string, change: (manifest: Manifest) => Manifest): 
 
 /** Makes a table of two fragments of 100 and 40 rows, with deletion files of 10 and 4 rows. */
 async function createTable(name: string, dataStorageVersion: "2.0" | "2.1" | "2.2"): Promise<void> {
-  const writer = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
+  await using writer = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
   const rows = (first: number, count: number) =>
     Array.from({ length: count }, (_, row) => ({ id: first + row, text: `t${first + row}` }));
   await writer.createTable({ id: [name] }, rows(0, 100));
   await writer.insertIntoTable({ id: [name] }, rows(100, 40));
   await writer.deleteFromTable({ id: [name], predicate: "id % 10 = 3" });
-  await writer.close();
 }
 
-describe.each([
-  "2.0",
-  "2.1",
-  "2.2",
-] as const)("a table of version %s whose fragments have no counts", (version) => {
+const fileVersions = ["2.0", "2.1", "2.2"] as const;
+describe.each(fileVersions)("a table of version %s whose fragments have no counts", (version) => {
   const name = `uncounted_${version.replace(".", "_")}`;
 
   beforeAll(async () => {

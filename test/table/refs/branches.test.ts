@@ -60,14 +60,8 @@ describe("names", () => {
   ])("of a new branch are refused: %j", (name) => {
     expect(() => checkNewBranchName(name, [])).toThrow(InvalidInputError);
   });
-  it.each([
-    "data",
-    "tree/x",
-    "_a/b",
-    "dev/datas",
-    "a/b_",
-    "é/ñ",
-  ])("of a new branch are accepted: %s", (name) => {
+  const acceptedNames = ["data", "tree/x", "_a/b", "dev/datas", "a/b_", "é/ñ"];
+  it.each(acceptedNames)("of a new branch are accepted: %s", (name) => {
     checkNewBranchName(name, ["dev", "a"]);
   });
   it("that another engine gave to a nested branch keep their directory", () => {

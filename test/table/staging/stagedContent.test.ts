@@ -7,7 +7,6 @@ import { copyFile, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { beforeAll, describe, expect, it } from "vitest";
 import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
 import { Field } from "../../../src/format/file.js";
 import {
@@ -30,6 +29,7 @@ import {
 } from "../../../src/table/versions/manifest.js";
 import { manifestPath } from "../../../src/table/versions/paths.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
+import { beforeAll, describe, expect, it } from "../../support/fixtures.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const id = ["t"];
@@ -286,12 +286,11 @@ describe("a staged manifest is published that", () => {
     await ns.close();
   });
 
-  it("is the first of a table, with base paths that the host allows", async () => {
+  it("is the first of a table, with base paths that the host allows", async ({ root: elsewhere }) => {
     const { ns, root: copy, file: base } = await fresh();
     await ns.declareTable({ id: ["new"] });
     const directory = join(copy, "new.lance");
     await mkdir(join(directory, "_versions"), { recursive: true });
-    const elsewhere = await makeTempDir();
     await cp(table, join(elsewhere, "t.lance"), { recursive: true });
     const basePaths = [BasePath.create({ isDatasetRoot: true, path: join(elsewhere, "t.lance") })];
     const fragments = base.manifest.fragments.map((each) => ({
@@ -302,7 +301,11 @@ describe("a staged manifest is published that", () => {
     const manifestPath = await stage(directory, base, { version: 1, basePaths, fragments, ...flags });
     const part = { id: ["new"], version: 1, manifestPath };
     await expect(ns.createTableVersion(part)).rejects.toThrow(/base path/);
-    const allowing = new DirectoryNamespace({ root: copy, durability: "none", allowedBases: [elsewhere] });
+    await using allowing = new DirectoryNamespace({
+      root: copy,
+      durability: "none",
+      allowedBases: [elsewhere],
+    });
     const asked: unknown[] = [];
     const asking = new DirectoryNamespace({
       root: copy,
@@ -321,18 +324,15 @@ describe("a staged manifest is published that", () => {
     await expect(ns.table("new").scan({}).toArrow()).rejects.toMatchObject({
       name: "PermissionDeniedError",
     });
-    await allowing.close();
     await ns.close();
   });
 });
 
 describe("a manifest on the disk", () => {
-  it.each([
-    "../u.lance",
-    "../../u.lance",
-    "u",
-    "x",
-  ])("that claims branch %s does not make cleanups remove another table's versions", async (branch) => {
+  const branchNames = ["../u.lance", "../../u.lance", "u", "x"];
+  it.each(
+    branchNames,
+  )("that claims branch %s does not make cleanups remove another table's versions", async (branch) => {
     const { ns, root: copy, table: directory, file: base } = await fresh();
     // Settings for the directory to which the branch's base path leads, if the engine followed it.
     const settings = { interval: "1", older_than: "0s", retain_versions: "1" };

@@ -171,7 +171,7 @@ it("a staged file that was replaced during its publication stays", async () => {
   const path = await stageDoubled(table, 2);
   const bytes = await readFile(path);
   const target = manifestPath(table, 2, "V2");
-  const rival = new DirectoryNamespace({
+  await using rival = new DirectoryNamespace({
     root,
     durability: "none",
     disk: replacingAfterLink(target, async () => {
@@ -182,7 +182,6 @@ it("a staged file that was replaced during its publication stays", async () => {
   await rival.createTableVersion({ id, version: 2, manifestPath: path });
   expect(await readFile(target)).toEqual(bytes);
   expect(await readFile(path, "utf8")).toBe("another's");
-  await rival.close();
 });
 
 it("a version is refused if its manifest names no branch or another one", async () => {

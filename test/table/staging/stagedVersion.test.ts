@@ -16,10 +16,10 @@ import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { readVersionRecord } from "../../../src/table/versions/versionRecord.js";
 import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
-import { FaultyDisk } from "../../support/faultyDisk.js";
+import { faultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";
-import { replacedVerbs } from "../../support/replacedVerbs.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { replacedVerbs } from "../../support/wrappedDisk.js";
 import {
   anchorAt,
   disk,
@@ -324,7 +324,7 @@ it("a publication that fails at any disk call is complete or without effect, and
   for (let failAt = 0; ; failAt++) {
     const table = await makeReferenceTable([1]);
     const path = await stage(table, 9);
-    const faulty = new FaultyDisk(disk);
+    const faulty = faultyDisk(disk);
     faulty.failAt(failAt, "before", { dead: true });
     const staged = { version: 9, stagedPath: path, metadata: { a: "b" } };
     const succeeded = await publishStagedVersion(

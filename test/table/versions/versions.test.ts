@@ -18,8 +18,8 @@ import {
 import { writeGap } from "../../../src/table/versions/versionGap.js";
 import { writeHint } from "../../../src/table/versions/versionHint.js";
 import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
-import { CountingDisk } from "../../support/countingDisk.js";
-import { FaultyDisk } from "../../support/faultyDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
+import { faultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, joinChunks, latestFile, makeReferenceTable } from "../support.js";
@@ -69,7 +69,7 @@ describe("the latest version", () => {
       await addVersions(range(last + 1, count));
       last = count;
       await writeHint({ disk, root }, count);
-      const counting = new CountingDisk(disk);
+      const counting = countingDisk(disk);
       expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(count);
       expect(counting.count("list")).toBe(0);
       costs.push(counting.total);
@@ -101,7 +101,7 @@ describe("the latest version", () => {
   it("is correct if the hint is half written with another number", async () => {
     await addVersions(range(999_998, 1_000_001));
     await writeHint({ disk, root }, 999_999);
-    const faulty = new FaultyDisk(disk);
+    const faulty = faultyDisk(disk);
     faulty.failAt(0, "short");
     await writeHint({ disk: faulty, root }, 1_000_001);
     expect(JSON.parse(await readFile(hintPath(root), "utf8"))).toEqual({ version: 100_009 });
@@ -112,7 +112,7 @@ describe("the latest version", () => {
     await addVersions([Number.MAX_SAFE_INTEGER]);
     await writeHint({ disk, root }, 1);
     const first = await stat(hintPath(root));
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     await writeHint({ disk: counting, root }, Number.MAX_SAFE_INTEGER);
     expect(counting.total).toBe(1);
     expect((await stat(hintPath(root))).ino).toBe(first.ino);
@@ -121,7 +121,7 @@ describe("the latest version", () => {
 
   it("makes its hint at once if there is none, and overwrites no existing one", async () => {
     await addVersions([1, 2]);
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     await writeHint({ disk: counting, root }, 1, { isFirst: true });
     expect([counting.count("create"), counting.count("rename"), counting.total]).toEqual([1, 0, 3]);
     const { ino } = await stat(hintPath(root));
@@ -134,7 +134,7 @@ describe("the latest version", () => {
     await addVersions([1, 2]);
     await writeFile(hintPath(root), '{"version":1}');
     await writeHint({ disk, root }, 2);
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(2);
     expect(counting.count("list")).toBe(0);
   });
@@ -176,7 +176,7 @@ describe("the latest version", () => {
     await addVersions(range(1, 5));
     await writeGap({ disk, root }, { from: 5, to: 100 });
     await writeHint({ disk, root }, 5);
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(5);
     expect(counting.count("list")).toBe(0);
     await addVersions([6, 7]);
@@ -255,7 +255,7 @@ describe("the manifest cache", () => {
     const second = await makeReferenceTable([1, 2]);
     const entry = (await findLatestVersion({ disk, root: table.root }))!;
     const otherEntry = (await findLatestVersion({ disk, root: second.root }))!;
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const manifests = new ManifestCache(2 ** 20);
     const first = await manifests.read(counting, entry.path);
     expect(await manifests.read(counting, entry.path)).toBe(first);
@@ -271,7 +271,7 @@ describe("the manifest cache", () => {
     const second = await makeReferenceTable([1, 2]);
     const entry = (await findLatestVersion({ disk, root: table.root }))!;
     const otherEntry = (await findLatestVersion({ disk, root: second.root }))!;
-    const counting = new CountingDisk(disk);
+    const counting = countingDisk(disk);
     const manifests = new ManifestCache(0);
     const rowsAt = async () =>
       (await manifests.read(counting, entry.path))?.manifest.fragments[0].physicalRows;
@@ -285,11 +285,14 @@ describe("the manifest cache", () => {
     expect(await rowsAt()).toBe(2);
   });
 
-  it.each([
+  const orders = [
     ["ascending", [1, 2, 3, 4, 5]],
     ["descending", [5, 4, 3, 2, 1]],
     ["mixed", [3, 5, 1, 4, 2]],
-  ])("returns the same manifests whichever were read before, with shared fragments: %s", async (_, order) => {
+  ] as const;
+  it.each(
+    orders,
+  )("returns the same manifests whichever were read before, with shared fragments: %s", async (_, order) => {
     const table = await makeReferenceTable([1, 2, 3], { stableRowIds: true });
     await reference.appendTable(table.uri, "t", ipcOf(4));
     await reference.deleteRows(table.uri, "t", "v = 2");
