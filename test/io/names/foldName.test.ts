@@ -63,7 +63,7 @@ describe("names fold together", () => {
         const [one, second] = [oneWay, otherWay].map((steps) =>
           steps.reduce((text, change) => change(text), parts.join("")),
         );
-        for (const { key, given: inputName, name } of fileSystems) {
+        for (const { key, storedName: inputName, name } of fileSystems) {
           if (key(inputName(one)) !== key(inputName(second)) || foldName(one) === foldName(second)) continue;
           expect.fail(`${name}: ${visible(one)} and ${visible(second)} fold otherwise`);
         }
