@@ -209,10 +209,7 @@ export class OpenIndexFile {
     return bytes === null ? null : new TextDecoder().decode(bytes);
   }
 
-  /**
-   * Returns a positive integer of the schema's metadata.
-   * @throws CorruptFileError if the value is not an integer from 1 to `max`
-   */
+  /** Returns a positive integer of the metadata. @throws CorruptFileError if it is not from 1 to `max` */
   count(name: string, fallback: number, max: number): number {
     const text = this.text(name);
     if (text === null) return fallback;

@@ -69,10 +69,7 @@ export interface SearchEstimate {
   readonly bytes: number;
 }
 
-/**
- * One open segment of an index. It keeps {@link memoryWeight} bytes in memory and reads everything else
- * lazily.
- */
+/** One open segment of an index. It reads lazily all but {@link memoryWeight} bytes. */
 export interface MergeableIndex {
   /** Build parameters, which merged and new segments reuse; absent for kinds without parameters. */
   readonly parameters?: IndexParameters;
@@ -226,10 +223,7 @@ export interface MergeableKind<Index extends MergeableIndex = MergeableIndex>
     rows: RowStream,
     target: IndexTarget,
   ): Promise<WrittenFiles>;
-  /**
-   * Opens a segment.
-   * @throws CorruptFileError; UnsupportedError for a layout that this release does not read
-   */
+  /** Opens a segment. @throws CorruptFileError; UnsupportedError for a layout of other releases */
   open(files: IndexFiles, field: TableField): Promise<Index>;
 }
 

@@ -17,7 +17,6 @@
  */
 
 import { concatBytes } from "../bytes/concat.js";
-import { writeUint64 } from "../bytes/littleEndian.js";
 import {
   type BitmapOrigin,
   decodeRoaringPrefix,
@@ -88,10 +87,7 @@ export class RowIds {
     return [...this.#sets.keys()];
   }
 
-  /**
-   * Returns the ascending low words of the ids with this high word.
-   * @param below exclusive bound, the fragment's row count: a set may claim all low words in a few bytes
-   */
+  /** Returns the low words of the ids, ascending. @param below exclusive bound: a set may claim all words */
   lows(high: number, below: number): Uint32Array {
     return this.#sets.get(high)?.valuesBelow(below) ?? new Uint32Array(0);
   }
@@ -163,16 +159,10 @@ export class RowIds {
   }
 
   encode(): Uint8Array {
-    const header = new Uint8Array(HEADER_BYTES);
-    new DataView(header.buffer).setUint32(0, this.#sets.size, true);
-    const parts: Uint8Array[] = [header];
+    const parts = [wordBytes(this.#sets.size)];
     for (const [high, set] of this.#sets) {
       const bitmap = set.isFull ? new Uint8Array(0) : encodeRoaringSet(set);
-      const entry = new Uint8Array(ENTRY_BYTES);
-      const view = new DataView(entry.buffer);
-      view.setUint32(0, high, true);
-      view.setUint32(4, bitmap.length, true);
-      parts.push(entry, bitmap);
+      parts.push(wordBytes(high, bitmap.length), bitmap);
     }
     return concatBytes(parts);
   }
@@ -194,15 +184,8 @@ export class RowIds {
   }
 
   encodeTreemap(): Uint8Array {
-    const header = new Uint8Array(TREEMAP_HEADER_BYTES);
-    writeUint64(new DataView(header.buffer), 0, this.#sets.size);
-    const parts: Uint8Array[] = [header];
-    for (const [high, set] of this.#sets) {
-      const entry = new Uint8Array(TREEMAP_ENTRY_BYTES);
-      new DataView(entry.buffer).setUint32(0, high, true);
-      parts.push(entry, encodeRoaringSet(set));
-    }
-    return concatBytes(parts);
+    const sets = [...this.#sets].flatMap(([high, set]) => [wordBytes(high), encodeRoaringSet(set)]);
+    return concatBytes([wordBytes(this.#sets.size, 0), ...sets]);
   }
 
   /** @throws CorruptFileError */
@@ -220,6 +203,13 @@ export class RowIds {
     reader.end();
     return new RowIds(sets);
   }
+}
+
+/** Returns words as bytes, little-endian. */
+function wordBytes(...words: number[]): Uint8Array {
+  const view = new DataView(new ArrayBuffer(4 * words.length));
+  for (const [index, word] of words.entries()) view.setUint32(4 * index, word, true);
+  return new Uint8Array(view.buffer);
 }
 
 /** Unites sets pair by pair, which copies each element log2(sets) times. */

@@ -43,10 +43,7 @@ const takeRows = ({ values, ids }: IndexRows, rows: Uint32Array): IndexRows => (
   rowCount: rows.length,
 });
 
-/**
- * Merges sorted streams. Among equal values, rows of earlier streams come first.
- * @param type of the values
- */
+/** Merges sorted streams; among equal values, rows of earlier streams come first. @param type of values */
 export async function* mergeSorted(streams: readonly RowStream[], type: LogicalType): RowStream {
   const keysOf = ({ columns }: RunBlock): OrderedValues => orderedValues(type, columns[0]);
   const order = { keysOf, compare: compareNullable };

@@ -82,10 +82,7 @@ export function byteOffsets(offsets: Int32Array | BigInt64Array): Int32Array | F
   return numbers;
 }
 
-/**
- * Compares value `i` of `a` with value `j` of `b`, both of one type and valid. Returns less than, greater
- * than or equal to 0.
- */
+/** Compares value `i` of `a` with value `j` of `b`, both valid: less than, greater than or equal to 0. */
 export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: number): number {
   switch (a.kind) {
     case "bits":
@@ -172,10 +169,7 @@ export function orderOf(values: OrderedValues): Uint32Array {
 /** Number of rows between yields. */
 const YIELD_ROWS = 8192;
 
-/**
- * Sorts like {@link orderOf} for any number of values, and yields to other work. Returns null if they are in
- * order already.
- */
+/** Sorts like {@link orderOf}, and yields to other work. Returns null if the values are in order already. */
 export function* sortedOrder(values: OrderedValues): Generator<void, Uint32Array | null> {
   const { length } = values;
   let isSorted = true;

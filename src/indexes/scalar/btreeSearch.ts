@@ -60,10 +60,7 @@ export class BTreeSearch implements OpenIndex {
   /** Page number of each entry. */
   readonly #pages: Uint32Array;
   readonly #rowBytes: number;
-  /**
-   * First entry with values, if entries with nulls only come first and all others ascend; null for any other
-   * order.
-   */
+  /** First entry with values, if only nulls precede it and all others ascend; else null. */
   readonly #firstWithValues: number | null;
   /** Selected pages by query, since a search follows its estimate. */
   readonly #asked = new WeakMap<IndexQuery, QueryPages>();

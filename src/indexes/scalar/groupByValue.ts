@@ -188,10 +188,7 @@ class GroupedRows {
   }
 }
 
-/**
- * Replaces dictionary entries by value numbers.
- * @returns the first row from `start` whose entry has no number; the number of rows if all have one
- */
+/** Replaces entries by value numbers. @returns the first row without a number, or the end */
 function lookUp(entries: Uint32Array, numbers: Int32Array, start: number): number {
   for (let row = start; row < entries.length; row++) {
     const number = numbers[entries[row]];

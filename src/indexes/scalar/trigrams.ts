@@ -54,10 +54,7 @@ export class TrigramFinder {
   }
 }
 
-/**
- * Returns the distinct trigrams of every text that contains `text`. Only ASCII counts: each writer folds
- * other letters in its own way.
- */
+/** Returns the trigrams of all texts that contain `text`. Writers agree only on folding ASCII. */
 export function trigramsWithin(text: string): number[] {
   const bytes = encoder.encode(text.toLowerCase());
   const trigrams = new Set<number>();

@@ -31,10 +31,7 @@ export function groupRows(sorted: RowStream, type: LogicalType): AsyncGenerator<
   return groups(sorted, type, () => new RowIdsBuilder());
 }
 
-/**
- * Merges groups of several streams and unites the rows of equal values. The merge carries the sets as numbers
- * in place of ids.
- */
+/** Merges streams of groups and unites the rows of equal values, by numbers of the sets in place of ids. */
 export async function* mergeGroups(
   streams: readonly AsyncIterable<ValueGroups>[],
   type: LogicalType,

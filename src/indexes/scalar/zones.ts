@@ -42,10 +42,7 @@ export interface Summary {
   finish(zone: Zone): void;
 }
 
-/**
- * Summarises rows zone by zone, and yields to the caller after each part of a zone.
- * @param rows with fragment and offsets
- */
+/** Summarises rows zone by zone. Yields after each part of a zone. @param rows with fragment and offsets */
 export async function* summarise(rows: RowStream, zoneRows: number, summary: Summary): AsyncGenerator<void> {
   let current: { fragmentId: number; zone: number; start: number; end: number } | null = null;
   const finish = (): void => {

@@ -42,17 +42,14 @@ export class Analyzer {
     this.#cutsAtSpaces = parameters.baseTokenizer === "simple" || parameters.baseTokenizer === "whitespace";
   }
 
-  /**
-   * Loads the stemmer that the parameters need.
-   * @throws UnsupportedError if this release lacks it, or the tokenizer
-   */
+  /** Loads the stemmer. @throws UnsupportedError if this release lacks it, or the tokenizer */
   static async load(parameters: TextParameters): Promise<Analyzer> {
     return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
   }
 
   /** True if the base tokenizer cuts runs of letters and digits. */
   get cutsWords(): boolean {
-    return this.#cut === cutWords;
+    return this.#cut === plainTokens;
   }
 
   /** Passes the tokens of a text to `use`, in order. */
@@ -100,15 +97,10 @@ export class Analyzer {
 /** True if the text is a run of letters and digits. */
 export const isOneWord = (text: string): boolean => ONE_WORD.test(text);
 
-/** Cuts a fuzzy query into words, without stemming or folding. */
-export function plainTokens(text: string, use: UseToken): void {
-  cutWords(text, use);
-}
-
 function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }: TextParameters): Cut {
   switch (baseTokenizer) {
     case "simple":
-      return cutWords;
+      return plainTokens;
     case "whitespace":
       return cutBy(UNSPACED);
     case "raw":
@@ -140,8 +132,8 @@ const cutBy =
 
 const cutAny = cutBy(WORDS);
 
-/** Cuts runs of letters and digits, without a pattern while the text is ASCII. */
-function cutWords(text: string, use: UseToken): void {
+/** Cuts runs of letters and digits, as of a fuzzy query; without a pattern while the text is ASCII. */
+export function plainTokens(text: string, use: UseToken): void {
   let position = 0;
   let start = -1;
   for (let offset = 0; offset < text.length; offset++) {

@@ -17,10 +17,7 @@ export class BestFirst implements DocumentSink {
   readonly #scores: Float64Array;
   readonly #listIndices: Uint32Array;
   #hasListIndices = false;
-  /**
-   * Sort key per document: its batch position, and above it the bits of its score as float32. Float64 keys
-   * sort without a comparison function.
-   */
+  /** Sort keys, which need no comparison function: score as float32 above the batch position. */
   readonly #keys: Float64Array;
   readonly #numbers: Uint32Array;
   readonly #floats: Float32Array;

@@ -2,7 +2,6 @@
 
 import { lazyModule } from "../../async/lazy.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";
-import type { TableField } from "../../schema/schema.js";
 import type { IndexKind } from "../kind.js";
 import { textParameters } from "./parameters.js";
 
@@ -15,8 +14,10 @@ export const FTS: IndexKind = {
   indexVersion: 2,
   maxIndexVersion: 3,
   storesAddresses: false,
-  refusal: textRefusal,
-
+  refusal({ type, children }) {
+    const item = type.kind === "list" ? children[0]?.type : undefined;
+    return type.kind === "string" || item?.kind === "string" ? null : "holds no text";
+  },
   versionOf: (parameters) => (textParameters(parameters).blockSize === 256 ? 3 : 2),
   details(settings) {
     const { customStopWords, language, ...parameters } = textParameters(settings);
@@ -33,11 +34,3 @@ export const FTS: IndexKind = {
   merge: async (old, moves, rows, target) => (await files.get()).mergeTextIndexes(old, moves, rows, target),
   open: async (indexFiles) => (await opened.get()).openTextIndex(indexFiles),
 };
-
-/**
- * Returns the reason why a column cannot have a full-text index, as the predicate of a sentence; else null.
- */
-function textRefusal({ type, children }: TableField): string | null {
-  const item = type.kind === "list" ? children[0]?.type : undefined;
-  return type.kind === "string" || item?.kind === "string" ? null : "holds no text";
-}

@@ -35,10 +35,7 @@ export function isPhrase(
   return starts.length > 0;
 }
 
-/**
- * Returns the positions of each word inside matches of the phrase; none if it does not match.
- * @param positions ascending positions of each word
- */
+/** Returns the positions of each word inside matches of the phrase. @param positions ascending, per word */
 export function phrasePositions(
   words: readonly QueryWord[],
   positions: readonly (readonly number[])[],

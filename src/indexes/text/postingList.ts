@@ -128,10 +128,7 @@ export class PostingList implements SearchedPart {
     return { documents: new Uint32Array(this.blockSize), frequencies: new Uint32Array(this.blockSize) };
   }
 
-  /**
-   * Returns the documents of a block. @param scratch arrays of {@link scratchArrays}, which hold one block at
-   * a time
-   */
+  /** Returns the documents of a block. @param scratch of {@link scratchArrays}; holds one block at a time */
   view(block: number, scratch: Postings): BlockView {
     if (this.count > MAX_KEPT) {
       const end = this.read(block, scratch);
@@ -148,10 +145,7 @@ export class PostingList implements SearchedPart {
     return { documents, frequencies, start, end };
   }
 
-  /**
-   * Returns the impacts (score.ts) of a block, at the indices of {@link view}; null if the list does not keep
-   * its blocks.
-   */
+  /** Returns impacts (score.ts) at the indices of {@link view}; null if the list does not keep its blocks. */
   impacts(block: number, terms: DocumentLengths): Uint8Array | null {
     if (this.#kept === null) return null;
     const { base, perToken } = this.#terms;

@@ -27,10 +27,7 @@ export function lengthTerms({ documents, tokens }: Corpus): LengthTerms {
   return { base: K1 * (1 - B), perToken: tokens === 0 ? 0 : (K1 * B * documents) / tokens };
 }
 
-/**
- * Returns the length normalization, which BM25 adds to the frequency. @param length number of tokens of the
- * document
- */
+/** Returns the length normalization, which BM25 adds to the frequency. @param length in tokens */
 export function lengthNorm(corpus: Corpus, length: number): number {
   const { base, perToken } = lengthTerms(corpus);
   return base + perToken * length;
@@ -69,10 +66,7 @@ export function putImpacts(
   }
 }
 
-/**
- * Returns the greatest impact byte below a score; less than 0 if none is.
- * @param highest maximum score of the token
- */
+/** Returns the greatest impact byte below a score, or less than 0. @param highest score of the token */
 export const lowImpact = (score: number, highest: number): number =>
   score > 0 ? Math.floor((score / highest) * IMPACT_STEPS * SLACK) : -1;
 

@@ -314,10 +314,7 @@ class Window implements WindowScores {
     return count > 0;
   }
 
-  /**
-   * Passes the documents above the threshold on and resets the window. @returns the number of documents
-   * touched
-   */
+  /** Passes the documents above the threshold on. @returns the number of documents touched */
   flush(sink: DocumentSink): number {
     const { scores, hits, touched, touchedCount, start } = this;
     const needed = this.#neededWords;

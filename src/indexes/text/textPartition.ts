@@ -124,10 +124,7 @@ export class TextPartition {
     return new DocumentIds(ids, this.#idRuns);
   }
 
-  /**
-   * Returns a finder of tokens. It reads only the needed tokens, so that it may miss tokens of a corrupt
-   * file, unlike {@link tokens}.
-   */
+  /** Returns a finder of tokens. Unlike {@link tokens}, it may miss tokens of a corrupt file. */
   async finder(signal?: AbortSignal): Promise<Pick<TokenTable, "find">> {
     if (this.tokenFormat !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.tokenFile.path);

@@ -145,10 +145,7 @@ export class TokenCursor {
     return this.#bits;
   }
 
-  /**
-   * Adds the token's scores to documents of the window.
-   * @param least score below which documents without other tokens can be skipped
-   */
+  /** Adds scores to documents of the window. @param least score that documents without other tokens need */
   addAll(window: WindowScores, least: number): void {
     const { start, end, scores, touched } = window;
     const low = this.lowImpact(least);
@@ -254,10 +251,7 @@ export class TokenCursor {
     return this.#unpacked * this.#list.blockSize + this.#index - (this.#view?.start ?? 0);
   }
 
-  /**
-   * Returns the score of a document after the last one; 0 if it lacks the token.
-   * @param length number of tokens of the document
-   */
+  /** Returns the score of a later document; 0 if it lacks the token. @param length tokens of the document */
   seek(document: number, length: number): number {
     const bits = this.#bits;
     if (bits !== null) {

@@ -5,10 +5,7 @@
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 
-/**
- * Tokens of a partition in groups of equal length and equal {@link GROUP_LETTERS}. Tokens of a group are in
- * byte order.
- */
+/** Tokens grouped by length and by {@link GROUP_LETTERS}, in byte order within a group. */
 export interface TokenLetters {
   /** Bits of each token's letters; letters share bits. */
   readonly bits: Uint32Array;
@@ -27,10 +24,7 @@ interface TokenTexts {
 /** Longer tokens count as this long. */
 export const MOST_LETTERS = 64;
 
-/**
- * First of the letter bits that form groups, h to o: half of all words contain some of them, in many
- * combinations.
- */
+/** First letter bit that forms groups, h to o: half of all words contain some, in many combinations. */
 const GROUP_SHIFT = 8;
 /** Groups per number of letters. */
 export const LETTER_GROUPS = 256;

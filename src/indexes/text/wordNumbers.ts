@@ -1,8 +1,8 @@
 /**
  * Numbers the words of texts by their bytes: known words need no string, stemmer or map. A WebAssembly kernel
  * finds the words in a table of earlier words. Without kernels, the analyzer cuts all texts. A word is a run
- * of ASCII letters and digits and of bytes outside ASCII: the tokens of such a run depend on nothing else. The
- * memory of the kernel:
+ * of ASCII letters and digits, and of bytes outside ASCII: its tokens depend on nothing else. The memory of
+ * the kernel:
  *
  *     state      where a call stopped, see {@link STATE}
  *     masks      for each length up to 16, the bytes of a vector that belong to a word of that length
@@ -226,10 +226,7 @@ export class WordNumbers {
     this.#restEnd = REST;
   }
 
-  /**
-   * Passes the tokens of the text in `[start, end)` to `use`, in order.
-   * @returns false without effect if the text needs the analyzer
-   */
+  /** Passes the tokens of a text to `use`, in order. @returns false if the analyzer must do it */
   each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean {
     if (end - start > TEXT_BYTES) return false;
     if (bytes !== this.#held || start < this.#heldFrom || end > this.#heldTo) this.#hold(bytes, start);

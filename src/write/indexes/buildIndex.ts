@@ -121,10 +121,7 @@ export async function buildIndex(
   };
 }
 
-/**
- * True if another change may invalidate the plan although the rules for conflicts allow it: it may remove the
- * column, or the index to replace.
- */
+/** True if a change without a conflict may invalidate the plan: it may remove the column or the index. */
 export function isSeen(transaction: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
   if (transaction.merge !== undefined || transaction.project !== undefined) return true;
   return transaction.rewrite !== undefined && replaced !== null;

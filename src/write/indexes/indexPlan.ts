@@ -87,10 +87,7 @@ export function requireKind(
   );
 }
 
-/**
- * Quote a name only for its dots, like LanceDB; else LanceDB would build the same index again under its own
- * name.
- */
+/** Quotes a name only for dots, like LanceDB, which else would build the index again under its own name. */
 const nameInPath = (name: string): string => (name.includes(".") ? formatFieldPath([name]) : name);
 
 /**

@@ -86,10 +86,7 @@ export async function* indexRows(
 const hasPlainEntries = (column: Column): boolean =>
   column.kind === "dictionary" && column.dictionary.validity === null;
 
-/**
- * Makes the sorter of rows by value, nulls first. Rows beyond its memory wait in files of the table's
- * directory.
- */
+/** Makes the sorter of rows by value, nulls first. It spills to files of the table's directory. */
 export const rowSorter =
   ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
   (rows, type, sortBytes) =>

@@ -18,10 +18,7 @@ export interface RemappedIndexes {
   readonly segments: readonly WrittenSegment[];
 }
 
-/**
- * Returns the kind that rewrites a segment when its fragments are merged. Null if it can't be rewritten, or
- * holds stable ids and stays valid.
- */
+/** Returns the kind that rewrites a segment after a merge; null if it can't, or has valid stable ids. */
 function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);
   return kind === null || (hasStableIds && !kind.storesAddresses) ? null : kind;

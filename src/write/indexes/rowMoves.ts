@@ -28,10 +28,7 @@ export function stayingFragments(fragments: readonly DataFragment[]): RowMoves {
 /** Ids between two checks of the clock. */
 const STEP_IDS = 65_536;
 
-/**
- * Keeps the live rows of fragments, by stable id; all others are gone.
- * @param path of the manifest, for errors
- */
+/** Keeps the live rows of fragments, by stable id; all others are gone. @param path of the manifest */
 export async function stayingRows(
   source: FragmentSource,
   fragments: readonly DataFragment[],
@@ -103,10 +100,7 @@ interface Merged {
 
 const NONE = new Uint32Array(0);
 
-/**
- * Maps the addresses of rows of covered fragments across a compaction.
- * @param covered fragments before the compaction
- */
+/** Maps addresses across a compaction. @param covered fragments before the compaction */
 export async function compactedRows(
   source: FragmentSource,
   covered: readonly DataFragment[],

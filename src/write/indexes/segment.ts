@@ -84,10 +84,7 @@ export async function writeSegment(
   return { kind, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
 }
 
-/**
- * Returns the file version of the index: the table's, as in LanceDB; for a read-only version, the latest that
- * is written.
- */
+/** Returns the file version of the index: the table's if it can be written, as in LanceDB, else 2.2. */
 function indexFileVersion({ manifest }: ManifestFile): FileVersion {
   const version = manifest.dataFormat?.version ?? "";
   return isFileVersion(version) ? version : "2.2";

@@ -125,10 +125,7 @@ async function* sortInMemory(
 
 const isNumber = ({ type }: KeyOrder): boolean => type.kind !== "fixedSizeBinary";
 
-/**
- * Yields rows whose sort words are their values, so that no value is looked up.
- * @param pairs of such a word and the number of a row
- */
+/** Yields rows whose sort words are their values. @param pairs of such a word and the number of a row */
 async function* numbersInOrder(
   pairs: Uint32Array,
   { type }: KeyOrder,
@@ -180,10 +177,7 @@ class IdRuns {
     }
   }
 
-  /**
-   * Returns pairs of words: low, high.
-   * @param rows by number, with their step: 2 for the second words of pairs
-   */
+  /** Returns pairs of words: low, high. @param rows numbers; with step 2, the second words of pairs */
   idsOf(rows: Uint32Array, step: 1 | 2): Uint32Array {
     const starts = this.#starts;
     const lows = this.#lows;

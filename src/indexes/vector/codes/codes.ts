@@ -62,7 +62,7 @@ export type CodeModel =
   | ({ readonly kind: "PQ" } & Codebook)
   | { readonly kind: "SQ"; readonly start: number; readonly end: number };
 
-const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+export const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
 /** @throws CorruptFileError; UnsupportedError */
 export async function openCodes(
@@ -163,13 +163,13 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
       const table = new Float32Array(parts * wordCount);
       const residual = new Float64Array(query.length);
       // By dot product, all partitions share the table.
-      if (metric === "dot") fillProducts(codebook, query, table);
+      if (metric === "dot") fillTable(codebook, true, query, table);
       const moveTo = (centroid: TensorNumbers): void => {
         if (metric === "dot") return;
         for (let index = 0; index < residual.length; index++)
           residual[index] = query[index] - centroid[index];
         if (arranged !== null && fillSquaresInKernel(codebook, arranged, residual, table)) return;
-        fillSquares(codebook, residual, table);
+        fillTable(codebook, false, residual, table);
       };
       return {
         all(centroid, codes, distances) {
@@ -189,9 +189,10 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
   };
 }
 
-/** Fills the table with squared distances of subvectors from their codewords. */
-function fillSquares(
+/** Fills the table with squared distances of subvectors from their codewords, or with dot products. */
+function fillTable(
   { parts, bits, words, dimension }: Codebook,
+  isByDot: boolean,
   vector: Float64Array,
   table: Float32Array,
 ): void {
@@ -201,23 +202,8 @@ function fillSquares(
     let sum = 0;
     for (let index = start; index < start + width; index++, slot++) {
       const difference = vector[index] - words[slot];
-      sum += difference * difference;
+      sum += isByDot ? vector[index] * words[slot] : difference * difference;
     }
-    table[entry] = sum;
-  }
-}
-
-/** Fills the table with dot products of subvectors and their codewords. */
-function fillProducts(
-  { parts, bits, words, dimension }: Codebook,
-  vector: Float64Array,
-  table: Float32Array,
-): void {
-  const width = dimension / parts;
-  for (let entry = 0, slot = 0; entry < table.length; entry++) {
-    const start = (entry >>> bits) * width;
-    let sum = 0;
-    for (let index = start; index < start + width; index++, slot++) sum += vector[index] * words[slot];
     table[entry] = sum;
   }
 }

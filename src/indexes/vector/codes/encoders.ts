@@ -8,7 +8,7 @@ import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import { centroidMetric, encodeVector, ITEM_BYTES } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
-import { type CodeModel, floatBits } from "./codes.js";
+import { BYTE, type CodeModel, floatBits } from "./codes.js";
 import { columnBytesOf, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
 import type { VectorWork } from "./vectorWork.js";
@@ -105,8 +105,6 @@ export async function encodeVectors(
   });
   return { partitions, codes };
 }
-
-const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
 export function encoderOf(parts: EncodingParts): Encoder {
   const { model, indexed } = parts;

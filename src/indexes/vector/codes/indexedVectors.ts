@@ -58,10 +58,7 @@ export interface VectorRows {
   readonly rows: Uint32Array;
 }
 
-/**
- * Reads the vectors of a column. Skips rows without a vector, with NaN, and by cosine of length 0.
- * @param room allocates the vectors
- */
+/** Reads the vectors. Skips rows without one, with NaN, and by cosine of length 0. @param room allocates */
 export function vectorsIn(
   indexed: IndexedVectors,
   column: Column,

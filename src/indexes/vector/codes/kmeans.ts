@@ -32,10 +32,7 @@ const FIRST_PRODUCTS = 2 ** 30;
 const COARSE_RATE = 32;
 /** Maximum number of fine rounds. */
 const FINE_ROUNDS = 16;
-/**
- * Over-relaxation of centroid moves, which halves the number of rounds. The first round and the last ones
- * move exactly to the means.
- */
+/** Over-relaxation, which halves the rounds. The first and the last rounds move exactly to the means. */
 const STRIDE = 1.9;
 const LAST_ROUNDS = 2;
 

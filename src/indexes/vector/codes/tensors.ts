@@ -15,10 +15,7 @@ export interface TensorValues {
   readonly numbers: TensorNumbers;
 }
 
-/**
- * Decodes a tensor of two dimensions.
- * @throws CorruptFileError if its width is not `columns`; UnsupportedError
- */
+/** Decodes a tensor of width `columns`. @throws CorruptFileError for another width; UnsupportedError */
 export function tensorValues(
   { dataType, shape, data }: Tensor,
   file: OpenIndexFile,

@@ -62,10 +62,7 @@ export function declareProductLocals(wasm: KernelCode): ProductLocals {
   return { wasm, first, second, left, sums: [sum0, sum1], values: [value0, value1] };
 }
 
-/**
- * Adds up the squared differences of two vectors, or their products. The result is in the lanes of the first
- * sum.
- */
+/** Adds up squared differences of two vectors, or products, in the lanes of the first sum. */
 export function addProducts(options: SpaceOptions, locals: ProductLocals): void {
   const { item, metric } = options;
   const { wasm, first, second, left: stepsLeft, sums, values } = locals;
@@ -138,10 +135,7 @@ export const measureKernel = (options: SpaceOptions, memory: WebAssembly.Memory)
     });
   });
 
-/**
- * Chooses vectors at the addresses of a lane, each of which has a sum: those that are no nearer to an earlier
- * choice than their sum says.
- */
+/** Chooses vectors of a lane: those that no earlier choice is nearer to than their sum says. */
 export const chooseKernel = (options: SpaceOptions, memory: WebAssembly.Memory): Kernel | null =>
   kernel(memory, (wasm) => {
     const [count, most, lane] = wasm.parameters();

@@ -265,10 +265,7 @@ export class IvfIndex {
     return bytesOf(await this.#part(codes.column, partition, signal), (reason) => rows.fail(reason));
   }
 
-  /**
-   * Searches with the kernel like {@link #walkGraph}. Returns false if the kernel cannot run, or the search
-   * excludes too many rows.
-   */
+  /** Searches with the kernel. Returns false if it cannot run, or the search excludes too many rows. */
   async #walkPacked(
     partition: number,
     vector: SearchedVector,
@@ -345,10 +342,7 @@ export class IvfIndex {
     return sketch instanceof PartitionSketch ? sketch : null;
   }
 
-  /**
-   * Returns a kernel part of a partition and makes it after `leastAsked` searches. Returns null before that
-   * and during the making.
-   */
+  /** Returns a part for kernels, made after `minSearches` searches; null before, and in the making. */
   async #kernelPart(
     name: string,
     partition: number,

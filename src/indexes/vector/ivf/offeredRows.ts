@@ -28,10 +28,7 @@ export interface WantedRows {
   readonly lowerBound: number;
   /** Exclusive upper bound of distances; NaN for none, which also admits infinity. */
   readonly upperBound: number;
-  /**
-   * Writes the address of a row id, as a pair of words, into `address`. Returns false if the search excludes
-   * the row.
-   */
+  /** Writes the address of a row id as a pair of words. Returns false if the search excludes the row. */
   locate(low: number, high: number, address: Uint32Array): boolean;
 }
 

@@ -90,10 +90,7 @@ export class PartitionRadii {
     this.#radii[partition] = Math.sqrt(most + TINY);
   }
 
-  /**
-   * True if no row of the partition has a distance of at most `most`.
-   * @param squared squared distance of its centroid
-   */
+  /** True if all rows are farther than `most`. @param squared squared distance of the partition's centroid */
   isBeyond(partition: number, squared: number, most: number): boolean {
     const radius = this.#radii[partition];
     const distance = Math.sqrt(squared);

@@ -27,10 +27,7 @@ export const vectorKindOfName = (name: string): BuildableKind | null =>
 /** The only kind for binary vectors, whose bits only uncompressed codes preserve. */
 const OF_BYTES = "IVF_FLAT";
 
-/**
- * Returns the reason why a column cannot have the index, as the predicate of a sentence; else null.
- * @param kind name of any kind, even one that this release does not build
- */
+/** Returns why a column cannot have an index of any kind, as the predicate of a sentence; null if it can. */
 export function vectorRefusal(kind: string, { type }: TableField): string | null {
   if (type.kind !== "fixedSizeList") return "is no fixed-size list";
   const item = vectorItemOf(type.of);

@@ -179,10 +179,7 @@ export class SketchMemory {
     return { rows: selected.subarray(0, selectedCount), estimates: estimates.subarray(0, selectedCount) };
   }
 
-  /**
-   * Returns the four numbers of each row of a slot: the second is its error, the fourth the inverse of its
-   * length.
-   */
+  /** Returns four numbers per row of a slot: the second is its error, the fourth its inverse length. */
   numbersOf({ slots, slotRows, width }: PlacedSketch, position: number): Float32Array {
     const first = (SLOTS + slots[position] * SLOT_BYTES + slotRows * width) / 4;
     return this.views.floats.subarray(first, first + slotRows * 4);

@@ -79,10 +79,7 @@ export class SketchStore {
     this.#compared.set(key, (this.#compared.peek(key) ?? 0) + part, 1);
   }
 
-  /**
-   * Begins the sketch of a column whose rows were all compared before.
-   * @returns null without room, and while another search makes it
-   */
+  /** Begins a sketch of a compared column. @returns null without room, and while another search makes it */
   make(key: string, vectors: SketchedVectors): SketchMaker | null {
     if ((this.#compared.peek(key) ?? 0) < 1 || this.#unfinished.has(key) || this.maxBytes === 0) return null;
     const shape = sketchShape(vectors);
