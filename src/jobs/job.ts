@@ -28,10 +28,7 @@ export interface JobSpec {
   /** Shown to users and kept with the job; a few kilobytes at most. */
   readonly parameters: JsonValue;
   readonly unit: JobUnit;
-  /**
-   * Does the work and resolves to the job's `result`. An earlier run may have died after any step, even the
-   * last one, so the work first checks what is done.
-   */
+  /** Does the work and resolves to `result`. An earlier run may have died after any step. */
   run(control: JobControl): Promise<JsonValue | undefined>;
 }
 

@@ -19,6 +19,7 @@
  * to write into a job's directory, or to name one, its step then fails.
  */
 
+import { encodeSealedJson } from "../bytes/sealedJson.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { UUID_FORM } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -35,9 +36,6 @@ import {
   decodeOutcome,
   decodeProgress,
   decodeRecord,
-  encodeCheckpoint,
-  encodeOutcome,
-  encodeProgress,
   encodeRecord,
   type JobOutcome,
   type JobProgress,
@@ -187,20 +185,17 @@ async function readIfSound(disk: Disk, path: string, maxBytes: number): Promise<
   }
 }
 
-async function readProgress(disk: Disk, directory: string): Promise<JobProgress | null> {
-  const bytes = await readIfSound(disk, join(directory, PROGRESS_NAME), MAX_PROGRESS_BYTES);
-  return bytes && decodeProgress(bytes);
-}
+/** Makes a reader of one of a job's files. */
+const reader =
+  <Content>(name: string, maxBytes: number, decode: (bytes: Uint8Array) => Content | null) =>
+  async (disk: Disk, directory: string): Promise<Content | null> => {
+    const bytes = await readIfSound(disk, join(directory, name), maxBytes);
+    return bytes && decode(bytes);
+  };
 
-export async function readJobOutcome(disk: Disk, directory: string): Promise<JobOutcome | null> {
-  const bytes = await readIfSound(disk, join(directory, OUTCOME_NAME), MAX_OUTCOME_BYTES);
-  return bytes && decodeOutcome(bytes);
-}
-
-export async function readCheckpoint(disk: Disk, directory: string): Promise<JsonValue | null> {
-  const bytes = await readIfSound(disk, join(directory, CHECKPOINT_NAME), MAX_CHECKPOINT_BYTES);
-  return bytes && decodeCheckpoint(bytes);
-}
+const readProgress = reader(PROGRESS_NAME, MAX_PROGRESS_BYTES, decodeProgress);
+export const readJobOutcome = reader(OUTCOME_NAME, MAX_OUTCOME_BYTES, decodeOutcome);
+export const readCheckpoint = reader(CHECKPOINT_NAME, MAX_CHECKPOINT_BYTES, decodeCheckpoint);
 
 export const isCancelRequested = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(join(directory, CANCEL_NAME))) !== null;
@@ -241,11 +236,7 @@ export async function publishJob(
   return directory;
 }
 
-/**
- * Takes the name from a job's directory, after which it is not a job. The caller holds the lock of all jobs
- * and the lock of the directory.
- * @returns the directory, for the caller to remove
- */
+/** Takes the name from a job's directory; the caller holds both locks and removes it. */
 export async function hideJob(disk: Disk, root: string, jobId: string): Promise<string> {
   const hidden = join(jobsDirectory(root), temporaryName());
   await disk.rename(jobDirectory(root, jobId), hidden);
@@ -259,7 +250,8 @@ export async function writeProgress(
   progress: JobProgress,
   lease: LockLease,
 ): Promise<void> {
-  await replaceFile(disk, join(directory, PROGRESS_NAME), encodeProgress(progress), { sync: false, lease });
+  const path = join(directory, PROGRESS_NAME);
+  await replaceFile(disk, path, encodeSealedJson(progress), { sync: false, lease });
 }
 
 /** @throws InvalidInputError if the checkpoint is too large */
@@ -269,7 +261,7 @@ export async function writeCheckpoint(
   state: JsonValue,
   lease: LockLease,
 ): Promise<void> {
-  const bytes = bounded(encodeCheckpoint(state), MAX_CHECKPOINT_BYTES, "a checkpoint");
+  const bytes = bounded(encodeSealedJson({ state }), MAX_CHECKPOINT_BYTES, "a checkpoint");
   await replaceFile(disk, join(directory, CHECKPOINT_NAME), bytes, { sync: true, lease });
 }
 
@@ -280,9 +272,9 @@ export function writeOutcome(
   outcome: JobOutcome,
   lease: LockLease,
 ): Promise<boolean> {
-  const bytes = encodeOutcome(outcome);
+  const bytes = encodeSealedJson(outcome);
   const { result: _, ...rest } = outcome;
-  const kept = bytes.length > MAX_OUTCOME_BYTES ? encodeOutcome(rest) : bytes;
+  const kept = bytes.length > MAX_OUTCOME_BYTES ? encodeSealedJson(rest) : bytes;
   return createExclusive(disk, directory, OUTCOME_NAME, [kept], { lease });
 }
 

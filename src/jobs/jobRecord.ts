@@ -69,15 +69,14 @@ function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): Read
   return new Set(Object.keys(names));
 }
 
-const encode = (value: object): Uint8Array => encodeSealedJson(value);
-
 /** Parses bytes as a JSON object; null for anything else. */
 function decode(bytes: Uint8Array): Record<string, unknown> | null {
   const value = decodeSealedJson(bytes);
   return isJsonObject(value) ? value : null;
 }
 
-export const encodeRecord = (record: JobRecord): Uint8Array => encode({ format: FORMAT, ...record });
+export const encodeRecord = (record: JobRecord): Uint8Array =>
+  encodeSealedJson({ format: FORMAT, ...record });
 
 /** Returns null for bytes that are not a record, or that a later release wrote. */
 export function decodeRecord(bytes: Uint8Array): JobRecord | null {
@@ -101,8 +100,6 @@ export function decodeRecord(bytes: Uint8Array): JobRecord | null {
     : null;
 }
 
-export const encodeProgress = (progress: JobProgress): Uint8Array => encode(progress);
-
 export function decodeProgress(bytes: Uint8Array): JobProgress | null {
   const value = decode(bytes);
   if (value === null) return null;
@@ -116,13 +113,9 @@ export function decodeProgress(bytes: Uint8Array): JobProgress | null {
   return isProgress ? ({ done, total, rate, startedMs, isClosed } as JobProgress) : null;
 }
 
-export const encodeCheckpoint = (state: JsonValue): Uint8Array => encode({ state });
-
 /** Returns null if the bytes hold no checkpoint. */
 export const decodeCheckpoint = (bytes: Uint8Array): JsonValue | null =>
   (decode(bytes)?.state as JsonValue | undefined) ?? null;
-
-export const encodeOutcome = (outcome: JobOutcome): Uint8Array => encode(outcome);
 
 export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
   const value = decode(bytes);

@@ -1,7 +1,4 @@
-/**
- * Jobs of a namespace: starts them or joins an equal one, runs them in this process, and describes those of
- * every process.
- */
+/** Jobs of a namespace: starts or joins them, runs them here, and describes those of every process. */
 
 import { untilAborted, whenAborted } from "../async/abort.js";
 import { Limit, mapParallel } from "../async/parallel.js";
@@ -39,13 +36,11 @@ import {
 } from "./jobFiles.js";
 import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
 import { RunningJob } from "./runningJob.js";
-import { removeChosen, removeJob, removeStale } from "./staleJobs.js";
+import { removeJob, removeOf, removeStale } from "./staleJobs.js";
 
 /** Jobs of one namespace that run at a time; others wait. */
 const MAX_RUNNING = 4;
-/**
- * Milliseconds between two sweeps of stale records, and the number of records that makes a sweep worthwhile.
- */
+/** Milliseconds between two sweeps of stale records, and the number of records that are worth one. */
 const SWEEP_MS = 10 * 60 * 1000;
 const MIN_SWEPT = 64;
 /** Records that are read at a time. */
@@ -147,15 +142,10 @@ export class Jobs {
     await this.#withRecords(() => removeStale(this.#environment), signal);
   }
 
-  /**
-   * Removes the records of a dropped table. A job that still runs notices the drop itself and keeps its
-   * record.
-   * @param directory of the table
-   */
+  /** Removes the records of a dropped table; a job that still runs keeps its own. */
   async forgetTable(directory: string, signal?: AbortSignal): Promise<void> {
     const location = locationIn(this.#environment.root, directory);
-    const remove = () => removeChosen(this.#environment, ({ record }) => record.location === location);
-    await this.#withRecords(remove, signal);
+    await this.#withRecords(() => removeOf(this.#environment, location), signal);
   }
 
   /** @throws TransactionNotFoundError if the job does not exist */
@@ -236,10 +226,7 @@ export class Jobs {
     }
   }
 
-  /**
-   * Ends the jobs of this process. A job that is closed before its end resumes when it is started again.
-   * @param how "wait" lets the jobs end by themselves
-   */
+  /** Ends the jobs of this process, at once or ("wait") when they are done. A closed job can resume. */
   async close(how: "wait" | "cancel"): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#running.values()];
@@ -436,17 +423,15 @@ export class Jobs {
   ): Promise<void> {
     const localJob = this.#running.get(jobId);
     await new Promise<void>((resolve, reject) => {
-      let timer: ReturnType<typeof setTimeout> | undefined;
       const endings: (() => void)[] = [];
       const finish = (conclude: () => void): void => {
         clearTimeout(timer);
         for (const end of endings) end();
         conclude();
       };
-      if (localJob === undefined) timer = setTimeout(() => finish(resolve), lookMs);
-      else {
-        const waitMs = Math.min(leftMs, MAX_LOOK_MS);
-        timer = setTimeout(() => finish(resolve), waitMs);
+      const waitMs = localJob === undefined ? lookMs : Math.min(leftMs, MAX_LOOK_MS);
+      let timer = setTimeout(() => finish(resolve), waitMs);
+      if (localJob !== undefined) {
         const earliestMs = performance.now() + NOTICE_MS;
         let isNoticed = false;
         const change = () => {

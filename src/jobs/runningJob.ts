@@ -4,7 +4,7 @@
  */
 
 import type { Limit } from "../async/parallel.js";
-import { clearInterval, letProcessEnd, setInterval } from "../async/timers.js";
+import { clearInterval, letProcessEnd, performance, setInterval } from "../async/timers.js";
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { platformError } from "../io/disk/diskErrors.js";
@@ -22,12 +22,18 @@ import {
   writeProgress,
 } from "./jobFiles.js";
 import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
-import { ProgressMeter } from "./progressMeter.js";
 
 /** Milliseconds between two beats, which write the progress and look for a request to cancel. */
 const BEAT_MS = 1000;
 /** Beats between two checks of the table, each of which reads a manifest. */
 const TABLE_BEATS = 10;
+
+/** Milliseconds over which a rate is measured. */
+const WINDOW_MS = 15_000;
+/** Milliseconds between two samples. */
+const SAMPLE_MS = 500;
+/** Shortest time, in milliseconds, that gives a rate. */
+const MIN_SPAN_MS = 200;
 
 /** Reason of a run that was cancelled, or whose namespace was closed. */
 class JobCancelledError extends ServiceUnavailableError {
@@ -107,10 +113,7 @@ export class RunningJob {
     return () => void this.#watchers.delete(entry);
   }
 
-  /**
-   * Runs the job to its end; never rejects. If the disk fails to keep the outcome, others see the job as
-   * interrupted.
-   */
+  /** Runs the job; never rejects. Without an outcome on disk, others see the job as interrupted. */
   async run(): Promise<void> {
     const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
     // The work keeps the process alive; the timer must not.
@@ -140,7 +143,7 @@ export class RunningJob {
     };
     try {
       const result = await limit.run(begin, signal);
-      return this.#ended({ state: "Succeeded", ...(result !== undefined && { result }) });
+      return this.#ended({ state: "Succeeded", result });
     } catch (error) {
       const reason: unknown = signal.aborted ? signal.reason : await this.#reasonOf(error);
       if (!(reason instanceof JobCancelledError)) {
@@ -153,10 +156,7 @@ export class RunningJob {
     }
   }
 
-  /**
-   * Returns the reason of a failure: a table that is gone, or a job that was taken over, explains other
-   * errors.
-   */
+  /** Returns the reason of a failure: a lost table or lock explains other errors. */
   async #reasonOf(error: unknown): Promise<unknown> {
     try {
       await this.#requireHeld();
@@ -168,7 +168,7 @@ export class RunningJob {
 
   #ended(how: Pick<JobOutcome, "state" | "error" | "result">): JobOutcome {
     const { done, total } = this.#meter;
-    return { finishedMs: Date.now(), done, ...(total !== undefined && { total }), ...how };
+    return { finishedMs: Date.now(), done, total, ...how };
   }
 
   async #end(outcome: JobOutcome | null): Promise<void> {
@@ -218,13 +218,7 @@ export class RunningJob {
 
   get #progress(): JobProgress {
     const { done, total, rate } = this.#meter;
-    return {
-      done,
-      ...(total !== undefined && { total }),
-      ...(rate !== undefined && { rate }),
-      ...(this.#startedMs !== undefined && { startedMs: this.#startedMs }),
-      ...(this.#isClosed && { isClosed: true }),
-    };
+    return { done, total, rate, startedMs: this.#startedMs, isClosed: this.#isClosed || undefined };
   }
 
   #beatOnce(): void {
@@ -251,5 +245,46 @@ export class RunningJob {
 
   #notify(): void {
     for (const callback of [...this.#watchers]) callback();
+  }
+}
+
+interface Sample {
+  readonly ms: number;
+  readonly done: number;
+}
+
+/** Measures how far work is and its rate over the last seconds. */
+class ProgressMeter {
+  #done = 0;
+  #total: number | undefined;
+  #samples: Sample[] = [];
+
+  get done(): number {
+    return this.#done;
+  }
+
+  get total(): number | undefined {
+    return this.#total;
+  }
+
+  /** Takes a report; ignores amounts that are not finite numbers of at least 0. */
+  note(done: number, total?: number): void {
+    if (!(done >= 0 && done < Number.POSITIVE_INFINITY)) return;
+    this.#done = done;
+    if (total !== undefined && total >= 0 && total < Number.POSITIVE_INFINITY) this.#total = total;
+    const ms = performance.now();
+    const last = this.#samples.at(-1);
+    // Progress that a run inherits does not count towards its rate.
+    if (last === undefined || done < last.done) this.#samples = [{ ms, done }];
+    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done });
+    while (this.#samples.length > 2 && ms - this.#samples[1].ms >= WINDOW_MS) this.#samples.shift();
+  }
+
+  /** Units per second; undefined until measured. */
+  get rate(): number | undefined {
+    const first = this.#samples.at(0);
+    if (first === undefined) return undefined;
+    const spanMs = performance.now() - first.ms;
+    return spanMs < MIN_SPAN_MS ? undefined : ((this.#done - first.done) * 1000) / spanMs;
   }
 }

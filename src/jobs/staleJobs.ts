@@ -19,7 +19,6 @@ import {
   jobsDirectory,
   listJobIds,
   readJobIfSound,
-  type StoredJob,
 } from "./jobFiles.js";
 
 /** Maximum number of records of ended jobs, and their maximum age. */
@@ -50,16 +49,11 @@ export async function removeStale(environment: JobsEnvironment): Promise<void> {
   }
 }
 
-/** Removes the chosen jobs, except those that a living process runs. */
-export async function removeChosen(
-  environment: JobsEnvironment,
-  isChosen: (stored: StoredJob) => Promise<boolean> | boolean,
-): Promise<void> {
+/** Removes the jobs of the table in a location, except those that a living process runs. */
+export async function removeOf(environment: JobsEnvironment, location: string): Promise<void> {
   for (const jobId of await listJobIds(environment.disk, environment.root)) {
     const stored = await readJobIfSound(environment, jobId);
-    if (stored !== null && stored.owner !== "held" && (await isChosen(stored))) {
-      await removeJob(environment, jobId);
-    }
+    if (stored?.record.location === location && stored.owner !== "held") await removeJob(environment, jobId);
   }
 }
 

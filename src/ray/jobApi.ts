@@ -96,10 +96,7 @@ interface Answer {
   readonly text: string;
 }
 
-/**
- * Sends a request without `fetch`: `fetch` identifies itself as a browser, and Ray refuses jobs from
- * browsers.
- */
+/** Sends a request without `fetch`, whose user agent looks like a browser: Ray refuses those. */
 function send(
   url: string,
   method: "GET" | "POST",

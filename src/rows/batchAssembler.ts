@@ -23,10 +23,7 @@ import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
 import type { RowSpan } from "./openColumns.js";
 import { type RowPositions, unskipped } from "./rowPositions.js";
 
-/**
- * Maximum rows of a batch. Rows without bytes still take memory: for columns that no file has, and for row
- * ids.
- */
+/** Maximum rows of a batch. Rows without bytes take memory too, for nulls and row ids. */
 const MAX_BATCH_ROWS = 1_048_576;
 /** Minimum bytes of a page after whose decoding the event loop gets a turn. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
@@ -46,10 +43,7 @@ export interface BatchBounds {
    * - `itemDictionaries`: so may the items of a list of single values.
    */
   readonly keeps?: "dictionaries" | "itemDictionaries" | undefined;
-  /**
-   * Outputs whose bytes make up the bytes of a batch. An output that occurs twice counts twice. Default: each
-   * once.
-   */
+  /** Outputs whose bytes count; those that occur twice count twice. Default: each once. */
   readonly returned?: readonly number[];
 }
 
@@ -248,9 +242,7 @@ export class BatchAssembler {
     return true;
   }
 
-  /**
-   * @param isLazy true if values may stay lazy: the bytes that they are made from last as long as the values
-   */
+  /** @param isLazy true if the bytes that values are made from last as long as the values */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const leafLayout = this.#plan.leaves[leaf].layout;
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;

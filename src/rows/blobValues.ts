@@ -28,10 +28,7 @@ const NOTHING = new Uint8Array(0);
 /** Members of a source that reading blobs needs. */
 export type BlobSource = Pick<PageSource, "handles">;
 
-/**
- * Output columns of some rows. Columns of blobs hold descriptors; if no file has the column, they are all
- * null.
- */
+/** Output columns of some rows. Columns of blobs hold descriptors, or nulls if no file has them. */
 export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;

@@ -4,9 +4,8 @@
  */
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
-import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/columns/column.js";
-import { type LeafPath, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
-import { layoutOf } from "../arrow/types/layouts.js";
+import { JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
+import { type LeafPath, MISSING_CHILD, spinesOf } from "../arrow/columns/spine.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
 import { isSameType, type LogicalType, typeInText } from "../arrow/types/type.js";
 import { valueTypeOf } from "../arrow/types/typeParameters.js";
@@ -58,18 +57,8 @@ export interface ColumnPlan {
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
 export function planNewColumns(schema: Schema): ColumnPlan {
-  const fields = assignFieldIds(
-    schema.fields.map((field) => logicalFieldOf(field, formatFieldPath([field.name]))),
-  );
-  return {
-    fields,
-    columns: schema.fields.flatMap((field, sourceIndex) => {
-      const path = formatFieldPath([field.name]);
-      return matchField(field, fields[sourceIndex], path).map((leaf) =>
-        planLeaf(sourceIndex, fields[sourceIndex], path, leaf),
-      );
-    }),
-  };
+  const fields = schema.fields.map((field) => logicalFieldOf(field, formatFieldPath([field.name])));
+  return planColumns(assignFieldIds(fields), schema);
 }
 
 /**
@@ -77,63 +66,76 @@ export function planNewColumns(schema: Schema): ColumnPlan {
  * @throws TableSchemaValidationError naming the field that does not fit
  */
 export function planColumns(fields: readonly TableField[], schema: Schema): ColumnPlan {
-  const byName = new Map(fields.map((field) => [field.name, field]));
-  const columns: PlannedColumn[] = [];
-  for (const [sourceIndex, incoming] of schema.fields.entries()) {
+  const missing = new Map(fields.map((field) => [field.name, field]));
+  const columns = schema.fields.flatMap((incoming, sourceIndex) => {
     const path = formatFieldPath([incoming.name]);
-    const field = byName.get(incoming.name);
+    const field = missing.get(incoming.name);
     if (field === undefined) {
       throw new TableSchemaValidationError(`column ${path} is not in the table's schema`);
     }
-    byName.delete(incoming.name);
-    for (const leaf of matchField(incoming, field, path))
-      columns.push(planLeaf(sourceIndex, field, path, leaf));
-  }
-  for (const field of byName.values()) {
-    if (field.nullable) continue;
-    const path = formatFieldPath([field.name]);
-    throw new TableSchemaValidationError(`column ${path} is not nullable and is missing from the rows`);
-  }
+    missing.delete(incoming.name);
+    return planColumn(sourceIndex, incoming, field, path);
+  });
+  for (const { name, nullable } of missing.values())
+    if (!nullable) throw missingError(formatFieldPath([name]));
   return { fields, columns };
 }
 
-/** A leaf of incoming rows with the matching leaf of the table. */
-interface MatchedLeaf {
-  readonly branch: LeafPath;
-  readonly field: TableField;
-  /** Layout of the spine in the file, from the top-level column on. */
-  readonly layout: Layout;
-  readonly conversion: Conversion;
+/** Plans the leaves of a column of the table. */
+function planColumn(
+  sourceIndex: number,
+  incoming: ArrowField,
+  top: TableField,
+  path: string,
+): PlannedColumn[] {
+  const matched = matchField(incoming, top, path);
+  return spinesOf(storedLayoutOf(top, path, jsonbLayoutOf)).map(({ layout, path: fieldIndexes }, index) => {
+    const field = fieldsAlong(top, fieldIndexes).at(-1) as TableField;
+    const { id: fieldId, metadata } = field;
+    const blobs = blobPlacementOf(field, path);
+    const target = { fieldId, path, layout, blobs, nullable: top.nullable, metadata };
+    return { sourceIndex, ...matched[index], target };
+  });
 }
 
+const jsonbLayoutOf = (layout: Layout, field: TableField): Layout =>
+  storageOf(field) === "json" ? JSONB_LAYOUT : layout;
+
+type MatchedLeaf = Pick<PlannedColumn, "branch" | "conversion">;
+
 /**
- * Matches the leaves of incoming values with a field of the table. Members of structs match by name, in any
- * order; nullable ones may be missing. Items of lists, and keys and values of maps, match under any name.
+ * Matches incoming values with the leaves of a field of the table, in their order. Members of structs match
+ * by name, in any order; nullable ones may be missing. Items of lists, and keys and values of maps, match
+ * under any name. Packed structs are one leaf. So are blobs of version 2, which may come as values alone.
  */
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
   const incomingType: LogicalType =
     jsonForm(incoming) === null ? logicalTypeOf(type, path) : { kind: "json" };
-  if (storageOf(field) === "blobStructs") return [matchBlob(incoming, incomingType, field, path)];
-  if (isPacked(field)) return [matchPacked(type, incomingType, field, path)];
-  if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
+  const isBlob = storageOf(field) === "blobStructs";
+  if (isBlob && incomingType.kind === "binary") return [{ branch: [], conversion: "wrapBlob" }];
+  const isStruct = field.type.kind === "struct";
+  if (field.children.length === 0 && !isStruct) {
+    return [{ branch: [], conversion: conversionOf(type, incomingType, field, path) }];
+  }
   if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
   const children = type.children as ArrowField[];
-  if (field.type.kind !== "struct") {
+  if (!isStruct) {
     const [item] = field.children;
     const itemPath = childPath(path, item);
-    const layout = layoutOf(type, path) as ListLayout | SizedListLayout;
-    const isMap = layout.kind === "list" && layout.isMap;
-    const matched = isMap
-      ? matchMembers(children[0].type.children as ArrowField[], item, itemPath, true)
-      : matchField(children[0], item, itemPath);
-    return matched.map((leaf) => ({
-      ...leaf,
-      branch: [0, ...leaf.branch],
-      layout: { ...layout, item: leaf.layout, itemNullable: item.nullable } as Layout,
-    }));
+    const matched =
+      field.type.kind === "map"
+        ? matchMembers(children[0].type.children as ArrowField[], item, itemPath, true)
+        : matchField(children[0], item, itemPath);
+    return matched.map((leaf) => ({ ...leaf, branch: [0, ...leaf.branch] }));
   }
-  return matchMembers(children, field, path, false);
+  for (const { name } of children) {
+    if (field.children.some((child) => child.name === name)) continue;
+    throw new TableSchemaValidationError(`column ${path}: member ${name} is not in the table's schema`);
+  }
+  return isBlob || isPacked(field) || field.children.length === 0
+    ? [{ branch: memberIndexes(children, field, path), conversion: "none" }]
+    : matchMembers(children, field, path, false);
 }
 
 /** @param byPosition true if the members are a map's key and value */
@@ -143,124 +145,58 @@ function matchMembers(
   path: string,
   byPosition: boolean,
 ): MatchedLeaf[] {
-  if (!byPosition) refuseOthers(incoming, field, path);
   return field.children.flatMap((child, position) => {
-    const index = byPosition ? position : incoming.findIndex((candidate) => candidate.name === child.name);
+    const index = byPosition ? position : incoming.findIndex(({ name }) => name === child.name);
     const memberPath = childPath(path, child);
     if (incoming[index] !== undefined) {
-      return matchField(incoming[index], child, memberPath).map((leaf) => ({
-        ...leaf,
-        branch: [index, ...leaf.branch],
-        layout: inStruct(child, leaf.layout),
-      }));
+      const matched = matchField(incoming[index], child, memberPath);
+      return matched.map((leaf) => ({ ...leaf, branch: [index, ...leaf.branch] }));
     }
-    if (child.nullable) return missingLeaves(child, memberPath);
-    throw new TableSchemaValidationError(`column ${memberPath} is not nullable and is missing from the rows`);
+    if (!child.nullable) throw missingError(memberPath);
+    // Leaves that the rows lack are written as nulls: the reference can't read a file with only some leaves.
+    return spinesOf(storedLayoutOf(child, memberPath)).map(
+      (): MatchedLeaf => ({ branch: [MISSING_CHILD], conversion: "none" }),
+    );
   });
 }
 
-/** A packed struct is one leaf with all its members. */
-function matchPacked(
-  incoming: DataType,
-  incomingType: LogicalType,
-  field: TableField,
-  path: string,
-): MatchedLeaf {
-  if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
-  const members = incoming.children as ArrowField[];
-  refuseOthers(members, field, path);
-  const branch = field.children.map((child) => {
-    const index = members.findIndex((member) => member.name === child.name);
+/** Returns the index of each member of a struct that is one leaf. Members of blobs may be missing. */
+function memberIndexes(incoming: readonly ArrowField[], field: TableField, path: string): LeafPath {
+  return field.children.map((child) => {
+    const index = incoming.findIndex(({ name }) => name === child.name);
     const memberPath = childPath(path, child);
     if (index < 0) {
+      if (!isPacked(field)) return MISSING_CHILD;
       throw new TableSchemaValidationError(
         `column ${memberPath} is missing from the rows, and members of packed structs are never null`,
       );
     }
-    const memberType = logicalTypeOf(members[index].type, memberPath);
+    const memberType = logicalTypeOf(incoming[index].type, memberPath);
     if (!isSameType(memberType, child.type)) throw typeMismatch(memberType, child, memberPath);
     return index;
   });
-  return { branch, field, layout: storedLayoutOf(field, path), conversion: "none" };
 }
-
-/**
- * Matches a blob of version 2, which is one leaf. Incoming blobs are structs, with or without the extension's
- * name, or values alone. Members of the structs match by name and may be missing.
- */
-function matchBlob(
-  incoming: ArrowField,
-  incomingType: LogicalType,
-  field: TableField,
-  path: string,
-): MatchedLeaf {
-  const layout = storedLayoutOf(field, path);
-  if (incomingType.kind === "binary") {
-    return { branch: [], field, layout, conversion: "wrapBlob" };
-  }
-  if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
-  const members = incoming.type.children as ArrowField[];
-  refuseOthers(members, field, path);
-  const branch = field.children.map((child) => {
-    const index = members.findIndex((member) => member.name === child.name);
-    if (index < 0) return MISSING_CHILD;
-    const memberPath = childPath(path, child);
-    const memberType = logicalTypeOf(members[index].type, memberPath);
-    if (!isSameType(memberType, child.type)) throw typeMismatch(memberType, child, memberPath);
-    return index;
-  });
-  return { branch, field, layout, conversion: "none" };
-}
-
-function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: string): void {
-  for (const { name } of incoming) {
-    if (!field.children.some((child) => child.name === name)) {
-      throw new TableSchemaValidationError(`column ${path}: member ${name} is not in the table's schema`);
-    }
-  }
-}
-
-/**
- * Returns the leaves of a member that the rows lack, all null. They must be written: the reference cannot
- * read a file that has only some of the leaves.
- */
-function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
-  return spinesOf(storedLayoutOf(member, path)).map((spine) => {
-    const fields = fieldsAlong(member, spine.path);
-    const field = fields[fields.length - 1];
-    const stored = storageOf(field) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout;
-    return { branch: [MISSING_CHILD], field, layout: inStruct(member, stored), conversion: "none" };
-  });
-}
-
-const inStruct = ({ name, nullable }: TableField, layout: Layout): Layout => ({
-  kind: "struct",
-  children: [{ name, layout, nullable }],
-});
 
 const childPath = (path: string, child: TableField): string => `${path}.${formatFieldPath([child.name])}`;
 
-function matchLeaf(
-  incoming: ArrowField,
+function conversionOf(
+  type: DataType,
   incomingType: LogicalType,
   field: TableField,
   path: string,
-): MatchedLeaf {
-  const { type } = incoming;
+): Conversion {
   // JSON accepts text, but text does not accept JSON.
   if (field.type.kind === "json" && (incomingType.kind === "json" || isText(type))) {
-    const conversion = isText(type) ? "encodeJson" : "checkJson";
-    return { branch: [], field, layout: JSONB_LAYOUT, conversion };
+    return isText(type) ? "encodeJson" : "checkJson";
   }
-  if (isSameType(incomingType, field.type)) {
-    return { branch: [], field, layout: layoutOf(type, path), conversion: "none" };
-  }
+  if (isSameType(incomingType, field.type)) return "none";
   const valueType = valueTypeOf(type);
-  if (valueType !== null && isSameType(logicalTypeOf(valueType, path), field.type)) {
-    return { branch: [], field, layout: layoutOf(valueType, path), conversion: "decodeDictionary" };
-  }
+  if (valueType !== null && isSameType(logicalTypeOf(valueType, path), field.type)) return "decodeDictionary";
   throw typeMismatch(incomingType, field, path);
 }
+
+const missingError = (path: string): TableSchemaValidationError =>
+  new TableSchemaValidationError(`column ${path} is not nullable and is missing from the rows`);
 
 const typeMismatch = (
   incomingType: LogicalType,
@@ -270,26 +206,6 @@ const typeMismatch = (
   new TableSchemaValidationError(
     `column ${path} is of type ${typeInText(field.type)} in the table and of type ${typeInText(incomingType)} in the rows`,
   );
-
-/**
- * @param top the column of the table that contains the leaf
- * @param path of that column
- */
-function planLeaf(sourceIndex: number, top: TableField, path: string, leaf: MatchedLeaf): PlannedColumn {
-  return {
-    sourceIndex,
-    branch: leaf.branch,
-    target: {
-      fieldId: leaf.field.id,
-      path,
-      layout: leaf.layout,
-      blobs: blobPlacementOf(leaf.field, path),
-      nullable: top.nullable,
-      metadata: leaf.field.metadata,
-    },
-    conversion: leaf.conversion,
-  };
-}
 
 function blobPlacementOf(field: TableField, path: string): BlobPlacement | undefined {
   switch (storageOf(field)) {
@@ -303,79 +219,56 @@ function blobPlacementOf(field: TableField, path: string): BlobPlacement | undef
 }
 
 /**
+ * @returns the plan
  * @throws UnsupportedError for a type that files of the version cannot hold
  */
-export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void {
+export function checkVersion(plan: ColumnPlan, version: FileVersion): ColumnPlan {
   const visit = (field: TableField, inList: boolean, inMapOrSized: boolean): void => {
+    const { name, type, children, metadata } = field;
+    const { kind } = type;
+    const refuse = (reason: string): UnsupportedError => new UnsupportedError(`column ${name}: ${reason}`);
+    const holdNo = (what: string, instead = "2.2"): UnsupportedError =>
+      refuse(`files of version ${version} hold no ${what}; use version ${instead}`);
     const special = specialStorage(field);
-    if (special !== null) {
-      throw new UnsupportedError(`column ${field.name}: ${special} are not supported by this release`);
-    }
-    if (field.type.kind === "map" && version !== "2.2") {
-      throw new UnsupportedError(
-        `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
-      );
-    }
+    if (special !== null) throw refuse(`${special} are not supported by this release`);
+    if (kind === "map" && version !== "2.2") throw holdNo("maps");
     if (storageOf(field) === "blobStructs") {
-      if (version !== "2.2" || inMapOrSized) {
-        const where = inMapOrSized ? "in maps and fixed-size lists" : `in files of version ${version}`;
-        const instead = inMapOrSized ? "" : "; use version 2.2";
-        throw new UnsupportedError(
-          `column ${field.name}: blobs of version 2 (lance.blob.v2) ${where} are not supported${instead}`,
-        );
+      if (version === "2.2" && !inMapOrSized) return;
+      const where = inMapOrSized ? "in maps and fixed-size lists" : `in files of version ${version}`;
+      const instead = inMapOrSized ? "" : "; use version 2.2";
+      throw refuse(`blobs of version 2 (lance.blob.v2) ${where} are not supported${instead}`);
+    }
+    if (kind === "fixedSizeList" && children.length > 0) {
+      const list = `of type ${typeInText(type)}`;
+      if (version !== "2.2") throw holdNo(`lists ${list}`);
+      if (asksForPacking(metadata)) {
+        throw refuse(`a list ${list} cannot be packed; its items can, where their field asks for it`);
       }
-      return;
     }
-    if (field.type.kind === "fixedSizeList" && field.children.length > 0) {
-      checkSizedList(field, version);
+    if (kind === "struct" && children.length === 0) {
+      if (inList && version !== "2.0") throw inLists(name);
+      if (asksForPacking(metadata)) throw refuse("a struct without members cannot be packed");
     }
-    if (field.type.kind === "struct" && field.children.length === 0) checkEmptyStruct(field, inList, version);
-    if (isPacked(field)) checkPacked(field, version);
-    if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
-      throw new UnsupportedError(
-        inList
-          ? `column ${field.name}: files of version ${version} hold no blobs in lists; use version 2.0`
-          : `column ${field.name}: files of version ${version} hold no blobs marked by lance-encoding:blob; use version 2.0 or 2.1`,
+    const layout = isPacked(field) ? storedLayoutOf(field, name) : null;
+    if (layout?.kind === "packedStruct" && version !== "2.2") {
+      // Fixed-size lists may be members in 2.0 and 2.2, text only in 2.2.
+      const refused = layout.children.findIndex(
+        ({ layout: member }) =>
+          member.kind !== "fixed" && (version !== "2.0" || memberBytes(member) === null),
       );
+      const member = children[refused];
+      if (member !== undefined) {
+        throw holdNo(`packed structs with a member ${member.name} of type ${typeInText(member.type)}`);
+      }
     }
-    const opensList = field.type.kind !== "struct";
-    const opensOther = field.type.kind === "map" || field.type.kind === "fixedSizeList";
-    for (const child of field.children) visit(child, inList || opensList, inMapOrSized || opensOther);
+    if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
+      throw inList
+        ? holdNo("blobs in lists", "2.0")
+        : holdNo("blobs marked by lance-encoding:blob", "2.0 or 2.1");
+    }
+    const opensOther = kind === "map" || kind === "fixedSizeList";
+    for (const child of children) visit(child, inList || kind !== "struct", inMapOrSized || opensOther);
   };
-  for (const field of fields) visit(field, false, false);
-}
-
-function checkSizedList({ name, type, metadata }: TableField, version: FileVersion): void {
-  if (version !== "2.2") {
-    throw new UnsupportedError(
-      `column ${name}: files of version ${version} hold no lists of type ${typeInText(type)}; use version 2.2`,
-    );
-  }
-  if (asksForPacking(metadata)) {
-    throw new UnsupportedError(
-      `column ${name}: a list of type ${typeInText(type)} cannot be packed; its items can, where their field asks for it`,
-    );
-  }
-}
-
-function checkEmptyStruct({ name, metadata }: TableField, inList: boolean, version: FileVersion): void {
-  if (inList && version !== "2.0") throw inLists(name);
-  if (asksForPacking(metadata)) {
-    throw new UnsupportedError(`column ${name}: a struct without members cannot be packed`);
-  }
-}
-
-/**
- * Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, and text from 2.2
- * on.
- */
-function checkPacked(field: TableField, version: FileVersion): void {
-  const layout = storedLayoutOf(field, field.name);
-  if (layout.kind !== "packedStruct" || version === "2.2") return;
-  for (const [index, { name, layout: member }] of layout.children.entries()) {
-    if (member.kind === "fixed" || (version === "2.0" && memberBytes(member) !== null)) continue;
-    throw new UnsupportedError(
-      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${typeInText(field.children[index].type)}; use version 2.2`,
-    );
-  }
+  for (const field of plan.fields) visit(field, false, false);
+  return plan;
 }

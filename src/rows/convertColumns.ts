@@ -17,9 +17,7 @@ const MAX_DECODED_BYTES = 2 ** 31 - 1;
 const DECODED = "decoded";
 
 export interface ConversionBounds {
-  /**
-   * Maximum bytes that the dictionaries of one batch decode to, if the file has plain values. Default: 2 GiB.
-   */
+  /** Maximum bytes to which the dictionaries of one batch decode. Default: 2 GiB. */
   readonly maxDecodedBytes?: number;
   /** Accounts for the memory of decoded dictionaries. */
   readonly memory?: MemoryShare;
@@ -27,7 +25,6 @@ export interface ConversionBounds {
 
 /**
  * Returns the columns to store, one for each column of the plan.
- * @param incoming columns of one batch, in the order of the planned schema
  * @throws TableSchemaValidationError if a column that is not nullable has nulls, InvalidInputError for
  *   invalid JSON and for dictionaries that decode to too many bytes
  */

@@ -63,10 +63,7 @@ function cutBelow(layout: Layout, depth: number): Layout {
   return { ...layout, children: [{ ...child, layout: inside }] };
 }
 
-/**
- * Returns the list or struct at the end of the branch, with the nodes around it and nulls inside.
- * @param layout of the header; a missing member becomes nulls of its layout
- */
+/** Returns the list or struct at the end of the branch, with the nodes around it and nulls inside. */
 export function headerColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
   if (column.kind === "list" && layout.kind === "list") {
     return { ...column, items: inside(column.items, branch, layout.item, depth) };

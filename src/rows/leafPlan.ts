@@ -47,10 +47,7 @@ export interface ReadLeaf {
 
 /** One column to make of the leaves read. */
 export interface OutputColumn {
-  /**
-   * The layout from the top-level column on. Structs on the way to the column have one child, except packed
-   * ones. Blobs are descriptors.
-   */
+  /** Layout from the top-level column on, with one child in each struct around the column. */
   readonly layout: Layout;
   /** The member of each struct around the column that leads to it. The structs are left out of the output. */
   readonly members: readonly number[];
@@ -80,8 +77,7 @@ export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "json
   const indexOfField = new Map<TableField, number>();
   const outputs = wanted.map((chain): OutputColumn => {
     const { branch, members, path } = wantedBranch(chain);
-    const described = describedLayout(storedLayoutOf(branch, path), branch);
-    const layout = jsonAs === "jsonb" ? jsonbLayout(described, branch) : described;
+    const layout = storedLayoutOf(branch, path, (leaf, field) => readLayout(leaf, storageOf(field), jsonAs));
     const indexes = spinesOf(layout).map((spine) => {
       const fields = fieldsAlong(branch, spine.path);
       const field = fields[fields.length - 1];
@@ -97,7 +93,6 @@ export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "json
 /**
  * Assembles the outputs from the leaves that were read. Blobs are still descriptors.
  * @param columns of `rowCount` rows each, one for each leaf; null for a leaf that no file has
- * @param path of the file of the columns, for errors
  */
 export function assembleOutputs(
   plan: LeafPlan,
@@ -158,34 +153,16 @@ function readLeaf(
   };
 }
 
-/** A layout with descriptors in place of blobs. */
-function describedLayout(layout: Layout, field: TableField): Layout {
-  if (storageOf(field) === "blobStructs") return PACKED_DESCRIPTOR_LAYOUT;
-  if (layout.kind === "list" || layout.kind === "sizedList") {
-    return { ...layout, item: describedLayout(layout.item, field.children[0]) } as Layout;
+/** Returns the layout of a leaf in memory, with descriptors in place of blobs. */
+function readLayout(layout: Layout, storage: FieldStorage, jsonAs: "text" | "jsonb"): Layout {
+  switch (storage) {
+    case "blobStructs":
+      return PACKED_DESCRIPTOR_LAYOUT;
+    case "blobs":
+      return DESCRIPTOR_LAYOUT;
+    case "json":
+      return jsonAs === "jsonb" ? JSONB_LAYOUT : layout;
+    case "values":
+      return layout;
   }
-  if (layout.kind === "struct") {
-    const children = layout.children.map((child, index) => ({
-      ...child,
-      layout: describedLayout(child.layout, field.children[index]),
-    }));
-    return { ...layout, children };
-  }
-  return storageOf(field) === "blobs" ? DESCRIPTOR_LAYOUT : layout;
-}
-
-/** A layout with JSONB in place of JSON. */
-function jsonbLayout(layout: Layout, field: TableField): Layout {
-  const storage = storageOf(field);
-  if (storage === "json") return JSONB_LAYOUT;
-  if (storage === "blobStructs") return layout;
-  if (layout.kind === "list" || layout.kind === "sizedList") {
-    return { ...layout, item: jsonbLayout(layout.item, field.children[0]) } as Layout;
-  }
-  if (layout.kind !== "struct") return layout;
-  const children = layout.children.map((child, index) => ({
-    ...child,
-    layout: jsonbLayout(child.layout, field.children[index]),
-  }));
-  return { ...layout, children };
 }

@@ -34,10 +34,7 @@ export interface RowSpan {
   readonly end: number;
   /** Sorted positions; null for none. */
   readonly skipped: Uint32Array | null;
-  /**
-   * Holds the content of small files; the reader releases it after the rows. Absent if files outlive the
-   * reading.
-   */
+  /** Holds the content of small files until the reader is done. Absent if the files outlive it. */
   readonly arena?: Arena | undefined;
 }
 

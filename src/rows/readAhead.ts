@@ -65,10 +65,7 @@ interface Held {
  */
 export class SharedReadAhead {
   #heldBytes = 0;
-  /**
-   * A consumer may abandon an iterator without closing it. Its bytes are free again when the garbage
-   * collector finds it.
-   */
+  /** Frees the bytes of a consumer that abandoned its iterator without closing it. */
   readonly #abandoned = new FinalizationRegistry<Held>((held) => {
     this.#heldBytes -= held.byteLength;
   });

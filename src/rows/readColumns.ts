@@ -37,10 +37,7 @@ export interface ReadOptions extends BatchBounds {
   readonly readAhead: ReadAhead;
   /** Accounts for the memory of pages, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
-  /**
-   * True if the consumer uses each batch only until it asks for the next one: the next batch may then have
-   * the same memory. Default false.
-   */
+  /** True if batches end when the next one is asked for, and may share memory. Default: false. */
   readonly isTransient?: boolean;
   /** Ends the reading: the next batch throws the signal's reason. */
   readonly signal?: AbortSignal;
@@ -126,10 +123,7 @@ export async function* readColumns<Span extends RowSpan>(
   }
 }
 
-/**
- * Returns the threads that may decode pages: those of scans whose columns have memory of their own, without
- * accounting.
- */
+/** Returns the threads that may decode pages: for batches with memory of their own and no accounting. */
 function threadsFor(
   { workers }: PageSource,
   { isTransient, keeps, memory }: ReadOptions,
@@ -138,10 +132,7 @@ function threadsFor(
   return isPlain && workers !== undefined && workers.size > 0 ? workers : undefined;
 }
 
-/**
- * Bounds the groups that are fetched ahead. A class, since a getter in an object literal gives each object a
- * shape of its own.
- */
+/** Bounds the groups fetched ahead. A class: a getter in a literal gives each object its own shape. */
 class GroupLimit implements AheadLimit<PageGroup<unknown>> {
   readonly #readAhead: ReadAhead;
   readonly memory: AheadLimit<PageGroup<unknown>>["memory"];

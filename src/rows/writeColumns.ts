@@ -24,9 +24,7 @@ export interface WriteOptions extends ConversionBounds {
 }
 
 export interface SingleFileOptions extends WriteOptions {
-  /**
-   * Called after the last row. It may add global buffers, and schema metadata that mentions their numbers.
-   */
+  /** Called after the last row. It may add global buffers and schema metadata. */
   readonly beforeEnd?: (file: DataFileWriter) => Promise<void> | void;
 }
 
@@ -86,10 +84,7 @@ export async function writeColumns(
 export interface FilesOptions extends WriteOptions {
   /** Creates the next file. If this fails, the caller removes what is left, as it removes complete files. */
   readonly createFile: (columns: readonly FileColumn[]) => Promise<DataFileWriter>;
-  /**
-   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: that maximum for batches without bytes, else
-   * {@link MAX_FILE_ROWS}.
-   */
+  /** Rows of a file. Default: MAX_BARE_FILE_ROWS for batches without bytes, else MAX_FILE_ROWS. */
   readonly fileRows?: number;
 }
 

@@ -38,10 +38,7 @@ export type Cast = (column: Column) => Column;
 
 const MAX_OFFSET_32 = 0x7fff_ffff;
 
-/**
- * @param path of the column, for messages
- * @throws InvalidInputError if values of one type cannot be cast to the other
- */
+/** @throws InvalidInputError if values of one type cannot be cast to the other */
 export function castBetween(from: LogicalField, to: LogicalField, path: string): Cast {
   const cast = fieldCast(from, to, path);
   if (cast !== null) return cast;

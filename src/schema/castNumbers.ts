@@ -53,27 +53,12 @@ function numberTypeOf(type: LogicalType): NumberType | null {
       return ticks("time", timeBits(type.unit), type.unit);
     case "duration":
       return ticks("duration", 64, type.unit);
-    case "null":
-    case "bool":
-    case "string":
-    case "binary":
-    case "fixedSizeBinary":
-    case "json":
-    case "bfloat16":
-    case "dictionary":
-    case "fixedSizeList":
-    case "list":
-    case "struct":
-    case "map":
-    case "unknown":
+    default:
       return null;
   }
 }
 
-/**
- * The cast between types of fixed width; null if there is none.
- * @param path of the column, for messages
- */
+/** The cast between types of fixed width; null if there is none. */
 export function numberCast(
   fromType: LogicalType,
   toType: LogicalType,
@@ -131,10 +116,7 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
   return (value) => value;
 }
 
-/**
- * True if a cast keeps the instant. An instant is the same in every zone. Local time has no instant, so it
- * casts only to and from UTC.
- */
+/** True if a cast keeps the instant. Local time has none, so it casts only to and from UTC. */
 function zonesAgree(from: Ticks, to: Ticks): boolean {
   if (from.zone !== null && to.zone !== null) return true;
   return [from.zone, to.zone].every((zone) => zone === null || zone === "UTC");

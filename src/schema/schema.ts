@@ -51,10 +51,7 @@ export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableF
   return fields.map(assign);
 }
 
-/**
- * Returns the lowest id that an added column may take. It is above all ids of the schema and of all live data
- * files.
- */
+/** Returns the lowest id for an added column: above all ids of the schema and of live data files. */
 export function nextFieldId(fields: readonly Field[], fragments: readonly DataFragment[]): number {
   let highest = -1;
   for (const field of fields) highest = Math.max(highest, field.id);
@@ -147,9 +144,7 @@ const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
   ["blob_uri", STRING],
 ];
 
-/**
- * Trees by their flat schemas, which never change. Most calls ask for the schema of a version that is open.
- */
+/** Trees by their flat schemas, which never change. Most calls ask for the schema of an open version. */
 const trees = new WeakMap<readonly Field[], readonly TableField[]>();
 
 /**
@@ -214,21 +209,6 @@ function mayHaveChildren(
   children: readonly { readonly children: readonly unknown[] }[],
 ): boolean {
   switch (type.kind) {
-    case "null":
-    case "bool":
-    case "int":
-    case "float":
-    case "decimal":
-    case "string":
-    case "binary":
-    case "fixedSizeBinary":
-    case "date":
-    case "time":
-    case "timestamp":
-    case "duration":
-    case "json":
-    case "dictionary":
-      return children.length === 0;
     case "list":
       return children.length === 1;
     case "map":
@@ -239,6 +219,8 @@ function mayHaveChildren(
     case "bfloat16":
     case "unknown":
       return true;
+    default:
+      return children.length === 0;
   }
 }
 
@@ -260,10 +242,7 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
   return listed;
 }
 
-/**
- * Returns the fields along `branch`, starting with `field`. `branch` holds the index of the child to follow
- * at each field.
- */
+/** Returns the fields along `branch`, which holds the index of the child to follow at each field. */
 export function fieldsAlong(field: TableField, branch: readonly number[]): TableField[] {
   const fields = [field];
   for (const index of branch) fields.push(fields[fields.length - 1].children[index]);

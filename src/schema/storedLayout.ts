@@ -12,31 +12,34 @@ import { UnsupportedError } from "../errors.js";
 import { isPacked, storageOf, type TableField } from "./schema.js";
 
 /**
- * @param path the column, for messages
+ * @param leafLayoutOf replaces the layouts of leaves
  * @throws UnsupportedError for a type that files cannot hold
  */
-export function storedLayoutOf(field: TableField, path: string): Layout {
-  return packed(layoutOf(arrowFieldFromLogical(field, path).type, path), field, path);
-}
-
-function packed(layout: Layout, field: TableField, path: string): Layout {
-  switch (layout.kind) {
-    case "list":
-    case "sizedList":
-      return { ...layout, item: packed(layout.item, field.children[0], path) } as Layout;
-    case "struct":
-      return isPacked(field) || storageOf(field) === "blobStructs"
-        ? { kind: "packedStruct", children: packedMembers(layout, field, path) }
-        : {
-            ...layout,
-            children: layout.children.map((child, index) => ({
-              ...child,
-              layout: packed(child.layout, field.children[index], path),
-            })),
-          };
-    default:
-      return layout;
-  }
+export function storedLayoutOf(
+  field: TableField,
+  path: string,
+  leafLayoutOf: (layout: Layout, field: TableField) => Layout = (layout) => layout,
+): Layout {
+  const stored = (layout: Layout, field: TableField): Layout => {
+    switch (layout.kind) {
+      case "list":
+      case "sizedList":
+        return { ...layout, item: stored(layout.item, field.children[0]) } as Layout;
+      case "struct": {
+        if (isPacked(field) || storageOf(field) === "blobStructs") {
+          return leafLayoutOf({ kind: "packedStruct", children: packedMembers(layout, field, path) }, field);
+        }
+        const children = layout.children.map((child, index) => ({
+          ...child,
+          layout: stored(child.layout, field.children[index]),
+        }));
+        return { ...layout, children };
+      }
+      default:
+        return leafLayoutOf(layout, field);
+    }
+  };
+  return stored(layoutOf(arrowFieldFromLogical(field, path).type, path), field);
 }
 
 function packedMembers({ children }: StructLayout, field: TableField, path: string): PackedMember[] {

@@ -7,10 +7,7 @@
 import type { DataFragment } from "../format/table.js";
 import type { TableField } from "../schema/schema.js";
 
-/**
- * Returns columns that none of the fragments has values of and whose nulls the files can't store.
- * @param version data format of the table
- */
+/** Returns columns without values in the fragments whose nulls files of the version can't store. */
 export function absentColumns(
   fields: readonly TableField[],
   fragments: readonly DataFragment[],

@@ -6,8 +6,9 @@
 import { isEmptyStruct } from "../arrow/columns/column.js";
 import { leafOf } from "../arrow/columns/spine.js";
 import type { ArrowInput } from "../arrow/exchange/input.js";
-import { ConcurrentModificationError, NamespaceError } from "../errors.js";
+import { ConcurrentModificationError, NamespaceError, UnsupportedError } from "../errors.js";
 import { sideFileDirectory } from "../file/blobs/blobDescriptors.js";
+import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter, type WriterOptions } from "../file/writing/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
@@ -17,8 +18,11 @@ import { codeOf } from "../io/disk/errno.js";
 import { join } from "../platform/native.js";
 import type { ColumnPlan } from "../rows/columnPlan.js";
 import { type FilesOptions, type WrittenFile, writeFiles } from "../rows/writeColumns.js";
+import { encodeFileSchema, type TableField } from "../schema/schema.js";
 import { TableGoneError } from "../table/versions/identity.js";
+import type { ManifestFile } from "../table/versions/manifest.js";
 import { dataDirectory, dataFileName } from "../table/versions/paths.js";
+import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /** Attempts to create a file in a directory that others may remove while it is empty. */
 const MAX_CREATE_ATTEMPTS = 3;
@@ -43,16 +47,12 @@ export interface WriteRowsOptions
   readonly descriptor: FileSchema;
   /** Directory that is not created if it is missing: that of an existing table. Default: none. */
   readonly within?: string;
-  /**
-   * Version that the rows change. If it has files in the directory for data files, that directory is
-   * permanent.
-   */
+  /** Version that the rows change. If it has data files here, their directory is permanent. */
   readonly base?: Manifest;
 }
 
 /**
  * Writes all rows of `input`.
- * @param tableRoot directory of the table or branch
  * @throws TableSchemaValidationError if a batch holds nulls in a column that is not nullable
  * @throws ConcurrentModificationError, TableGoneError if the directory is removed meanwhile
  */
@@ -124,13 +124,38 @@ export async function writeRows(
   };
 }
 
+/**
+ * Returns the version of data files that the table's manifest demands.
+ * @throws UnsupportedError if the manifest names none, or one that this build does not write
+ */
+export function fileVersionOf(file: ManifestFile): FileVersion {
+  const version = file.manifest.dataFormat?.version;
+  if (version === undefined) {
+    throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);
+  }
+  if (!isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
+  return version;
+}
+
+/** Writes rows to a table for a change of a version, which has the fields. */
+export const writeTableRows = (
+  { table, file }: OpenVersion,
+  fields: readonly TableField[],
+  plan: ColumnPlan,
+  input: ArrowInput,
+  options: Omit<WriteRowsOptions, "version" | "descriptor" | "within">,
+): Promise<WrittenRows> =>
+  writeRows(table.disk, table.root, plan, input, {
+    version: fileVersionOf(file),
+    descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
+    within: table.root,
+    ...options,
+  });
+
 /** True if a fragment has a file in the directory of the table or branch itself. */
 const hasFileHere = ({ files }: DataFragment): boolean => files.some(({ baseId }) => baseId === undefined);
 
-/**
- * Makes the fragment of a file. Structs without members come last, as if in a file of their own;
- * emptyStruct.ts gives the reason.
- */
+/** Makes the fragment of a file. Structs without members come last (emptyStruct.ts tells why). */
 function fragmentOf(
   fileName: string,
   { columns, rowCount, byteLength }: WrittenFile,

@@ -6,15 +6,14 @@
 
 import type { Schema } from "apache-arrow";
 import { countedInput } from "../arrow/exchange/countedInput.js";
-import { type ArrowInput, type InputBounds, openInput } from "../arrow/exchange/input.js";
+import { type InputBounds, openInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import type { WorkerPool } from "../async/workerPool.js";
-import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
-import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
+import { ConcurrentModificationError, InternalError } from "../errors.js";
 import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
 import type { RowsInput } from "../namespace/rows.js";
-import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
+import type { ColumnPlan } from "../rows/columnPlan.js";
 import { resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
@@ -33,7 +32,7 @@ import {
 } from "../table/versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt } from "../table/versions/tableAt.js";
 import type { VersionsAt } from "../table/versions/versions.js";
-import { type WrittenRows, writeRows } from "./dataFiles.js";
+import { fileVersionOf, type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
 /** Formats that are chosen when a table is created. */
@@ -52,15 +51,9 @@ export interface InsertOptions {
   readonly key?: readonly string[];
   /** Reaction to another writer that creates the table first: return null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
-  /**
-   * Called once the columns fit, before anything is written; returns true if it made the table's directory.
-   * An error ends the insert.
-   */
+  /** Called once the columns fit, before any write; true if it made the table's directory. May throw. */
   readonly beforeRows?: () => Promise<boolean>;
-  /**
-   * Called under the table's lock once all rows are written, before the first version is committed. An error
-   * ends the insert.
-   */
+  /** Called under the table's lock right before the first version is committed. May throw. */
   readonly beforeCreation?: () => Promise<void>;
   /** True if the directory is new and no other process knows it. */
   readonly unshared?: boolean;
@@ -98,17 +91,13 @@ export async function insertRows(
   });
   const isNew = anchor.kind === "absent";
   let inserted: InsertedRows | null = null;
-  /**
-   * True if a failed insert removes the table's directory. A directory that existed before, even an empty
-   * one, belongs to the caller.
-   */
+  /** True if a failed insert removes the directory. One that existed before belongs to the caller. */
   let isOurs = false;
   try {
     const plan =
       base === null || options.mode === "Overwrite"
-        ? planNewSchema(input.schema)
-        : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
-    checkVersion(plan, version);
+        ? planNewSchema(input.schema, version)
+        : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema, version);
     for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
     isOurs = isNew && (isMade === true || (await table.disk.list(table.root))?.length !== 0);
@@ -122,7 +111,16 @@ export async function insertRows(
       pool: options.pool,
       signal: options.signal,
     });
-    inserted = await commitRows(table, anchor, plan, rows, input, options);
+    const written = { plan, rows, schema: input.schema, options };
+    inserted = await withFiles(
+      () => rows.discard(),
+      async () => {
+        options.signal?.throwIfAborted();
+        return anchor.kind === "version"
+          ? commitOver(anchor.base, written, options.mode)
+          : createWith(table, anchor, written);
+      },
+    );
     return inserted;
   } finally {
     await input.close();
@@ -134,10 +132,7 @@ export async function insertRows(
 export const arrowSchemaOfTable = ({ manifest, path }: ManifestFile): Schema =>
   arrowSchemaOf(decodeSchema(manifest.fields, path));
 
-/**
- * Removes the directories of a table that was not created. Other writers may be creating the table, so their
- * files stay. An empty directory that remains after a failure is not a table.
- */
+/** Removes the directories of a table that was not created. Other writers may have files in them. */
 async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
   const inside = [dataDirectory(root), transactionsDirectory(root), versionsDirectory(root)];
   for (const directory of [...inside, root]) {
@@ -145,47 +140,26 @@ async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
   }
 }
 
-function commitRows(
-  table: TableAt,
-  anchor: TableAnchor,
-  plan: ColumnPlan,
-  rows: WrittenRows,
-  input: ArrowInput,
-  options: InsertOptions,
-): Promise<InsertedRows | null> {
-  return withFiles(
-    () => rows.discard(),
-    async () => {
-      options.signal?.throwIfAborted();
-      if (anchor.kind !== "version") {
-        return createWith(table, anchor, plan, rows, input, options);
-      }
-      return options.mode === "Overwrite"
-        ? overwrite(anchor.base, plan, rows, input, options)
-        : append(anchor.base, rows, options);
-    },
-  );
+/** Rows of an insert that are written and not committed. */
+interface WrittenInsert {
+  readonly plan: ColumnPlan;
+  readonly rows: WrittenRows;
+  /** Schema of the input. */
+  readonly schema: Schema;
+  readonly options: InsertOptions;
 }
 
-async function append(base: OpenLatest, rows: WrittenRows, options: InsertOptions): Promise<InsertedRows> {
-  const transaction = newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
-  const committed = await commitTransaction(base, transaction, {
-    signal: options.signal,
-    verify: () => requireInPlace(base.table, rows),
-  });
-  return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
-}
-
-async function overwrite(
+async function commitOver(
   base: OpenLatest,
-  plan: ColumnPlan,
-  rows: WrittenRows,
-  input: ArrowInput,
-  options: InsertOptions,
+  { plan, rows, schema, options }: WrittenInsert,
+  mode: InsertOptions["mode"],
 ): Promise<InsertedRows> {
-  const transaction = newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments));
+  const isOverwrite = mode === "Overwrite";
+  const transaction = isOverwrite
+    ? newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments))
+    : newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
   const committed = await commitTransaction(base, transaction, {
-    schemaMetadata: metadataBytes(input.schema),
+    schemaMetadata: isOverwrite ? metadataBytes(schema) : undefined,
     signal: options.signal,
     verify: () => requireInPlace(base.table, rows),
   });
@@ -195,14 +169,12 @@ async function overwrite(
 async function createWith(
   table: TableAt,
   anchor: TableAnchor,
-  plan: ColumnPlan,
-  rows: WrittenRows,
-  input: ArrowInput,
-  options: InsertOptions,
+  written: WrittenInsert,
 ): Promise<InsertedRows | null> {
+  const { plan, rows, schema, options } = written;
   const transaction = newTransaction(0, "overwrite", overwriteWith(plan, rows.fragments));
   const committed = await commitCreation(table, anchor, transaction, {
-    schemaMetadata: metadataBytes(input.schema),
+    schemaMetadata: metadataBytes(schema),
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
     stableRowIds: options.newTable.stableRowIds,
@@ -216,52 +188,45 @@ async function createWith(
     },
   });
   if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
-  if (options.onCreated === "fail") return null;
-  return insertIntoCreated(table, plan, rows, input, options);
+  return options.onCreated === "fail" ? null : insertIntoCreated(table, written);
 }
 
-/**
- * Handles a table that another writer created while our files were written. Our rows replace its rows, or are
- * appended if the columns are equal.
- */
-async function insertIntoCreated(
-  table: TableAt,
-  plan: ColumnPlan,
-  rows: WrittenRows,
-  input: ArrowInput,
-  options: InsertOptions,
-): Promise<InsertedRows> {
+/** Replaces the rows of a table that another writer created meanwhile, or appends to them. */
+async function insertIntoCreated(table: TableAt, written: WrittenInsert): Promise<InsertedRows> {
+  const { plan, schema, options } = written;
   const latest = await findLatestVersion(table);
   const created = latest && (await openVersion(table, latest));
   if (created === null) {
     throw new ConcurrentModificationError("the table was created by another writer and dropped again");
   }
   const { file } = created;
+  const { version, stableRowIds = false } = options.newTable;
   if (options.onCreated === "overwrite") {
-    const { version, stableRowIds = false } = options.newTable;
     if (fileVersionOf(file) !== version || (stableRowIds && !hasStableRowIds(file.manifest))) {
       throw new ConcurrentModificationError(
         "the table was created by another writer in another data format; please retry",
       );
     }
-    return overwrite(created, plan, rows, input, options);
+    return commitOver(created, written, "Overwrite");
   }
-  const theirs = planAppend(decodeSchema(file.manifest.fields, file.path), input.schema);
+  const theirs = planAppend(decodeSchema(file.manifest.fields, file.path), schema, version);
   const fits =
-    fileVersionOf(file) === options.newTable.version &&
+    fileVersionOf(file) === version &&
     theirs.columns.length === plan.columns.length &&
-    theirs.columns.every(
-      (column, index) =>
-        column.target.fieldId === plan.columns[index].target.fieldId &&
-        column.conversion === plan.columns[index].conversion &&
-        (column.target.nullable || !plan.columns[index].target.nullable),
-    );
+    theirs.columns.every(({ target, conversion }, index) => {
+      const ours = plan.columns[index];
+      return (
+        target.fieldId === ours.target.fieldId &&
+        conversion === ours.conversion &&
+        (target.nullable || !ours.target.nullable)
+      );
+    });
   if (!fits) {
     throw new ConcurrentModificationError(
       "the table was created by another writer with other columns; please retry",
     );
   }
-  return append(created, rows, options);
+  return commitOver(created, written, "Append");
 }
 
 /**
@@ -279,19 +244,6 @@ function overwriteWith(plan: ColumnPlan, fragments: DataFragment[]): Overwrite {
 function metadataBytes(schema: Schema): Map<string, Uint8Array> {
   const encoder = new TextEncoder();
   return new Map(Array.from(schema.metadata, ([key, value]) => [key, encoder.encode(value)]));
-}
-
-/**
- * Returns the version of data files that the table's manifest demands.
- * @throws UnsupportedError if the manifest names none, or one that this build does not write
- */
-export function fileVersionOf(file: ManifestFile): FileVersion {
-  const version = file.manifest.dataFormat?.version;
-  if (version === undefined) {
-    throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);
-  }
-  if (!isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
-  return version;
 }
 
 /** Returns the result of an insert that can't be null. */

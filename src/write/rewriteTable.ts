@@ -9,20 +9,16 @@ import type { ArrowInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock/lease.js";
-import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
+import type { ColumnPlan } from "../rows/columnPlan.js";
 import { decodeSchema } from "../schema/schema.js";
 import { commitSuccessor } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
 import type { OpenLatest, OpenVersion } from "../table/versions/tableAt.js";
-import { writeRows } from "./dataFiles.js";
-import { fileVersionOf } from "./insert.js";
+import { fileVersionOf, writeRows } from "./dataFiles.js";
 import { planAppend } from "./tableColumns.js";
 
-/**
- * Maximum rows that are written uncompressed: the next change replaces them, and choosing a compression takes
- * longer than writing them.
- */
+/** Maximum rows that are written uncompressed: choosing a compression takes longer than writing so few. */
 const MAX_PLAIN_ROWS = 2_000;
 
 /**
@@ -42,8 +38,7 @@ export async function rewriteTable(
   const version = fileVersionOf(base.file);
   const fields = decodeSchema(manifest.fields, path);
   const schema = arrowSchemaOf(fields);
-  const plan = planAppend(fields, schema);
-  checkVersion(plan, version);
+  const plan = planAppend(fields, schema, version);
   const columnPlan = rowCount <= MAX_PLAIN_ROWS ? uncompressed(plan) : plan;
   const rows = await writeRows(disk, root, columnPlan, inputOf(schema, columns, rowCount), {
     version,

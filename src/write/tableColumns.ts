@@ -1,34 +1,49 @@
-/** Plans columns to write to a table, and checks the rules for their names. Pure. */
+/** Plans columns to write to a table, in files of a version, and checks the rules for their names. Pure. */
 
 import type { Field as ArrowField, Schema } from "apache-arrow";
+import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
+import type { FileVersion } from "../file/container/page.js";
 import { formatFieldPath, isWellFormed } from "../ident.js";
-import { type ColumnPlan, planColumns, planNewColumns } from "../rows/columnPlan.js";
+import { type ColumnPlan, checkVersion, planColumns, planNewColumns } from "../rows/columnPlan.js";
 import type { TableField } from "../schema/schema.js";
 
 /**
  * Plans rows that define the table's schema.
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
-export function planNewSchema(schema: Schema): ColumnPlan {
+export function planNewSchema(schema: Schema, version: FileVersion): ColumnPlan {
   if (schema.fields.length === 0) throw new TableSchemaValidationError("a table needs at least one column");
   checkColumnNames(schema.fields);
-  return planNewColumns(schema);
+  return checkVersion(planNewColumns(schema), version);
 }
 
 /**
  * Plans rows that are appended to a table. Columns match by name; nullable columns may be missing.
- * @throws TableSchemaValidationError naming the field that does not fit
+ * @throws TableSchemaValidationError, UnsupportedError naming the field that does not fit
  */
-export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
+export function planAppend(fields: readonly TableField[], schema: Schema, version: FileVersion): ColumnPlan {
   checkColumnNames(schema.fields);
-  return planColumns(fields, schema);
+  return checkVersion(planColumns(fields, schema), version);
 }
 
-/**
- * Names of columns that the reference's scans add: LanceDB can't read a table that has a column of such a
- * name.
- */
+/** Plans a copy of columns: JSONB and text stay what they are, whatever extension the metadata names. */
+export function planCopy(
+  schema: readonly TableField[],
+  fields: readonly TableField[],
+  version: FileVersion,
+): ColumnPlan {
+  const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)), version);
+  return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
+}
+
+const withoutMetadata = (field: TableField): TableField => ({
+  ...field,
+  metadata: new Map(),
+  children: field.children.map(withoutMetadata),
+});
+
+/** Names of columns that LanceDB's scans add. LanceDB can't read a table that has one of them. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   "_rowid",
   "_rowaddr",

@@ -30,6 +30,9 @@ export interface ScanRequest extends Omit<ReadOptions, "returned"> {
   readonly limit: number;
 }
 
+/** A scan of all rows, unless it has an offset or a limit. */
+type RowsRequest = Omit<ScanRequest, "offset" | "limit"> & Partial<ScanRequest>;
+
 /** Wanted rows of a fragment. */
 interface FragmentSpan extends RowSpan {
   readonly fragmentId: number;
@@ -70,11 +73,11 @@ export interface ScannedRows extends BatchRows {
 /** Yields the rows as columns of the engine. */
 export async function* scanColumns(
   source: FragmentSource,
-  request: ScanRequest,
+  request: RowsRequest,
 ): AsyncGenerator<ScannedRows> {
   const { projection, batchRows, batchBytes, keeps } = request;
   const { readAhead, memory, isTransient, signal } = request;
-  const isScanned = request.limit === Number.POSITIVE_INFINITY;
+  const isScanned = request.limit === undefined || request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
     wantedFragments(source, request),
     async ({ fragment, start, end, skipped }): Promise<FragmentSpan> => {
@@ -112,9 +115,8 @@ export async function* scanColumns(
 }
 
 /** Yields the fragments with wanted rows, each with the span of these rows and with its deleted rows. */
-async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
-  let skip = request.offset;
-  let take = request.limit;
+async function* wantedFragments(source: FragmentSource, request: RowsRequest) {
+  let { offset: skip = 0, limit: take = Number.POSITIVE_INFINITY } = request;
   for (const fragment of request.fragments) {
     if (take <= 0) return;
     const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);

@@ -1,6 +1,4 @@
-/**
- * Files that appends added to a table since a version: a backfill of that version does not fill their rows.
- */
+/** Files that appends added since a version, whose rows a backfill of that version does not fill. */
 
 import type { DataFragment } from "../../format/table.js";
 import { operationOf, readTransaction } from "../../table/commit/transaction.js";

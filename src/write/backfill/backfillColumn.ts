@@ -10,32 +10,33 @@
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
 import { allowManyListeners } from "../../platform/native.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import { AppendedFiles } from "./appendedFiles.js";
-import { BackfillProgress } from "./backfillProgress.js";
 import {
   type BackfillControl,
   type BackfillRound,
   type BackfillRun,
   type BackfillSettings,
   type BackfillWork,
+  type ComputeFragments,
   resolvedAsAsked,
 } from "./backfillWork.js";
-import { CheckpointFiles } from "./checkpointFiles.js";
-import { ClusterFill } from "./clusterFill.js";
-import { commitFragments } from "./commitFragments.js";
-import { digestOf } from "./digestOf.js";
-import { notedState } from "./filledFiles.js";
+import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
+import { clusterFill } from "./clusterFill.js";
+import { commitValues, type FragmentToCommit } from "./commitValues.js";
+import { type FilledFile, notedState, stateToNote } from "./filledFiles.js";
 import { writeFittingRecord } from "./fittingRecord.js";
-import { LocalFill } from "./localFill.js";
+import { localFill } from "./localFill.js";
 import { type OpenFragment, OpenFragments } from "./openFragments.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
+import { digestOf } from "./storedFields.js";
 import { takeOutdated } from "./takeOutdated.js";
 
 export interface BackfilledColumn {
@@ -44,14 +45,6 @@ export interface BackfilledColumn {
   readonly fragments: number;
   /** Last committed version; null if no row needed a value. */
   readonly version: number | null;
-}
-
-/** Settings that all rounds share. */
-interface Filling {
-  /** Version whose rows are filled. */
-  readonly version: number;
-  readonly appended: AppendedFiles;
-  readonly checkpoints: CheckpointFiles;
 }
 
 /** Maximum bytes of unsaved values in memory: of one fragment, and of all fragments. */
@@ -80,152 +73,164 @@ export async function backfillColumn(
   allowManyListeners(signal);
   const onFailure = (error: unknown) => failed.abort(error);
   const run = { target, request, settings, key: await digestOf(key), control, signal, onFailure };
-  const backfill = new Backfill(run);
+  const noted = notedState(control.checkpoint);
+  const open = new OpenFragments(run, noted.files);
   try {
-    return await backfill.perform();
+    return await fillInRounds(run, open, settings.readVersion ?? noted.version);
   } catch (error) {
     // The first failure tells the reason; later commits may have failed because of it.
     const first: unknown = failed.signal.aborted ? failed.signal.reason : error;
     onFailure(error);
-    await backfill.giveUp();
+    await open.giveUp();
     throw first;
   }
 }
 
-class Backfill {
-  readonly #run: BackfillRun;
-  readonly #progress: BackfillProgress;
-  readonly #fragments: OpenFragments;
-  readonly #fill: LocalFill | ClusterFill;
-  /** Version whose rows are filled; null: the latest one at the start of the work. */
-  readonly #wantedVersion: number | null;
-  /** Last committed version. */
-  #version: number | null = null;
-
-  constructor(run: BackfillRun) {
-    const { settings, control } = run;
-    const { version, files } = notedState(control.checkpoint);
-    this.#run = run;
-    this.#progress = new BackfillProgress(files, (done, total) => control.progress(done, total));
-    this.#fragments = new OpenFragments(run, this.#progress);
-    const { cluster } = settings;
-    this.#fill =
-      cluster === null ? new LocalFill(run, this.#fragments) : new ClusterFill(run, cluster, this.#fragments);
-    this.#wantedVersion = settings.readVersion ?? version;
-  }
-
-  async perform(): Promise<BackfilledColumn> {
-    const { target, request, key, control, signal } = this.#run;
-    const { table } = target;
-    const progress = this.#progress;
-    const fillsAll = request.where === null;
-    const fitting = fillsAll ? await this.#takeOutdated() : null;
-    let base = await this.#latest();
-    const version = this.#wantedVersion ?? base.version;
-    const appended = new AppendedFiles(version);
-    const { field } = await resolvedAsAsked(this.#run, base);
-    const checkpoints = new CheckpointFiles(table, key, field, () => control.hold());
-    await checkpoints.removeAll("temporary");
-    progress.keepCommitted(base.file.manifest.fragments, field);
-    for (let round = 1; ; round++) {
-      await appended.lookUpTo(base, signal);
-      const isLeft = await this.#fillRound(base, { version, appended, checkpoints });
-      base = await this.#latest();
-      // A `where` filter selects rows once; emptied rows are not selected again.
-      const isEmptied = fillsAll && progress.forgetEmptied(base.file.manifest.fragments, field);
-      if (!isLeft && !isEmptied) break;
-      if (round === MAX_ROUNDS) {
-        throw new ConcurrentModificationError(
-          `${table.root}: fragments were rewritten ${round} times in a row`,
-        );
-      }
-    }
-    // The work is done; a cleanup removes any remaining files.
-    await checkpoints.removeAll("all").catch(() => undefined);
-    if (fitting !== null) await this.#recordFitting(base, fitting);
-    return { rows: progress.doneRows, fragments: progress.fragments, version: this.#version };
-  }
-
-  giveUp(): Promise<void> {
-    return this.#fragments.giveUp();
-  }
-
-  /**
-   * Clears outdated values, so that their rows count as rows without a value.
-   * @returns the version without them
-   */
-  async #takeOutdated(): Promise<OpenVersion | null> {
-    const { target, control, signal } = this.#run;
-    const { version, fitting } = await takeOutdated(target, {
-      fieldOn: async (base) => (await resolvedAsAsked(this.#run, base)).field,
-      hold: () => control.hold(),
-      signal,
-    });
-    this.#version = version;
-    return fitting;
-  }
-
-  /**
-   * Records a version in which all values fit, so that later backfills skip the transactions before it.
-   * @param fitting version in which all values fitted at the start of the work
-   */
-  async #recordFitting(base: OpenVersion<ReaderEnvironment>, fitting: OpenVersion): Promise<void> {
-    const { field } = await resolvedAsAsked(this.#run, base);
-    const marks = await outdatedRows(base, field, fittingVersion(fitting, field), this.#run.signal);
-    // The transactions tell the same if writing the record fails.
-    if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
-  }
-
-  async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
-    const { table } = this.#run.target;
-    for (let attempt = 0; attempt < MAX_ROUNDS; attempt++) {
-      const entry = await findLatestVersion(table);
-      const open = entry && (await openVersion(table, entry));
-      if (entry === null) throw new TableGoneError(table.root);
-      if (open !== null) return open;
-    }
-    throw new ConcurrentModificationError(`${table.root}: versions come and go`);
-  }
-
-  /** Fills the fragments of a version; true if some need another round. */
-  async #fillRound(
-    base: OpenVersion<ReaderEnvironment>,
-    { version, appended, checkpoints }: Filling,
-  ): Promise<boolean> {
-    const { concurrency, commitFragments: groupSize } = this.#run.settings;
-    const progress = this.#progress;
-    const resolved = await resolvedAsAsked(this.#run, base);
-    const fragments = base.file.manifest.fragments.filter(
-      (fragment) => !progress.files.has(fragment.id) && !appended.has(fragment),
-    );
-    progress.expect(fragments);
-    const share = MAX_ALL_UNSAVED_BYTES / Math.min(concurrency, Math.max(1, fragments.length));
-    const round: BackfillRound = {
-      ...{ base, resolved, checkpoints },
-      savesAll: fragments.length > 1 && groupSize > 1,
-      maxUnsavedBytes: Math.max(MIN_UNSAVED_BYTES, Math.min(MAX_UNSAVED_BYTES, share)),
-    };
-    let group: OpenFragment[] = [];
+/** @param wantedVersion version whose rows are filled; null: the latest one */
+async function fillInRounds(
+  run: BackfillRun,
+  open: OpenFragments,
+  wantedVersion: number | null,
+): Promise<BackfilledColumn> {
+  const { target, request, settings, key, control, signal } = run;
+  const { table } = target;
+  const fillsAll = request.where === null;
+  const { version: cleared, fitting } = fillsAll ? await takeOutdated(run) : NOTHING_TAKEN;
+  let committed = cleared;
+  let base = await latestOf(table);
+  const version = wantedVersion ?? base.version;
+  const appended = new AppendedFiles(version);
+  const { field } = await resolvedAsAsked(run, base);
+  const checkpoints = new CheckpointFiles(table, key, field, () => control.hold());
+  await checkpoints.removeAll("temporary");
+  open.keepCommitted(base.file.manifest.fragments, field);
+  const { cluster } = settings;
+  const compute = cluster === null ? localFill(run, open) : clusterFill(run, cluster, open);
+  for (let round = 1; ; round++) {
+    await appended.lookUpTo(base, signal);
+    const isWanted = (fragment: DataFragment) => !open.files.has(fragment.id) && !appended.has(fragment);
+    const fragments = base.file.manifest.fragments.filter(isWanted);
+    const resolved = await resolvedAsAsked(run, base);
     let isLeft = false;
-    for await (const computed of this.#fill.compute(round, fragments)) {
-      if (computed === null) continue;
-      if (computed === "conflict") {
-        isLeft = true;
-        continue;
-      }
-      group.push(computed);
-      if (group.length < groupSize) continue;
-      isLeft = (await this.#commit(version, group)) || isLeft;
-      group = [];
+    for await (const group of computedGroups(run, open, compute, {
+      base,
+      resolved,
+      checkpoints,
+      fragments,
+    })) {
+      if (group !== "conflict") {
+        const done = await commitGroup(run, open, version, group);
+        committed = done.version ?? committed;
+        isLeft ||= done.isLeft;
+      } else isLeft = true;
     }
-    return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
+    base = await latestOf(table);
+    // A `where` filter selects rows once; emptied rows are not selected again.
+    const isEmptied = fillsAll && open.forgetEmptied(base.file.manifest.fragments, field);
+    if (!isLeft && !isEmptied) break;
+    if (round === MAX_ROUNDS) {
+      throw new ConcurrentModificationError(
+        `${table.root}: fragments were rewritten ${round} times in a row`,
+      );
+    }
   }
+  // The work is done; a cleanup removes any remaining files.
+  await checkpoints.removeAll("all").catch(() => undefined);
+  if (fitting !== null) await recordFitting(run, base, fitting);
+  return { rows: open.doneRows, fragments: open.count, version: committed };
+}
 
-  /** @returns true if some fragments need another round */
-  async #commit(filledVersion: number, group: readonly OpenFragment[]): Promise<boolean> {
-    const parts = { progress: this.#progress, fragments: this.#fragments };
-    const { version, isLeft } = await commitFragments(this.#run, parts, filledVersion, group);
-    this.#version = version ?? this.#version;
-    return isLeft;
+const NOTHING_TAKEN = { version: null, fitting: null };
+
+/** Yields fragments to commit together, and "conflict" for each one that needs another round. */
+async function* computedGroups(
+  { settings }: BackfillRun,
+  open: OpenFragments,
+  compute: ComputeFragments,
+  round: Pick<BackfillRound, "base" | "resolved" | "checkpoints"> & {
+    readonly fragments: readonly DataFragment[];
+  },
+): AsyncGenerator<OpenFragment[] | "conflict", void, undefined> {
+  const { concurrency, commitFragments } = settings;
+  const { fragments } = round;
+  open.expect(fragments);
+  const share = MAX_ALL_UNSAVED_BYTES / Math.min(concurrency, Math.max(1, fragments.length));
+  const bounds = {
+    savesAll: fragments.length > 1 && commitFragments > 1,
+    maxUnsavedBytes: Math.max(MIN_UNSAVED_BYTES, Math.min(MAX_UNSAVED_BYTES, share)),
+  };
+  let group: OpenFragment[] = [];
+  for await (const computed of compute({ ...round, ...bounds }, fragments)) {
+    if (computed === "conflict") yield computed;
+    else if (computed !== null) group.push(computed);
+    if (group.length < commitFragments) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Records a version in which all values fit, so that later backfills skip the transactions before it. */
+async function recordFitting(
+  run: BackfillRun,
+  base: OpenVersion<ReaderEnvironment>,
+  fitting: OpenVersion,
+): Promise<void> {
+  const { field } = await resolvedAsAsked(run, base);
+  const marks = await outdatedRows(base, field, fittingVersion(fitting, field), run.signal);
+  // The transactions tell the same if writing the record fails.
+  if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
+}
+
+async function latestOf(table: TableAt<ReaderEnvironment>): Promise<OpenVersion<ReaderEnvironment>> {
+  for (let attempt = 0; attempt < MAX_ROUNDS; attempt++) {
+    const entry = await findLatestVersion(table);
+    const open = entry && (await openVersion(table, entry));
+    if (entry === null) throw new TableGoneError(table.root);
+    if (open !== null) return open;
+  }
+  throw new ConcurrentModificationError(`${table.root}: versions come and go`);
+}
+
+/**
+ * Commits the values of fragments in one version. First it notes their files, by which a later run knows the
+ * filled fragments.
+ * @param filledVersion version whose rows are filled
+ * @returns the version with the values, null if there is none; and true if some fragments need another round
+ */
+async function commitGroup(
+  run: BackfillRun,
+  open: OpenFragments,
+  filledVersion: number,
+  group: readonly OpenFragment[],
+): Promise<{ readonly version: number | null; readonly isLeft: boolean }> {
+  const { control, onFailure } = run;
+  let announced: ReadonlyMap<number, FilledFile> = new Map();
+  const rowsOf = new Map(group.map(({ id, rows }) => [id, rows]));
+  const undo = async (lost: readonly OpenFragment[]): Promise<boolean> => {
+    for (const opened of lost) await open.undo(opened);
+    return lost.length > 0;
+  };
+  try {
+    const ready: FragmentToCommit[] = [];
+    for (const { id, content, early, values } of group) {
+      ready.push({ id, content, early, parts: (await values?.parts()) ?? [] });
+    }
+    const { done, version } = await commitValues(run, ready, async (files) => {
+      announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
+      await control.saveCheckpoint(stateToNote(filledVersion, new Map([...open.files, ...announced])));
+    });
+    for (const id of done) {
+      const file = announced.get(id);
+      if (file !== undefined) open.files.set(id, file);
+    }
+    const isCommitted = ({ id }: OpenFragment): boolean => done.includes(id);
+    for (const opened of group.filter(isCommitted)) open.close(opened);
+    return { version, isLeft: await undo(group.filter((opened) => !isCommitted(opened))) };
+  } catch (error) {
+    if (error instanceof CheckpointGoneError) return { version: null, isLeft: await undo(group) };
+    // Call it before waiting for the fragments that are being computed.
+    onFailure(error);
+    throw error;
   }
 }

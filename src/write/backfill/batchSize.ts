@@ -1,6 +1,4 @@
-/**
- * Number of rows in the next call of a function; a slow function gets fewer, so that a crash loses little.
- */
+/** Number of rows in the next call of a function; few for a slow one, so that a crash loses little. */
 
 /** Milliseconds of the longest call to aim for. */
 const SLOW_MS = 10_000;

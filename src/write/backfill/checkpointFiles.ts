@@ -31,9 +31,7 @@ import type { TableAt } from "../../table/versions/tableAt.js";
 import { haveSameType } from "../userFunctions.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
 
-/**
- * A cleanup took a file for one of an abandoned backfill and removed it. Its rows must be computed again.
- */
+/** A cleanup took a file for one of an abandoned backfill and removed it. Its rows must be computed again. */
 export class CheckpointGoneError extends ConcurrentModificationError {}
 
 /** A part that is saved in a file. */
@@ -64,11 +62,7 @@ export class CheckpointFiles {
   readonly #value: LogicalField;
   readonly #hold: () => Promise<void>;
 
-  /**
-   * @param key digest of the work
-   * @param value field of the values, under any name
-   * @param hold called before a file is written; throws if the table was replaced and must get no file
-   */
+  /** @param hold called before a file is written; throws if the table was replaced and must get no file */
   constructor(
     table: TableAt<ReaderEnvironment>,
     key: string,
@@ -132,7 +126,6 @@ export class CheckpointFiles {
 
   /**
    * Returns the parts that earlier runs saved, ascending and without overlaps. Removes useless files.
-   * @param physicalRows of the fragment
    * @param span offsets of the first and the last row; parts that extend beyond them belong to other tasks.
    *   Default: the whole fragment
    */

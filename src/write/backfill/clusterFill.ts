@@ -11,13 +11,13 @@ import { join } from "../../platform/native.js";
 import { checkpointsDirectory } from "../../table/versions/paths.js";
 import { errorOfFailure, isErrorType } from "../../typedErrors.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import type { BackfillRound, BackfillRun } from "./backfillWork.js";
+import type { BackfillRound, BackfillRun, ComputeFragments } from "./backfillWork.js";
 import { type BackfillCluster, runOnCluster } from "./clusterRun.js";
 import { ComputedValues } from "./computedValues.js";
-import { digestOf } from "./digestOf.js";
 import { isConflict, missingRows } from "./fragmentValues.js";
 import type { OpenFragment, OpenFragments } from "./openFragments.js";
 import { selectedOffsets } from "./selectedOffsets.js";
+import { digestOf } from "./storedFields.js";
 
 /** A fragment, and the ids of its unfinished tasks. */
 interface TaskGroup {
@@ -40,49 +40,44 @@ type WaitingTasks = Map<string, WaitingTask>;
 /** Consecutive runs of a cluster without a finished task. */
 const MAX_IDLE_RUNS = 3;
 
-export class ClusterFill {
-  readonly #run: BackfillRun;
-  readonly #cluster: BackfillCluster;
-  readonly #fragments: OpenFragments;
-
-  constructor(run: BackfillRun, cluster: BackfillCluster, fragments: OpenFragments) {
-    this.#run = run;
-    this.#cluster = cluster;
-    this.#fragments = fragments;
-  }
-
-  /**
-   * Yields each fragment when files hold all its values and the values were read; "conflict" if the fragment
-   * needs the next round. The cluster gets unfinished tasks again.
-   * @throws ServiceUnavailableError if the executor fails, or repeatedly finishes no task; the error of a
-   *   failed task
-   */
-  async *compute(
-    round: BackfillRound,
-    fragments: readonly DataFragment[],
-  ): AsyncGenerator<OpenFragment | "conflict", void, undefined> {
+/**
+ * Makes the generator of filled fragments. It yields a fragment when files hold all its values and the values
+ * were read. The cluster gets unfinished tasks again.
+ *
+ * It throws ServiceUnavailableError if the executor fails, or repeatedly finishes no task; and the error of a
+ * failed task.
+ */
+export function clusterFill(
+  run: BackfillRun,
+  cluster: BackfillCluster,
+  fragments: OpenFragments,
+): ComputeFragments {
+  return async function* compute(round, wanted) {
     const waiting: WaitingTasks = new Map();
-    for (const fragment of fragments) {
-      const planned = await orConflict(this.#plan(round, fragment));
-      if (planned === null) continue;
-      if (planned === "conflict") yield planned;
+    for (const fragment of wanted) {
+      const planned = await orConflict(planGroup(run, fragments, round, fragment));
+      if (planned === null || planned === "conflict") yield planned;
       else if (planned.tasks.length === 0) yield planned.group.opened;
       else addTasks(waiting, planned.group, planned.tasks);
     }
     for (let idleRuns = 0; waiting.size > 0; ) {
-      if (idleRuns === MAX_IDLE_RUNS) throw this.#idleError(waiting.size);
+      if (idleRuns === MAX_IDLE_RUNS) {
+        throw new ServiceUnavailableError(
+          `cluster ${cluster.name}: ${waiting.size} tasks have no values in the table's directory after ${MAX_IDLE_RUNS} runs; its workers may have died, or have another directory`,
+        );
+      }
       let done = 0;
-      for await (const ended of this.#endedTasks(waiting)) {
+      for await (const ended of endedTasks(run, cluster, fragments, waiting)) {
         const { group } = ended;
         if (ended.done < ended.task.rows) {
           for (const taskId of group.taskIds) waiting.delete(taskId);
-          await this.#fragments.undo(group.opened);
+          await fragments.undo(group.opened);
           yield "conflict";
           continue;
         }
         done++;
         if (group.taskIds.size > 0) continue;
-        const missing = await orConflict(this.#missingTasks(round, group));
+        const missing = await orConflict(missingTasks(run, fragments, round, group));
         if (missing === "conflict" || missing.length === 0) {
           yield missing === "conflict" ? missing : group.opened;
           continue;
@@ -92,126 +87,120 @@ export class ClusterFill {
       }
       idleRuns = done > 0 ? 0 : idleRuns + 1;
     }
-  }
+  };
+}
 
-  #idleError(tasks: number): ServiceUnavailableError {
-    return new ServiceUnavailableError(
-      `cluster ${this.#cluster.name}: ${tasks} tasks have no values in the table's directory after ${MAX_IDLE_RUNS} runs; its workers may have died, or have another directory`,
-    );
-  }
-
-  /**
-   * Runs the cluster once, and yields each task that has ended. A task with remaining rows belongs to a
-   * rewritten fragment.
-   */
-  async *#endedTasks(waiting: WaitingTasks): AsyncGenerator<WaitingTask, void, undefined> {
-    const { target, control, settings, signal } = this.#run;
-    const { disk, root } = target.table;
-    const { jobId } = control;
-    // A cleanup recognises the directory by its name; an earlier run may have left one.
-    const directory = join(checkpointsDirectory(root), `${TEMPORARY_PREFIX}${jobId}`);
-    await control.hold();
-    await disk.removeTree(directory);
-    await disk.makeDirectory(directory, root);
-    const tasks = [...waiting.values()].map(({ task }) => task);
-    const options = {
-      ...{ jobId, root: settings.root, directory, signal },
-      onProgress: (taskId: string, rows: number) => {
-        const task = waiting.get(taskId);
-        if (task !== undefined) this.#advance(task, rows);
-      },
-    };
-    try {
-      for await (const outcome of runOnCluster(tasks, this.#cluster, options)) {
-        const ended = waiting.get(outcome.taskId);
-        if (ended === undefined) continue;
-        waiting.delete(outcome.taskId);
-        ended.group.taskIds.delete(outcome.taskId);
-        if (outcome.kind === "done") this.#advance(ended, ended.task.rows);
-        else if (outcome.type === "ConcurrentModification") ended.done = 0;
-        else throw errorOfTask(outcome);
-        yield ended;
-      }
-    } finally {
-      // A directory that can't be removed is an orphan, which a cleanup removes.
-      await disk.removeTree(directory).catch(() => undefined);
-    }
-  }
-
-  #advance(task: WaitingTask, rows: number): void {
+/** Runs the cluster once, and yields ended tasks; those of rewritten fragments have remaining rows. */
+async function* endedTasks(
+  { target, control, settings, signal }: BackfillRun,
+  cluster: BackfillCluster,
+  fragments: OpenFragments,
+  waiting: WaitingTasks,
+): AsyncGenerator<WaitingTask, void, undefined> {
+  const { disk, root } = target.table;
+  const { jobId } = control;
+  // A cleanup recognises the directory by its name; an earlier run may have left one.
+  const directory = join(checkpointsDirectory(root), `${TEMPORARY_PREFIX}${jobId}`);
+  await control.hold();
+  await disk.removeTree(directory);
+  await disk.makeDirectory(directory, root);
+  const tasks = [...waiting.values()].map(({ task }) => task);
+  const advance = (task: WaitingTask, rows: number): void => {
     if (rows <= task.done) return;
-    this.#fragments.addRows(task.group.opened, rows - task.done);
+    fragments.addRows(task.group.opened, rows - task.done);
     task.done = rows;
+  };
+  const options = {
+    ...{ jobId, root: settings.root, directory, signal },
+    onProgress: (taskId: string, rows: number) => {
+      const task = waiting.get(taskId);
+      if (task !== undefined) advance(task, rows);
+    },
+  };
+  try {
+    for await (const outcome of runOnCluster(tasks, cluster, options)) {
+      const ended = waiting.get(outcome.taskId);
+      if (ended === undefined) continue;
+      waiting.delete(outcome.taskId);
+      ended.group.taskIds.delete(outcome.taskId);
+      if (outcome.kind === "done") advance(ended, ended.task.rows);
+      else if (outcome.type === "ConcurrentModification") ended.done = 0;
+      else throw errorOfTask(outcome);
+      yield ended;
+    }
+  } finally {
+    // A directory that can't be removed is an orphan, which a cleanup removes.
+    await disk.removeTree(directory).catch(() => undefined);
   }
+}
 
-  async #plan(
-    round: BackfillRound,
-    fragment: DataFragment,
-  ): Promise<{ readonly group: TaskGroup; readonly tasks: readonly BackfillTask[] } | null> {
-    const begun = await this.#fragments.begin(round, fragment);
-    if (begun === null) return null;
-    const group = { fragment, opened: begun.opened, taskIds: new Set<string>() };
-    return { group, tasks: await this.#missingTasks(round, group) };
-  }
+async function planGroup(
+  run: BackfillRun,
+  fragments: OpenFragments,
+  round: BackfillRound,
+  fragment: DataFragment,
+): Promise<{ readonly group: TaskGroup; readonly tasks: readonly BackfillTask[] } | null> {
+  const begun = await fragments.begin(round, fragment);
+  if (begun === null) return null;
+  const group = { fragment, opened: begun.opened, taskIds: new Set<string>() };
+  return { group, tasks: await missingTasks(run, fragments, round, group) };
+}
 
-  /** Returns tasks for the rows without saved values; none if the fragment is ready to commit. */
-  async #missingTasks(round: BackfillRound, { fragment, opened }: TaskGroup): Promise<BackfillTask[]> {
-    const missing = await this.#fragments.orUndo(opened, this.#collect(round, fragment, opened));
-    return Promise.all(missing.map((rows) => this.#taskOf(round, opened, rows)));
-  }
+/** Counts the saved values of a fragment, and returns tasks for the other rows. */
+async function missingTasks(
+  run: BackfillRun,
+  fragments: OpenFragments,
+  round: BackfillRound,
+  { fragment, opened }: TaskGroup,
+): Promise<BackfillTask[]> {
+  const { settings, signal, onFailure } = run;
+  const { base, resolved, checkpoints, maxUnsavedBytes } = round;
+  const { taskRows, flushMs } = settings;
+  const { content } = opened;
+  const values = new ComputedValues(content, opened.rows, {
+    ...{ checkpoints, flushMs, maxUnsavedBytes, onFailure },
+  });
+  const reading = conflictIfRemoved(base, async () => {
+    const wanted = await selectedOffsets(base, resolved, fragment, signal);
+    const options = { content, checkpoints, taskRows, onRows: () => undefined };
+    return missingRows(fragment, wanted, values, options);
+  });
+  const missing = await fragments.orUndo(opened, reading);
+  const missingCount = missing.reduce((sum, rows) => sum + rows.length, 0);
+  fragments.addRows(opened, opened.rows - missingCount - opened.done);
+  if (missing.length === 0) opened.values = values;
+  else values.release();
+  return Promise.all(missing.map((rows) => taskOf(run, round, opened, rows)));
+}
 
-  /**
-   * Reads the saved values of a fragment, and counts their rows.
-   * @returns offsets of the rows without one, by tasks
-   */
-  async #collect(round: BackfillRound, fragment: DataFragment, opened: OpenFragment): Promise<Uint32Array[]> {
-    const { settings, signal, onFailure } = this.#run;
-    const { base, resolved, checkpoints, maxUnsavedBytes } = round;
-    const { taskRows, flushMs } = settings;
-    const values = new ComputedValues(opened.content, opened.rows, {
-      ...{ checkpoints, flushMs, maxUnsavedBytes, onFailure },
-    });
-    const missing = await conflictIfRemoved(base, async () => {
-      const wanted = (await selectedOffsets(base, resolved, fragment, signal)) ?? new Uint32Array(0);
-      const options = { content: opened.content, checkpoints, taskRows, onRows: () => undefined };
-      return missingRows(fragment, wanted, values, options);
-    });
-    const missingCount = missing.reduce((sum, rows) => sum + rows.length, 0);
-    this.#fragments.addRows(opened, opened.rows - missingCount - opened.done);
-    if (missing.length === 0) opened.values = values;
-    else values.release();
-    return missing;
-  }
-
-  async #taskOf(
-    { base, resolved }: BackfillRound,
-    opened: OpenFragment,
-    rows: Uint32Array,
-  ): Promise<BackfillTask> {
-    const { target, request, settings, control, key } = this.#run;
-    const { table, batch, callsAtOnce, flushMs } = settings;
-    const { column, where } = request;
-    const { branch } = target.table;
-    const [firstRow, lastRow] = [rows[0], rows[rows.length - 1]];
-    return {
-      taskId: `${opened.id}-${firstRow}-${lastRow}`,
-      jobId: control.jobId,
-      id: table,
-      ...(branch !== null && { branch }),
-      column,
-      ...(where !== null && { where }),
-      version: base.version,
-      fragmentId: opened.id,
-      ...{ firstRow, lastRow, rows: rows.length },
-      meaning: await digestOf(resolved.meaning),
-      content: opened.content,
-      key,
-      checkpointSize: batch.most,
-      minCheckpointSize: batch.least,
-      batchCheckpointFlushIntervalSeconds: flushMs / 1000,
-      intraApplierConcurrency: callsAtOnce,
-    };
-  }
+async function taskOf(
+  { target, request, settings, control, key }: BackfillRun,
+  { base, resolved }: BackfillRound,
+  opened: OpenFragment,
+  rows: Uint32Array,
+): Promise<BackfillTask> {
+  const { table, batch, callsAtOnce, flushMs } = settings;
+  const { column, where } = request;
+  const { branch } = target.table;
+  const [firstRow, lastRow] = [rows[0], rows[rows.length - 1]];
+  return {
+    taskId: `${opened.id}-${firstRow}-${lastRow}`,
+    jobId: control.jobId,
+    id: table,
+    ...(branch !== null && { branch }),
+    column,
+    ...(where !== null && { where }),
+    version: base.version,
+    fragmentId: opened.id,
+    ...{ firstRow, lastRow, rows: rows.length },
+    meaning: await digestOf(resolved.meaning),
+    content: opened.content,
+    key,
+    checkpointSize: batch.most,
+    minCheckpointSize: batch.least,
+    batchCheckpointFlushIntervalSeconds: flushMs / 1000,
+    intraApplierConcurrency: callsAtOnce,
+  };
 }
 
 function addTasks(waiting: WaitingTasks, group: TaskGroup, tasks: readonly BackfillTask[]): void {

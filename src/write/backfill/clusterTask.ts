@@ -11,13 +11,14 @@ import { allowManyListeners } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
+import { resolvedAsAsked } from "./backfillWork.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles } from "./checkpointFiles.js";
-import { ColumnWatch } from "./columnWatch.js";
-import { digestOf } from "./digestOf.js";
+import { columnWatch } from "./columnWatch.js";
 import { fragmentValues } from "./fragmentValues.js";
 import { type BackfillRequest, resolvedOn } from "./resolvedBackfill.js";
 import { selectedOffsets } from "./selectedOffsets.js";
+import { digestOf } from "./storedFields.js";
 
 /** Rows of a task, and digests of everything that their values depend on. */
 export interface ClusterTask {
@@ -45,7 +46,6 @@ export interface ClusterTaskOptions {
 const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 
 /**
- * @param base version whose rows are read
  * @returns number of rows that have a value, and names of the files with the values
  * @throws ConcurrentModificationError if the fragment is not the one that the task was planned for;
  *   InvalidInputError if this process registers a different function; errors of `fragmentValues`
@@ -74,15 +74,10 @@ export async function computeClusterTask(
       `${table.root}: fragment ${fragmentId} of version ${base.version} is not the one that the task was planned for`,
     );
   }
-  const watch = new ColumnWatch(table, async (latest) => {
-    if ((await resolvedOn(latest, request, signal)).meaning === resolved.meaning) return;
-    throw new ConcurrentModificationError(
-      `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled`,
-    );
-  });
+  const asked = { request: { ...request, meaning: resolved.meaning }, signal };
   const checkpoints = new CheckpointFiles(table, key, resolved.field, hold);
   const values = await conflictIfRemoved(base, async () => {
-    const selected = (await selectedOffsets(base, resolved, fragment, signal)) ?? new Uint32Array(0);
+    const selected = await selectedOffsets(base, resolved, fragment, signal);
     const wanted = selected.subarray(lowerBound(selected, firstRow), lowerBound(selected, lastRow + 1));
     let done = 0;
     onProgress(0, wanted.length);
@@ -101,7 +96,7 @@ export async function computeClusterTask(
         done += count;
         onProgress(done, wanted.length);
       },
-      requireWanted: () => watch.look(),
+      requireWanted: columnWatch(table, (latest) => resolvedAsAsked(asked, latest)),
     });
     return { computed, rows: wanted.length };
   }).catch((error: unknown) => {

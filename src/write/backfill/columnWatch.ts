@@ -9,30 +9,26 @@ import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 /** Milliseconds between two checks. */
 const LOOK_MS = 1000;
 
-export class ColumnWatch {
-  readonly #table: TableAt;
-  readonly #requireColumn: (latest: OpenVersion) => Promise<unknown>;
-  #lookedMs = performance.now();
-  /** Latest version that was checked. */
-  #lookedVersion = 0;
-
-  /** @param requireColumn rejects if a version lacks the column, or declares it differently */
-  constructor(table: TableAt, requireColumn: (latest: OpenVersion) => Promise<unknown>) {
-    this.#table = table;
-    this.#requireColumn = requireColumn;
-  }
-
-  /** @throws TableGoneError, and errors of `requireColumn` */
-  async look(): Promise<void> {
+/**
+ * Returns the check, which throws TableGoneError, and errors of `requireColumn`.
+ * @param requireColumn rejects if a version lacks the column, or declares it differently
+ */
+export function columnWatch(
+  table: TableAt,
+  requireColumn: (latest: OpenVersion) => Promise<unknown>,
+): () => Promise<void> {
+  let lookedMs = performance.now();
+  let lookedVersion = 0;
+  return async () => {
     const nowMs = performance.now();
-    if (nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = nowMs;
-    const entry = await findLatestVersion(this.#table);
-    if (entry === null) throw new TableGoneError(this.#table.root);
-    if (entry.version === this.#lookedVersion) return;
-    const open = await openVersion(this.#table, entry);
+    if (nowMs - lookedMs < LOOK_MS) return;
+    lookedMs = nowMs;
+    const entry = await findLatestVersion(table);
+    if (entry === null) throw new TableGoneError(table.root);
+    if (entry.version === lookedVersion) return;
+    const open = await openVersion(table, entry);
     // If a version was cleaned up meanwhile, a later one follows it.
-    if (open !== null) await this.#requireColumn(open);
-    this.#lookedVersion = entry.version;
-  }
+    if (open !== null) await requireColumn(open);
+    lookedVersion = entry.version;
+  };
 }

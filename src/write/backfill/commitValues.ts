@@ -16,13 +16,13 @@ import {
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
-import type { ChangeTarget } from "../../table/commit/commit.js";
 import { newTransaction, operationOf } from "../../table/commit/transaction.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf } from "../dataFiles.js";
+import { type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
 import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
@@ -39,27 +39,22 @@ export interface FragmentToCommit {
   readonly early: EarlyFile;
 }
 
-export interface CommitValuesOptions {
-  /** Resolves the backfill on a version; rejects if its meaning has changed since the start. */
-  readonly resolvedOn: (base: OpenLatest) => Promise<ResolvedBackfill>;
-  /** Called before the commit with the names of the new files, by fragment. */
-  readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
-  /** Called right before the version is published. */
-  readonly hold: () => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-/** @returns ids of the committed fragments, and the version that has them */
+/**
+ * @param announce called before the commit with the names of the new files, by fragment
+ * @returns ids of the committed fragments, and the version that has them
+ */
 export async function commitValues(
-  target: ChangeTarget<ReaderEnvironment>,
+  run: BackfillRun,
   ready: readonly FragmentToCommit[],
-  { resolvedOn, announce, hold, signal }: CommitValuesOptions,
+  announce: (files: ReadonlyMap<number, string>) => Promise<void>,
 ): Promise<{ readonly done: readonly number[]; readonly version: number | null }> {
+  const { target, control } = run;
+  const { signal } = control;
   const committed = await commitColumnFiles(
     target,
     async (base, files) => {
       for (const { early } of ready) await early.handOver(files);
-      const resolved = await resolvedOn(base);
+      const resolved = await resolvedAsAsked(run, base);
       const changed = await conflictIfRemoved(base, () =>
         changedFragments(base, ready, resolved, files, signal),
       );
@@ -71,16 +66,12 @@ export async function commitValues(
         done: changed.map(({ before }) => before.id),
       };
     },
-    { signal, verify: hold, mustSee },
+    { signal, verify: () => control.hold(), mustSee },
   );
-  return committed === null
-    ? { done: [], version: null }
-    : { done: committed.plan.done, version: committed.committed.version };
+  return { done: committed?.plan.done ?? [], version: committed?.committed.version ?? null };
 }
 
-/**
- * Kinds of changes that keep the inputs and the column of every fragment, and the declaration of the column.
- */
+/** Kinds of changes that keep the inputs, the column of every fragment, and its declaration. */
 const NEUTRAL: ReadonlySet<string> = new Set([
   ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);

@@ -18,10 +18,7 @@ export interface ComputedValuesOptions {
    * at a time, so that values are computed during a save.
    */
   readonly maxUnsavedBytes: number;
-  /**
-   * Called with an error that fails the whole work, before waiting for running calls: it should abort their
-   * signal.
-   */
+  /** Called with an error that fails the whole work, before waiting for running calls. Aborts the signal. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -42,10 +39,6 @@ export class ComputedValues {
   /** The save that waits for its turn; it takes all unsaved values at that time. */
   #waiting: { readonly turn: Promise<void>; readonly saved: Promise<void> } | null = null;
 
-  /**
-   * @param content digest of the fragment's content
-   * @param rowCount number of rows to compute
-   */
   constructor(content: string, rowCount: number, options: ComputedValuesOptions) {
     this.#content = content;
     this.#rowCount = rowCount;
@@ -57,11 +50,7 @@ export class ComputedValues {
     this.#saved.push(part);
   }
 
-  /**
-   * Adds values of rows at once. Then it waits: until old values are saved, or until a save of many values
-   * may start.
-   * @throws errors of the save
-   */
+  /** Adds values. Waits until old ones are saved, or a save of many may start. @throws errors of the save */
   async add(rows: ComputedRows): Promise<void> {
     const { flushMs } = this.#options;
     const nowMs = performance.now();
@@ -110,10 +99,7 @@ export class ComputedValues {
     this.#rows.length = 0;
   }
 
-  /**
-   * Saves what it can after the work has failed, so that a later run need not compute it again, and releases
-   * the rest. Its own errors are dropped: the first error explains the failure.
-   */
+  /** Saves what it can after the work has failed, and releases the rest. Drops its own errors. */
   async rescue(): Promise<void> {
     // A save that the timer starts after the job's end would write without the job's lock.
     this.#endWait();
@@ -176,10 +162,7 @@ export class ComputedValues {
   }
 }
 
-/**
- * Groups rows into runs, in which each begins where the one before ends. Offsets are slices of one list of
- * all rows to compute, so rows of others lie in each gap.
- */
+/** Groups adjoining rows. Their offsets are slices of one list, so rows of others lie in each gap. */
 function adjoining(rows: readonly ComputedRows[]): ComputedRows[][] {
   const groups: ComputedRows[][] = [];
   let before: Uint32Array | null = null;

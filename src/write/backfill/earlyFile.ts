@@ -33,10 +33,7 @@ export interface EarlyFileOptions {
   readonly content: string;
   readonly resolved: ResolvedBackfill;
   readonly version: FileVersion;
-  /**
-   * Maximum bytes of values that stay in their memory until the file is complete; above that, the file copies
-   * them.
-   */
+  /** Maximum bytes of values that stay in their memory until the file is complete. Larger files copy them. */
   readonly maxHeldBytes: number;
   /** Rejects if the table was replaced and must get no file. */
   readonly hold: () => Promise<void>;
@@ -45,10 +42,7 @@ export interface EarlyFileOptions {
 /** Maximum bytes of values that wait to be copied, unless a single batch has more. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/**
- * Bytes that are copied in one step: a small part of a page, and of the time for which the event loop may
- * wait.
- */
+/** Bytes that are copied in one step, for which the event loop waits. */
 const MAX_COPIED_BYTES = 2 * 1024 * 1024;
 
 /** Approximate maximum bytes that remain to encode and write after the last value. */
@@ -77,9 +71,7 @@ export class EarlyFile {
     this.#options = options;
   }
 
-  /**
-   * Adds the values of the next rows of the fragment at once, and waits for room for more.
-   */
+  /** Adds the values of the next rows of the fragment at once, and waits for room for more. */
   async add(rows: ComputedRows): Promise<void> {
     const { column, offsets } = rows;
     if (this.#state !== "open") return;

@@ -1,11 +1,4 @@
-/**
- * Files that a backfill has made for fragments, and the note of files about to be committed for a later run.
- */
-
-import type { DataFragment } from "../../format/table.js";
-import { fieldIdsOf } from "../../schema/fieldPaths.js";
-import type { TableField } from "../../schema/schema.js";
-import { areStored } from "./storedFields.js";
+/** Files that a backfill makes for fragments, and the note of them that a later run resumes from. */
 
 /** A file with the column of a fragment. */
 export interface FilledFile {
@@ -14,24 +7,11 @@ export interface FilledFile {
   readonly rows: number;
 }
 
-/** True if a fragment has the column in the file that was made for it. */
-export function hasFile(
-  fragment: DataFragment | undefined,
-  { name }: FilledFile,
-  field: TableField,
-): boolean {
-  const namedFiles = fragment?.files.filter(({ path }) => path === name) ?? [];
-  return areStored(namedFiles, new Set(fieldIdsOf(field)));
-}
-
 /** State of a run that a later run resumes from. */
 export type BackfillState = {
   /** Version whose rows are filled. */
   readonly version: number;
-  /**
-   * For each fragment: its id, the name of the file that holds the column or is about to, and the number of
-   * filled rows.
-   */
+  /** By fragment: its id, the file that holds the column or is about to, and the number of filled rows. */
   readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
 
@@ -40,10 +20,7 @@ export const stateToNote = (version: number, files: ReadonlyMap<number, FilledFi
   files: [...files].map(([id, { name, rows }]) => [id, name, rows]),
 });
 
-/**
- * Reads the note of an earlier run: the version that it filled, and its files by fragment; empty if the note
- * is useless.
- */
+/** Reads the note of an earlier run: the version that it filled, and its files; empty if malformed. */
 export function notedState(noted: unknown): {
   readonly version: number | null;
   readonly files: Map<number, FilledFile>;

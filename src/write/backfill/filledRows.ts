@@ -44,21 +44,14 @@ export async function* filledRows(
   const rows = scanColumns(source, {
     fragments: [fragment],
     projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
     signal,
   });
-  const live = overlaid(rows, parts);
   const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
-  if (deleted === null || deleted.length === 0) {
-    yield* live;
-    return;
-  }
   const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
-  yield* physicalRows(live, [field], places);
+  yield* physicalRows(overlaid(rows, parts), [field], places);
 }
 
 /** Yields the rows of parts that cover a whole fragment. */

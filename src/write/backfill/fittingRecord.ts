@@ -18,15 +18,12 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import { computedDirectory, fittingRecordPath } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { digestOf } from "./digestOf.js";
 import { type FittingVersion, relevantIds } from "./outdatedRows.js";
-import { filesWith } from "./storedFields.js";
+import { digestOf, filesWith } from "./storedFields.js";
 
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
-/**
- * Reads the record of the last backfill of a column; null if there is none, or it is of another declaration.
- */
+/** Reads the record of a column's last backfill; null if there is none for its declaration. */
 export async function readFittingRecord(
   { table, file }: OpenVersion,
   field: TableField,

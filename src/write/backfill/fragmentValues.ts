@@ -25,10 +25,7 @@ import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
-/**
- * Minimum rows that are read at a time; larger batches are read whole. Small, so that threads can decode the
- * next rows meanwhile.
- */
+/** Minimum rows that are read at a time. Small, so that threads can decode the next rows meanwhile. */
 const READ_ROWS = 2048;
 
 export interface ValuesOptions extends ComputedValuesOptions {
@@ -56,10 +53,7 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly requireWanted: () => Promise<void>;
 }
 
-/**
- * @param wanted physical offsets of the rows to compute, ascending
- * @returns the values of these rows, and maybe of others; some are saved, or are being saved
- */
+/** @returns the values of these rows, and maybe of others; some are saved, or are being saved */
 export async function fragmentValues(
   source: FragmentSource,
   resolved: ResolvedBackfill,
@@ -91,10 +85,7 @@ export async function fragmentValues(
 export const isConflict = (error: unknown): boolean =>
   error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
-/**
- * Does a part of the work. It reports an error that fails all of it before it waits for other calls and
- * tasks.
- */
+/** Does a part of the work. Reports an error that fails all of it before waiting for other calls. */
 async function telling<Result>(
   { onFailure }: Pick<ValuesOptions, "onFailure">,
   work: () => Promise<Result>,
@@ -108,11 +99,7 @@ async function telling<Result>(
   }
 }
 
-/**
- * Returns the rows that earlier runs have not saved, cut into tasks.
- * @param wanted physical offsets of the rows to compute, ascending
- * @param values gets the saved parts
- */
+/** Returns the rows that earlier runs have not saved, cut into tasks. */
 export async function missingRows(
   fragment: DataFragment,
   wanted: Uint32Array,

@@ -14,9 +14,8 @@ import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
-import { columnOfResult, columnOfRows } from "./functionResult.js";
-import { RowResults } from "./rowResults.js";
-import { SingleTexts } from "./singleTexts.js";
+import { columnOfResult, columnOfRows, RowResults } from "./functionResult.js";
+import { singleTexts } from "./singleTexts.js";
 
 /** Milliseconds before a call is first repeated, growth of the wait, and longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -42,10 +41,7 @@ export interface CallOptions {
   /** Rows that run at a time, for a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
-  /**
-   * Called with an error that fails the whole work, before waiting for other calls: it should abort the
-   * signal.
-   */
+  /** Called with an error that fails the whole work, before waiting for other calls. Aborts the signal. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -94,10 +90,7 @@ export const rowsInWords = (offsets: Uint32Array): string =>
     ? `row ${offsets[0]}`
     : `rows ${offsets[0]} to ${offsets[offsets.length - 1]} (${offsets.length} of them)`;
 
-/**
- * Does work at once; the returned function gives its result, or throws its error. So an error in a result
- * differs from an error of the call, after which the call is repeated.
- */
+/** Does work at once. The returned function gives its result, or throws its error. */
 function attempted<Result>(work: () => Result): () => Result {
   try {
     const result = work();
@@ -128,7 +121,7 @@ async function callForRows(
   // The function gets single values, never these vectors.
   const inputs = columns.map((column, index) => {
     const type = fields[index].type as DataType;
-    return SingleTexts.of(type, column) ?? vectorOf(fields[index], column, rowCount);
+    return singleTexts(type, column) ?? vectorOf(fields[index], column, rowCount);
   });
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
@@ -167,10 +160,7 @@ async function callForRows(
   }
 }
 
-/**
- * Reason to leave the synchronous loop: no row is left, the thread must yield, a result is a promise, or a
- * call failed.
- */
+/** Reason to leave the synchronous loop: the end, a due yield, a result that is a promise, or a failure. */
 type Halt =
   | { readonly kind: "end" | "due" }
   | { readonly kind: "begun"; readonly result: PromiseLike<unknown> }
@@ -190,11 +180,7 @@ interface RowsToCall {
   readonly signal: AbortSignal;
 }
 
-/**
- * Computes rows whose results are available at once, without promises. V8 inlines the function into this
- * loop. Nothing in the loop varies between jobs, such as checks of a signal, because V8 would then compile it
- * again for each job.
- */
+/** Computes synchronous rows. Nothing here varies between jobs: V8 would compile the loop again. */
 class RowCalls {
   /** First row without a result. */
   next = 0;

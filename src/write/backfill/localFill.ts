@@ -4,89 +4,62 @@ import { Limit, mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import { type BackfillRound, type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
+import {
+  type BackfillRound,
+  type BackfillRun,
+  type ComputeFragments,
+  resolvedAsAsked,
+} from "./backfillWork.js";
 import { BatchSize } from "./batchSize.js";
-import { ColumnWatch } from "./columnWatch.js";
-import type { ComputedValues } from "./computedValues.js";
+import { columnWatch } from "./columnWatch.js";
 import { fragmentValues, isConflict } from "./fragmentValues.js";
 import type { OpenFragment, OpenFragments } from "./openFragments.js";
 
-export class LocalFill {
-  readonly #run: BackfillRun;
-  readonly #fragments: OpenFragments;
-  readonly #batchSize: BatchSize;
-  readonly #taskLimit: Limit;
-  readonly #fragmentLimit: Limit;
-  readonly #watch: ColumnWatch;
-
-  constructor(run: BackfillRun, fragments: OpenFragments) {
-    const { settings, target } = run;
-    this.#run = run;
-    this.#fragments = fragments;
-    this.#batchSize = new BatchSize(settings.batch);
-    this.#taskLimit = new Limit(settings.concurrency);
-    this.#fragmentLimit = new Limit(settings.concurrency);
-    this.#watch = new ColumnWatch(target.table, (latest) => resolvedAsAsked(run, latest));
-  }
-
-  /**
-   * Yields each fragment when its values are computed: null if no row needs a value, "conflict" if the
-   * fragment needs the next round.
-   */
-  compute(
-    round: BackfillRound,
-    fragments: readonly DataFragment[],
-  ): AsyncIterable<OpenFragment | "conflict" | null> {
-    // One more fragment than tasks: values of one are saved or committed while the next is computed. After a
-    // failure, the fragments computed before it are still committed.
-    const bounds = { weigh: () => 1, maxWeight: this.#run.settings.concurrency + 1 };
-    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), bounds);
-  }
-
-  async #compute(round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | "conflict" | null> {
-    const { signal, onFailure } = this.#run;
+export function localFill(run: BackfillRun, fragments: OpenFragments): ComputeFragments {
+  const { settings, target, signal, onFailure } = run;
+  const { concurrency, callsAtOnce, taskRows, flushMs, batch } = settings;
+  const fragmentLimit = new Limit(concurrency);
+  const shared = {
+    ...{ taskRows, callsAtOnce, flushMs, signal, onFailure },
+    batchSize: new BatchSize(batch),
+    leastRows: batch.least,
+    taskLimit: new Limit(concurrency),
+    tasksAtOnce: concurrency,
+    requireWanted: columnWatch(target.table, (latest) => resolvedAsAsked(run, latest)),
+  };
+  const computeNow = async (round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | null> => {
+    const begun = await fragments.begin(round, fragment);
+    if (begun === null) return null;
+    const { opened, wanted } = begun;
+    const { base, resolved, checkpoints, maxUnsavedBytes } = round;
+    const computing = conflictIfRemoved(base, () =>
+      fragmentValues(versionSource(base), resolved, fragment, wanted, {
+        ...shared,
+        ...{ content: opened.content, early: opened.early, checkpoints, maxUnsavedBytes },
+        onRows: (count) => fragments.addRows(opened, count),
+      }),
+    );
+    opened.values = await fragments.orUndo(opened, computing);
+    return opened;
+  };
+  const compute = async (round: BackfillRound, fragment: DataFragment) => {
     try {
       // Results come in the order of the fragments: a finished one waits for those before it.
-      const computed = await this.#fragmentLimit.run(() => this.#computeNow(round, fragment), signal);
-      const values = computed?.values ?? null;
-      if (computed !== null && values !== null && round.savesAll) {
-        await this.#fragments.orUndo(computed, values.saveAll());
+      const opened = await fragmentLimit.run(() => computeNow(round, fragment), signal);
+      const values = opened?.values ?? null;
+      if (opened !== null && values !== null && round.savesAll) {
+        await fragments.orUndo(opened, values.saveAll());
       }
-      return computed;
+      return opened;
     } catch (error) {
       if (isConflict(error)) return "conflict";
       // Call it before waiting for other fragments.
       onFailure(error);
       throw error;
     }
-  }
-
-  async #computeNow(round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | null> {
-    const begun = await this.#fragments.begin(round, fragment);
-    if (begun === null) return null;
-    const { opened, wanted } = begun;
-    const computing = conflictIfRemoved(round.base, () => this.#values(round, fragment, wanted, opened));
-    opened.values = await this.#fragments.orUndo(opened, computing);
-    return opened;
-  }
-
-  #values(
-    { base, resolved, checkpoints, maxUnsavedBytes }: BackfillRound,
-    fragment: DataFragment,
-    wanted: Uint32Array,
-    opened: OpenFragment,
-  ): Promise<ComputedValues> {
-    const { settings, signal, onFailure } = this.#run;
-    const { concurrency, callsAtOnce, taskRows, flushMs, batch } = settings;
-    return fragmentValues(versionSource(base), resolved, fragment, wanted, {
-      ...{ content: opened.content, early: opened.early, checkpoints, signal, onFailure },
-      ...{ taskRows, callsAtOnce, flushMs, maxUnsavedBytes },
-      batchSize: this.#batchSize,
-      leastRows: batch.least,
-      taskLimit: this.#taskLimit,
-      tasksAtOnce: concurrency,
-      onRows: (count) => this.#fragments.addRows(opened, count),
-      requireWanted: () => this.#watch.look(),
-    });
-  }
+  };
+  // One more fragment than tasks: values of one are saved or committed while the next is computed. After a
+  // failure, the fragments computed before it are still committed.
+  const bounds = { weigh: () => 1, maxWeight: concurrency + 1 };
+  return (round, wanted) => mapAhead(wanted, (fragment) => compute(round, fragment), bounds);
 }

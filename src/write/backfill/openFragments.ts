@@ -1,16 +1,23 @@
-/** Fragments of a backfill from their start until they are committed or abandoned. */
+/**
+ * Fragments of a backfill: which are filled, which are under way, and how many rows have values. A fragment
+ * is open from its start until it is committed or abandoned.
+ */
 
 import type { DataFragment } from "../../format/table.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
+import type { TableField } from "../../schema/schema.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import { fileVersionOf } from "../insert.js";
-import type { BackfillProgress } from "./backfillProgress.js";
+import { fileVersionOf } from "../dataFiles.js";
 import type { BackfillRound, BackfillRun } from "./backfillWork.js";
 import type { FragmentToCommit } from "./commitValues.js";
 import type { ComputedValues } from "./computedValues.js";
 import { EarlyFile } from "./earlyFile.js";
+import type { FilledFile } from "./filledFiles.js";
 import { isConflict } from "./fragmentValues.js";
 import { selectedOffsets } from "./selectedOffsets.js";
+import { areStored } from "./storedFields.js";
 
 export interface OpenFragment extends Pick<FragmentToCommit, "id" | "content" | "early"> {
   /** Number of rows to compute. */
@@ -28,13 +35,59 @@ interface BegunFragment {
 }
 
 export class OpenFragments {
+  /** Files of the filled fragments, by fragment id. */
+  readonly files: Map<number, FilledFile>;
   readonly #run: BackfillRun;
-  readonly #progress: BackfillProgress;
   readonly #open = new Set<OpenFragment>();
+  #doneRows = 0;
+  #totalRows = 0;
+  #count = 0;
 
-  constructor(run: BackfillRun, progress: BackfillProgress) {
+  /** @param files of earlier runs of the same work, committed or not */
+  constructor(run: BackfillRun, files: Map<number, FilledFile>) {
     this.#run = run;
-    this.#progress = progress;
+    this.files = files;
+  }
+
+  /** Rows that have values, including those of earlier runs. */
+  get doneRows(): number {
+    return this.#doneRows;
+  }
+
+  /** Number of fragments that are filled or under way. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Counts the files of earlier runs. Forgets those that were not committed, or lost the column. */
+  keepCommitted(fragments: readonly DataFragment[], field: TableField): void {
+    const present = new Map(fragments.map((fragment) => [fragment.id, fragment]));
+    for (const [id, filled] of this.files) {
+      if (!hasFile(present.get(id), filled, field)) {
+        this.files.delete(id);
+        continue;
+      }
+      this.#count++;
+      this.#doneRows += filled.rows;
+    }
+  }
+
+  /** Forgets fragments that lost their committed file; true if there are any. */
+  forgetEmptied(fragments: readonly DataFragment[], field: TableField): boolean {
+    let isAny = false;
+    for (const fragment of fragments) {
+      const filled = this.files.get(fragment.id);
+      if (filled === undefined || hasFile(fragment, filled, field)) continue;
+      this.files.delete(fragment.id);
+      this.#drop(filled.rows);
+      isAny = true;
+    }
+    return isAny;
+  }
+
+  /** Expects every row of these fragments to get a value, until {@link begin} counts them. */
+  expect(fragments: readonly DataFragment[]): void {
+    this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   }
 
   /**
@@ -48,14 +101,16 @@ export class OpenFragments {
       ? await conflictIfRemoved(base, () => selectedOffsets(base, resolved, fragment, signal))
       : null;
     // Another fragment may have begun while the rows were selected.
-    const isChosen = wanted !== null && this.#takesMore;
-    this.#progress.begin(fragment, isChosen ? wanted.length : null);
+    const isChosen = wanted !== null && wanted.length > 0 && this.#takesMore;
+    this.#totalRows += (isChosen ? wanted.length : 0) - liveRowCount(fragment);
+    if (isChosen) this.#count++;
+    this.#tell();
     if (!isChosen) return null;
     return { opened: await this.#openFragment(round, fragment, wanted.length), wanted };
   }
 
   get #takesMore(): boolean {
-    return this.#progress.fragments < this.#run.settings.maxFragments;
+    return this.#count < this.#run.settings.maxFragments;
   }
 
   async #openFragment(
@@ -63,10 +118,8 @@ export class OpenFragments {
     fragment: DataFragment,
     rows: number,
   ): Promise<OpenFragment> {
-    const {
-      target: { table },
-      control,
-    } = this.#run;
+    const { target, control } = this.#run;
+    const { table } = target;
     const content = await resolved.sourceOf(fragment);
     const files = new ColumnFiles(table, { signal: control.signal, pool: table.environment.workers });
     const early = new EarlyFile(files, {
@@ -83,7 +136,8 @@ export class OpenFragments {
   /** Counts rows that have got a value. */
   addRows(opened: OpenFragment, count: number): void {
     opened.done += count;
-    this.#progress.addRows(count);
+    this.#doneRows += count;
+    this.#tell();
   }
 
   /** Returns the result of work on a fragment. After a conflict, the fragment counts as not begun. */
@@ -97,7 +151,7 @@ export class OpenFragments {
   }
 
   async undo(opened: OpenFragment): Promise<void> {
-    this.#progress.dropFragment(opened.done);
+    this.#drop(opened.done);
     await opened.early.giveUp();
     this.close(opened);
   }
@@ -115,4 +169,19 @@ export class OpenFragments {
       await values?.rescue();
     }
   }
+
+  #drop(doneRows: number): void {
+    this.#count--;
+    this.#doneRows -= doneRows;
+  }
+
+  #tell(): void {
+    this.#run.control.progress(this.#doneRows, this.#totalRows);
+  }
+}
+
+/** True if a fragment has the column in the file that was made for it. */
+function hasFile(fragment: DataFragment | undefined, { name }: FilledFile, field: TableField): boolean {
+  const namedFiles = fragment?.files.filter(({ path }) => path === name) ?? [];
+  return areStored(namedFiles, new Set(fieldIdsOf(field)));
 }

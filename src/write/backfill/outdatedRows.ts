@@ -53,8 +53,6 @@ export interface FittingVersion {
 
 /**
  * Returns the rows of a version whose values are outdated. It may include rows without a value.
- * @param field the computed column, as the version declares it
- * @param fitting last version in which the values fit
  * @throws CorruptFileError; the signal's reason
  */
 export async function outdatedRows(
@@ -64,15 +62,14 @@ export async function outdatedRows(
   signal?: AbortSignal,
 ): Promise<Marks> {
   const { fields, fragments } = file.manifest;
-  const columns = columnsBehind(decodeSchema(fields, file.path), field);
-  if (!fragments.some(({ files }) => areStored(files, columns.ids))) return NO_MARKS;
-  return (await new History(columns, fitting, signal).marksOf(table, version)) ?? NO_MARKS;
+  const ids = new Set(fieldIdsOf(field));
+  if (!fragments.some(({ files }) => areStored(files, ids))) return NO_MARKS;
+  const inputs = inputNamesOf(decodeSchema(fields, file.path), field);
+  const history = new History({ ids, fieldId: field.id, inputs, fitting, signal });
+  return (await history.marksOf(table, version)) ?? NO_MARKS;
 }
 
-/**
- * Makes the record of a version in which all values fit.
- * @param field the computed column, as the version declares it
- */
+/** Makes the record of a version in which all values fit. */
 export function fittingVersion({ file, version }: OpenVersion, field: TableField): FittingVersion {
   const { fields, fragments } = file.manifest;
   const ids = relevantIds(decodeSchema(fields, file.path), field);
@@ -102,21 +99,6 @@ function inputNamesOf(fields: readonly TableField[], field: TableField): Set<str
   return names;
 }
 
-interface ColumnsBehind {
-  /** Ids of the fields of the computed column. */
-  readonly ids: ReadonlySet<number>;
-  /** Id of its top-level field. */
-  readonly fieldId: number;
-  /** Names of the columns that it is computed from. */
-  readonly inputs: ReadonlySet<string>;
-}
-
-const columnsBehind = (fields: readonly TableField[], field: TableField): ColumnsBehind => ({
-  ids: new Set(fieldIdsOf(field)),
-  fieldId: field.id,
-  inputs: inputNamesOf(fields, field),
-});
-
 /** A version, and ids of the fields of the inputs in it. */
 interface Step {
   readonly open: OpenVersion;
@@ -126,17 +108,24 @@ interface Step {
 
 const NO_MARKS: Marks = new Map();
 
+/** A computed column, and what is known of its values. */
+interface Watched {
+  /** Ids of the column's fields, and of its top-level field. */
+  readonly ids: ReadonlySet<number>;
+  readonly fieldId: number;
+  /** Names of the columns that it is computed from. */
+  readonly inputs: ReadonlySet<string>;
+  readonly fitting: FittingVersion | null;
+  readonly signal: AbortSignal | undefined;
+}
+
 class History {
-  readonly #columns: ColumnsBehind;
-  readonly #fitting: FittingVersion | null;
-  readonly #signal: AbortSignal | undefined;
+  readonly #watched: Watched;
   /** Versions whose marks are being looked up for a copy of them. */
   readonly #copied = new Set<string>();
 
-  constructor(columns: ColumnsBehind, fitting: FittingVersion | null, signal: AbortSignal | undefined) {
-    this.#columns = columns;
-    this.#fitting = fitting;
-    this.#signal = signal;
+  constructor(watched: Watched) {
+    this.#watched = watched;
   }
 
   /** Returns the marks of a version; null if the version does not exist. */
@@ -165,12 +154,12 @@ class History {
   }
 
   async #step(table: TableAt<TableEnvironment>, version: number): Promise<Step | null> {
-    this.#signal?.throwIfAborted();
+    this.#watched.signal?.throwIfAborted();
     const entry = version < 1 ? null : await findVersion(table, version);
     const open = entry && (await openVersion(table, entry));
     if (open === null) return null;
     const fields = decodeSchema(open.file.manifest.fields, open.path);
-    const inputs = fields.filter(({ name }) => this.#columns.inputs.has(name));
+    const inputs = fields.filter(({ name }) => this.#watched.inputs.has(name));
     return {
       open,
       transaction: await readTransaction(table, open.file),
@@ -182,7 +171,7 @@ class History {
   async #oldFragments(step: Step): Promise<Marks | null> {
     const { open, transaction } = step;
     const { manifest } = open.file;
-    if (!manifest.fields.some(({ id }) => id === this.#columns.fieldId)) return NO_MARKS;
+    if (!manifest.fields.some(({ id }) => id === this.#watched.fieldId)) return NO_MARKS;
     const operation = transaction && operationOf(transaction);
     if (operation?.kind === "overwrite") return NO_MARKS;
     if (operation?.kind === "restore") return this.#takenOver(step, open.table, operation.value.version);
@@ -193,8 +182,9 @@ class History {
       const source = branchAt(open.table, isMainBranch(refName) ? null : refName);
       return this.#takenOver(step, source, refVersion);
     }
-    if (this.#fitting?.version !== open.version) return null;
-    for (const fragment of manifest.fragments) if (!(await this.#fitting.knows(fragment))) return null;
+    if (this.#watched.fitting?.version !== open.version) return null;
+    for (const fragment of manifest.fragments)
+      if (!(await this.#watched.fitting.knows(fragment))) return null;
     return NO_MARKS;
   }
 
@@ -213,7 +203,10 @@ class History {
   async #unknown({ open }: Step): Promise<Marks> {
     const marks = new Map<number, MarkedRows>();
     for (const fragment of open.file.manifest.fragments) {
-      if (areStored(fragment.files, this.#columns.ids) && (await this.#fitting?.knows(fragment)) !== true)
+      if (
+        areStored(fragment.files, this.#watched.ids) &&
+        (await this.#watched.fitting?.knows(fragment)) !== true
+      )
         marks.set(fragment.id, "all");
     }
     return marks;
@@ -222,7 +215,7 @@ class History {
   /** Returns the marks of a version from those of the version before it. */
   async #after(before: Step, { open, transaction, inputIds }: Step, marks: Marks): Promise<Marks> {
     const { manifest } = open.file;
-    const { ids, fieldId } = this.#columns;
+    const { ids, fieldId } = this.#watched;
     const isOurs = manifest.writerVersion?.library === WRITER.library;
     const operation = transaction === null ? null : operationOf(transaction);
     const takesAway = transaction?.transactionProperties.get(OUTDATED_PROPERTY) === String(fieldId);
@@ -287,10 +280,7 @@ class History {
     return moved;
   }
 
-  /**
-   * Returns positions of the marked rows among the live rows of fragments; null if a file of deletions is
-   * gone.
-   */
+  /** Returns positions of the marked rows among the live rows; null if a file of deletions is gone. */
   async #positionsOf(
     { open }: Step,
     fragments: readonly DataFragment[],
@@ -300,7 +290,7 @@ class History {
     const positions: number[] = [];
     let liveRows = 0;
     for (const { id } of fragments) {
-      this.#signal?.throwIfAborted();
+      this.#watched.signal?.throwIfAborted();
       const fragment = manifest.fragments.find((each) => each.id === id);
       if (fragment === undefined) return null;
       let deleted: Uint32Array | null;
@@ -344,10 +334,7 @@ const changesAny = ({ fieldsForPreservingFragBitmap: changed }: Update, ids: Rea
 const textOfFiles = ({ files }: DataFragment, ids: ReadonlySet<number>): string =>
   JSON.stringify(filesWith(files, ids));
 
-/**
- * Returns the rows of a fragment that a change of columns in place gave other values; all if the change does
- * not record them.
- */
+/** Returns the rows that a change in place gave other values; all if the change does not record them. */
 function changedOffsets(update: Update | null, { id, physicalRows }: DataFragment, path: string): MarkedRows {
   const bitmap = update?.updatedOffsetBitmaps.get(id);
   return bitmap === undefined ? "all" : decodeRoaring(bitmap, physicalRows, { path, byteOffset: 0 });

@@ -11,23 +11,21 @@ import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { col } from "../../expression/build.js";
-import { DataFragment, DROPPED_FIELD } from "../../format/table.js";
+import { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import { resolveProjection } from "../../query/columns/projection.js";
-import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { planFilter } from "../../query/filter/filter.js";
-import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
-import type { ColumnFiles } from "../columns/columnFiles.js";
-import { fileVersionOf } from "../insert.js";
+import { type ColumnFiles, withoutFields } from "../columns/columnFiles.js";
+import { fileVersionOf } from "../dataFiles.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
 import { filledRows } from "./filledRows.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
+import { selectedOffsets } from "./selectedOffsets.js";
 import { areStored } from "./storedFields.js";
 
 const NULL_ROWS = 1024;
@@ -136,14 +134,9 @@ async function rowsWithValues(
   field: TableField,
   signal: AbortSignal,
 ): Promise<Uint32Array> {
-  const source = versionSource(base);
   const hasValue = col(formatFieldPath([field.name])).isNotNull();
   const filter = await runAsync(planFilter(hasValue, {}, [field], "column"));
-  const numbers = new RowNumbers(source, base.file.manifest, base.path);
-  const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
-  const parts: Uint32Array[] = [];
-  for await (const { rows } of selectedRows(source, request)) parts.push(rows);
-  return concatWords(parts);
+  return selectedOffsets(base, { filter }, fragment, signal);
 }
 
 /** Intersects two ascending lists. */
@@ -178,12 +171,3 @@ function layoutOfField(field: TableField): Layout {
 
 const isStored = ({ files }: DataFragment, field: TableField): boolean =>
   areStored(files, new Set(fieldIdsOf(field)));
-
-function withoutFields(fragment: DataFragment, ids: ReadonlySet<number>): DataFragment {
-  const files = fragment.files.map((file) =>
-    file.fields.some((id) => ids.has(id))
-      ? { ...file, fields: file.fields.map((id) => (ids.has(id) ? DROPPED_FIELD : id)) }
-      : file,
-  );
-  return { ...fragment, files };
-}

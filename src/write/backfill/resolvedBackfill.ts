@@ -1,7 +1,4 @@
-/**
- * A backfill resolved on one version: the rows it selects, the columns it reads, and the function that
- * computes their values.
- */
+/** A backfill resolved on one version: its rows, the columns it reads, and the function to call. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { runAsync } from "../../async/eventLoop.js";
@@ -23,9 +20,8 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
 import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { digestOf } from "./digestOf.js";
 import { type CallOptions, callFunction, type InputRows, rowsInWords } from "./functionCalls.js";
-import { areStored, filesWith } from "./storedFields.js";
+import { areStored, digestOf, filesWith } from "./storedFields.js";
 
 /** A backfill as the caller asks for it. */
 export interface BackfillRequest {
@@ -53,10 +49,7 @@ export interface ResolvedBackfill {
   /** Text of everything that the values depend on: equal texts mean equal values of equal inputs. */
   readonly meaning: string;
   compute(rows: InputRows, options: CallOptions): Promise<Column>;
-  /**
-   * Digest of the meaning, and of the fragment's content that selection and values depend on; deleting rows
-   * does not change it.
-   */
+  /** Digest of the meaning, and of the files that selection and values depend on. */
   sourceOf(fragment: DataFragment): Promise<string>;
 }
 

@@ -22,10 +22,7 @@ export interface StaleRows {
   readonly staleFragments: number[];
 }
 
-/**
- * Reads the column in the fragments that have it.
- * @param options signal, and callback for the number of scanned rows
- */
+/** Reads the column in the fragments that have it. */
 export async function staleRowsOf(
   base: OpenVersion<ReaderEnvironment>,
   field: TableField,

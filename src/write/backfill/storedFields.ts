@@ -1,5 +1,6 @@
-/** Tells which files of a fragment have values of some fields. */
+/** Tells which files of a fragment have values of some fields. Digests of such lists identify the values. */
 
+import { toHex } from "../../bytes/hex.js";
 import type { DataFile } from "../../format/table.js";
 
 /** A file of a fragment, and the fields of a set that it has. */
@@ -18,3 +19,9 @@ export const filesWith = (
 /** True if some files have any of some fields. Files may name the leaves of a column only. */
 export const areStored = (files: readonly Pick<DataFile, "fields">[], ids: ReadonlySet<number>): boolean =>
   files.some(({ fields }) => fields.some((id) => ids.has(id)));
+
+/** Returns a digest of a text: 32 hex digits. */
+export async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return toHex(new Uint8Array(digest, 0, 16));
+}

@@ -1,42 +1,31 @@
-/**
- * Clears outdated values of a computed column in one version, so that a backfill computes these rows like
- * others without a value.
- */
+/** Clears outdated values of a computed column in one version, so that a backfill fills their rows. */
 
 import { type DataFragment, UPDATE_MODE, Update } from "../../format/table.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
-import type { ChangeTarget } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
+import { type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
 import { mustSee } from "./commitValues.js";
 import { readFittingRecord } from "./fittingRecord.js";
 import { OUTDATED_PROPERTY, outdatedRows } from "./outdatedRows.js";
 import { withoutUnusedFiles, withoutValues } from "./outdatedValues.js";
 
-export interface TakeOutdatedOptions {
-  /** Returns the column on a version; rejects if its declaration changed since the start of the work. */
-  readonly fieldOn: (base: OpenLatest) => Promise<TableField>;
-  /** Called right before the version is published. */
-  readonly hold: () => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
 /** @returns the committed version, null if all values fit; and the version in which they were checked */
 export async function takeOutdated(
-  target: ChangeTarget<ReaderEnvironment>,
-  { fieldOn, hold, signal }: TakeOutdatedOptions,
+  run: BackfillRun,
 ): Promise<{ readonly version: number | null; readonly fitting: OpenVersion | null }> {
+  const { target, control, signal } = run;
   let latest = null as OpenVersion | null;
   const done = await commitColumnFiles(
     target,
     async (base, files) => {
       latest = base;
-      const field = await fieldOn(base);
+      const { field } = await resolvedAsAsked(run, base);
       const updatedFragments = await conflictIfRemoved(base, () =>
         changedFragments(base, field, files, signal),
       );
@@ -49,7 +38,7 @@ export async function takeOutdated(
       const transactionProperties = new Map([[OUTDATED_PROPERTY, String(field.id)]]);
       return { transaction: { ...newTransaction(base.version, "update", update), transactionProperties } };
     },
-    { signal, verify: hold, mustSee },
+    { signal, verify: () => control.hold(), mustSee },
   );
   return { version: done?.committed.version ?? null, fitting: done?.committed ?? latest };
 }

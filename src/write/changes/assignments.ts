@@ -1,7 +1,4 @@
-/**
- * The new values of an update: columns, and expressions over the values before the update. A value of another
- * type is cast to its column's type, by the rules of CAST.
- */
+/** New values of an update. A value of another type is cast to its column's type, by the rules of CAST. */
 
 import {
   type Column,
@@ -49,7 +46,6 @@ export interface PlannedAssignment {
 
 /**
  * Plans assignments. Columns that are computed from an assigned one become null.
- * @param fields of the table
  * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit;
  *   UnsupportedError for members of columns, and for functions and types that this build lacks
  */

@@ -26,10 +26,7 @@ import { DeletionMarks, type MarkedFragments, rememberingDeletions } from "./del
 export interface RowChange {
   /** New files, in the order of their rows; removed if the change is not committed. */
   readonly written: readonly WrittenRows[];
-  /**
-   * Ids of the moved rows, in a table with stable row ids. Moved rows are written first; all rows after them
-   * are new.
-   */
+  /** Ids of the moved rows, which are written first; null in a table without stable row ids. */
   readonly movedIds?: ValueRuns | null;
   /**
    * True if rows were added because the version has none with their key. Such a change must see rows that

@@ -25,10 +25,7 @@ interface Deletion extends RowChange {
   readonly deletedRows: number;
 }
 
-/**
- * @param filterOn plans the filter on a version; called again after another writer commits first
- * @param predicate text of the filter, for the transaction
- */
+/** @param filterOn plans the filter on a version; called again after another writer commits first */
 export function deleteMatching(
   target: ChangeTarget<ReaderEnvironment>,
   filterOn: (base: OpenVersion<ReaderEnvironment>) => Promise<Filter>,

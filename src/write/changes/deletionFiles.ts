@@ -62,10 +62,6 @@ export class DeletionMarks {
   #isMade: boolean;
   #rowCount = 0;
 
-  /**
-   * @param base version that has the rows
-   * @param source reader of its rows
-   */
   constructor(base: OpenVersion, source: Pick<FragmentSource, "readDeletions">) {
     this.#base = base;
     this.#source = source;

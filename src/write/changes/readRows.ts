@@ -48,8 +48,6 @@ function scanSome(
   const batches = scanColumns(source, {
     fragments: [fragment],
     projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows: scannedRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,

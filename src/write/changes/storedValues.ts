@@ -16,8 +16,6 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 
 /**
- * @param column of the layout's type, in any layout
- * @param path of the storing column, for messages
  * @throws InvalidInputError for lists of another size than the column's, and for more distinct values than a
  *   dictionary takes
  */

@@ -3,24 +3,23 @@
  * fragments. Their old rows are marked as deleted. Other rows stay untouched.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
-import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { runAsync } from "../../async/eventLoop.js";
+import type { FileVersion } from "../../file/container/page.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import type { Filter } from "../../query/filter/filter.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
-import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
-import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { ColumnPlan } from "../../rows/columnPlan.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
-import { planCopy } from "../copyPlan.js";
-import { writeRows } from "../dataFiles.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf, writeTableRows } from "../dataFiles.js";
+import { planCopy } from "../tableColumns.js";
 import type { PlannedAssignment } from "./assignments.js";
 import { type CommittedRowChange, commitRowChange, type RowChange } from "./commitRowChange.js";
 import { type MatchOptions, markSelected } from "./deleteMatching.js";
@@ -54,23 +53,17 @@ export function updateMatching(
     async (base, marks, source): Promise<RowUpdate> => {
       const { manifest, path } = base.file;
       const fields = decodeSchema(manifest.fields, path);
-      const version = fileVersionOf(base.file);
       const resolved = await resolvedOn(fields, base);
-      const plan = planMoved(fields, resolved.assignments);
-      checkVersion(plan, version);
-      const moved = new MovedRows(base, source, fields, resolved, marks, options);
-      const { root, disk } = base.table;
-      const written = await writeRows(disk, root, plan, moved.input(), {
-        version,
-        descriptor: { fields: encodeFileSchema(fields), metadata: manifest.schemaMetadata },
-        within: root,
-        base: manifest,
-        signal,
-      });
+      const plan = planMoved(fields, resolved.assignments, fileVersionOf(base.file));
+      const ids: ValueRuns[] = [];
+      const isStable = hasStableRowIds(manifest);
+      const batches = movedBatches(base, source, fields, resolved, marks, options, isStable ? ids : null);
+      const input = { schema: arrowSchemaOf(fields), batches, close: async () => undefined };
+      const written = await writeTableRows(base, fields, plan, input, { base: manifest, signal });
       const fieldIds = resolved.assignments.map(({ field }) => field.id);
       return {
         written: [written],
-        movedIds: moved.ids(),
+        movedIds: isStable ? concatRuns(1, ids) : null,
         operation: { kind: "update", fieldIds },
         updatedRows: written.rowCount,
       };
@@ -80,8 +73,12 @@ export function updateMatching(
 }
 
 /** Plans the columns of moved rows: copied, except for blobs that get new values. */
-function planMoved(fields: readonly TableField[], assignments: readonly PlannedAssignment[]): ColumnPlan {
-  const plan = planCopy(fields, fields);
+function planMoved(
+  fields: readonly TableField[],
+  assignments: readonly PlannedAssignment[],
+  version: FileVersion,
+): ColumnPlan {
+  const plan = planCopy(fields, fields, version);
   const wrapped = new Set(assignments.filter(({ wrapsBlobs }) => wrapsBlobs).map(({ index }) => index));
   const columns = plan.columns.map((column) =>
     wrapped.has(column.sourceIndex) ? { ...column, conversion: "wrapBlob" as const } : column,
@@ -89,70 +86,27 @@ function planMoved(fields: readonly TableField[], assignments: readonly PlannedA
   return { ...plan, columns };
 }
 
-/** Rows on their way to new fragments. Reading a row marks its old one as deleted. */
-class MovedRows {
-  readonly #base: OpenLatest<ReaderEnvironment>;
-  readonly #source: FragmentSource;
-  readonly #fields: readonly TableField[];
-  readonly #resolved: ResolvedUpdate;
-  readonly #marks: DeletionMarks;
-  readonly #options: MatchOptions;
-  readonly #ids: ValueRuns[] = [];
-  readonly #isStable: boolean;
-
-  constructor(
-    base: OpenLatest<ReaderEnvironment>,
-    source: FragmentSource,
-    fields: readonly TableField[],
-    resolved: ResolvedUpdate,
-    marks: DeletionMarks,
-    options: MatchOptions,
-  ) {
-    this.#base = base;
-    this.#source = source;
-    this.#fields = fields;
-    this.#resolved = resolved;
-    this.#marks = marks;
-    this.#options = options;
-    this.#isStable = hasStableRowIds(base.file.manifest);
-  }
-
-  input(): ArrowInput {
-    return {
-      schema: arrowSchemaOf(this.#fields),
-      batches: this.#batches(),
-      close: async () => undefined,
-    };
-  }
-
-  /** Returns the stable ids of the rows read so far; null in a table without stable ids. */
-  ids(): ValueRuns | null {
-    return this.#isStable ? concatRuns(1, this.#ids) : null;
-  }
-
-  async *#batches(): AsyncGenerator<InputBatch, void, undefined> {
-    const source = this.#source;
-    const projection = storedProjection(this.#fields);
-    const { filter } = this.#resolved;
-    const { signal } = this.#options;
-    for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#options)) {
-      const { fragment, rows } = selection;
-      if (this.#isStable) this.#ids.push(pickRuns(stableIdsOf(fragment, this.#base.path), rows));
-      for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
-        yield { columns: await this.#changed(columns, rowCount), rowCount };
+/** Yields the rows with their new values, marks the old ones as deleted, and notes their stable ids. */
+async function* movedBatches(
+  base: OpenLatest<ReaderEnvironment>,
+  source: FragmentSource,
+  fields: readonly TableField[],
+  { filter, assignments }: ResolvedUpdate,
+  marks: DeletionMarks,
+  options: MatchOptions,
+  ids: ValueRuns[] | null,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const { signal } = options;
+  const projection = storedProjection(fields);
+  for await (const selection of markSelected(base, source, filter, marks, options)) {
+    ids?.push(pickRuns(stableIdsOf(selection.fragment, base.path), selection.rows));
+    for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
+      const changed = [...columns];
+      // Expressions see the values before the update.
+      for (const { index, evaluate } of assignments) {
+        changed[index] = await runAsync(evaluate(columns, rowCount), signal);
       }
+      yield { columns: changed, rowCount };
     }
-  }
-
-  /** Evaluates the assignments on the values before the update. */
-  async #changed(columns: readonly Column[], rowCount: number): Promise<Column[]> {
-    const changed = [...columns];
-    for (const assignment of this.#resolved.assignments) {
-      changed[assignment.index] = await runAsync(
-        assignment.evaluate(columns, rowCount),
-        this.#options.signal,
-      );
-    }
-    return changed;
   }
 }

@@ -25,7 +25,7 @@ import {
   type TableField,
 } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf } from "../dataFiles.js";
 import { checkColumnName } from "../tableColumns.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { type ComputedColumn, planComputedColumn, storedComputedField } from "./computedColumns.js";
@@ -57,10 +57,7 @@ export interface WrittenColumn {
   readonly values: Column | ComputedColumn;
 }
 
-/**
- * @param base version to change
- * @throws InvalidInputError, UnsupportedError for columns that the table can't have
- */
+/** @throws InvalidInputError, UnsupportedError for columns that the table can't have */
 export async function planAddedColumns(
   base: ManifestFile,
   added: readonly AddedColumn[],

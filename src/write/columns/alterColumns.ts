@@ -68,11 +68,7 @@ interface Change {
   readonly replacement: NewField | null;
 }
 
-/**
- * @param base version to change
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not
- *   allow
- */
+/** @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that are refused */
 export function planAlteredColumns(
   base: ManifestFile,
   alterations: readonly ParsedAlteration[],
@@ -218,10 +214,7 @@ function checkAltered(fields: readonly TableField[]): void {
   }
 }
 
-/**
- * Returns the part of a column that is read and written: the paths to new fields, or the whole column if
- * `whole`. Null if no field is new.
- */
+/** Returns the part of a column that is read and written; null if no field is new. */
 function rewrittenPart(
   from: TableField,
   to: TableField,

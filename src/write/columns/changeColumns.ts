@@ -33,7 +33,7 @@ import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf } from "../dataFiles.js";
 import { type AddedColumn, planAddedColumns, repeatValues, type WrittenColumn } from "./addColumns.js";
 import { type ParsedAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
 import type { ColumnFiles, NewColumns } from "./columnFiles.js";
@@ -283,8 +283,6 @@ async function refuseNulls(
   const rows = scanColumns(source, {
     fragments: manifest.fragments,
     projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,
     readAhead: STREAMED,
     signal,
@@ -295,10 +293,7 @@ async function refuseNulls(
   }
 }
 
-/**
- * Returns the fragments with the columns in their new types. A fragment without values of a column needs no
- * new ones.
- */
+/** Returns the fragments with the columns in their new types. Fragments without values need none. */
 async function rewrite(
   base: ManifestFile,
   source: FragmentSource,

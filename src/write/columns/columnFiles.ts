@@ -13,7 +13,7 @@ import type { FileVersion } from "../../file/container/page.js";
 import { MAX_BARE_FILE_ROWS, type WriterOptions } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
 import { DROPPED_FIELD } from "../../format/table.js";
-import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
+import type { ColumnPlan } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/statistics.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
@@ -42,26 +42,22 @@ export interface ColumnFilesOptions {
 
 export class ColumnFiles {
   readonly #table: VersionsAt;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onRows: ColumnFilesOptions["onRows"];
-  readonly #pool: WorkerPool | undefined;
+  readonly #options: ColumnFilesOptions;
   #doneRows = 0;
   #totalRows = 0;
   readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
   /** @param table the table or branch */
-  constructor(table: VersionsAt, { signal, pool, onRows }: ColumnFilesOptions) {
+  constructor(table: VersionsAt, options: ColumnFilesOptions) {
     this.#table = table;
-    this.#signal = signal;
-    this.#pool = pool;
-    this.#onRows = onRows;
+    this.#options = options;
   }
 
   /** Announces the fragments that a new plan gives columns to. */
   begin(fragments: readonly DataFragment[]): void {
     this.#doneRows = 0;
     this.#totalRows = physicalRowCount(fragments);
-    this.#onRows?.(0, this.#totalRows);
+    this.#options.onRows?.(0, this.#totalRows);
   }
 
   /**
@@ -76,16 +72,12 @@ export class ColumnFiles {
   ): Promise<DataFragment[]> {
     const added: DataFragment[] = [];
     for (const fragment of fragments) {
-      this.#signal?.throwIfAborted();
+      const { signal, onRows } = this.#options;
+      signal?.throwIfAborted();
       const newFiles = await this.#filesFor(fragment, columns, version);
       this.#doneRows += fragment.physicalRows;
-      this.#onRows?.(this.#doneRows, this.#totalRows);
-      const moved = new Set(newFiles.flatMap((file) => file.fields));
-      const others = fragment.files.map((old) =>
-        old.fields.some((id) => moved.has(id))
-          ? { ...old, fields: old.fields.map((id) => (moved.has(id) ? DROPPED_FIELD : id)) }
-          : old,
-      );
+      onRows?.(this.#doneRows, this.#totalRows);
+      const { files: others } = withoutFields(fragment, new Set(newFiles.flatMap((file) => file.fields)));
       added.push({ ...fragment, files: [...others, ...newFiles] });
     }
     return added;
@@ -113,7 +105,7 @@ export class ColumnFiles {
     if (before !== undefined) return before.files;
     const { disk, root } = this.#table;
     const plan = planColumns(columns, version);
-    const onRows = this.#onRows;
+    const { onRows, pool, signal } = this.#options;
     const tell = onRows && ((rowCount: number) => onRows(this.#doneRows + rowCount, this.#totalRows));
     const rows = await writeRows(disk, root, plan, countedInput(inputOf(columns, fragment), tell), {
       version,
@@ -122,8 +114,7 @@ export class ColumnFiles {
       fileRows: fragment.physicalRows,
       expectedRows: fragment.physicalRows,
       lastPageBytes: columns.lastPageBytes,
-      pool: this.#pool,
-      signal: this.#signal,
+      ...{ pool, signal },
     });
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {
       await rows.discard();
@@ -161,9 +152,18 @@ export class ColumnFiles {
   }
 }
 
+/** Returns a fragment whose files no longer name some fields. */
+export function withoutFields(fragment: DataFragment, ids: ReadonlySet<number>): DataFragment {
+  const files = fragment.files.map((file) =>
+    file.fields.some((id) => ids.has(id))
+      ? { ...file, fields: file.fields.map((id) => (ids.has(id) ? DROPPED_FIELD : id)) }
+      : file,
+  );
+  return { ...fragment, files };
+}
+
 function planColumns({ fields, fieldIds }: NewColumns, version: FileVersion): ColumnPlan {
-  const plan = planAppend(fields, arrowSchemaOf(fields));
-  checkVersion(plan, version);
+  const plan = planAppend(fields, arrowSchemaOf(fields), version);
   if (fieldIds === undefined) return plan;
   return { ...plan, columns: plan.columns.filter((column) => fieldIds.has(column.target.fieldId)) };
 }

@@ -1,7 +1,4 @@
-/**
- * Commits changes that write files of columns, and removes the files that the committed version does not
- * name.
- */
+/** Commits changes that write files of columns, and removes files that the version does not name. */
 
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import {

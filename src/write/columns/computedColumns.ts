@@ -21,10 +21,7 @@ export interface ComputedColumn {
   readonly copied: TableField | null;
 }
 
-/**
- * @param present fields of the table
- * @throws UnsupportedError for an expression over blobs
- */
+/** @throws UnsupportedError for an expression over blobs */
 export function planComputedColumn(
   expression: BoundExpression,
   text: string,
@@ -49,11 +46,7 @@ function fieldAt(fields: readonly TableField[], [name, ...members]: readonly str
 const holdsBlobs = (field: TableField): boolean =>
   storageOf(field) === "blobs" || storageOf(field) === "blobStructs" || field.children.some(holdsBlobs);
 
-/**
- * Returns the field of a computed column, which is always nullable. A copied column keeps its type and loses
- * its metadata.
- * @throws UnsupportedError for a type whose values can't be computed
- */
+/** Returns the nullable field of a computed column. @throws UnsupportedError for some types */
 export function storedComputedField(
   name: string,
   { expression, copied }: ComputedColumn,

@@ -48,8 +48,6 @@ export async function* derivedRows(
   const rows = scanColumns(source, {
     fragments: [fragment],
     projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
@@ -57,10 +55,6 @@ export async function* derivedRows(
   });
   const live = derivedBatches(rows, derivation);
   const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
-  if (deleted === null || deleted.length === 0) {
-    yield* live;
-    return;
-  }
   yield* physicalRows(live, fields, { rowCount: fragment.physicalRows, deleted, batchRows, nullStructs });
 }
 

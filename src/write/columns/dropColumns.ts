@@ -10,7 +10,6 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 /**
  * Returns the schema without some fields, each a column or a member of one. A field that loses all its
  * members is dropped too.
- * @param base version to change
  * @throws TableColumnNotFoundError, InvalidInputError if no column would remain, UnsupportedError for a
  *   member that shares its bytes with others
  */
@@ -53,10 +52,7 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
   }
 }
 
-/**
- * Refuses to lose nulls. The members of a struct or list record its nulls; a fragment that has values of
- * dropped members only would lose them.
- */
+/** Refuses to lose the nulls of a struct or list, which its members record in each fragment. */
 function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
   const leftIds = new Set(left.map((field) => field.id));
   const nested = (function* visit(

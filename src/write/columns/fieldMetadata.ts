@@ -63,7 +63,6 @@ interface PendingUpdate {
 
 /**
  * Applies changes in order; several may name the same field.
- * @param base version to change
  * @throws TableColumnNotFoundError, InvalidInputError if one of the changes is not allowed
  */
 export function planFieldMetadata(base: ManifestFile, changes: readonly MetadataChange[]): FieldMetadataPlan {
@@ -99,7 +98,6 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
 
 /**
  * Replaces all metadata of the schema.
- * @param base version to change
  * @throws InvalidInputError if that would delete the rules of computed columns from the engine that computes
  *   them
  */
@@ -198,10 +196,7 @@ export function checkExtension(field: NewField, path: string): void {
   );
 }
 
-/**
- * @param at a part of the primary key
- * @throws InvalidInputError if the field, or a field around it, is nullable
- */
+/** @throws InvalidInputError if the field, a part of the primary key, or a field around it is nullable */
 export function checkPrimaryKey({ path, chain }: FieldAtPath): void {
   if (!chain.some((field) => field.nullable)) return;
   throw new InvalidInputError(

@@ -17,33 +17,31 @@ import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logi
 export interface PhysicalPlaces {
   /** Number of rows of the fragment, including deleted ones. */
   readonly rowCount: number;
-  /** Physical offsets of the deleted rows, ascending. */
-  readonly deleted: Uint32Array;
+  /** Physical offsets of the deleted rows, ascending; null for none. */
+  readonly deleted: Uint32Array | null;
   /** Maximum rows of a batch. */
   readonly batchRows: number;
   /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
 }
 
-/**
- * @param live rows that are not deleted, in order
- * @param fields of the columns
- */
+/** @param live rows that are not deleted, in order */
 export async function* physicalRows(
   live: AsyncIterable<InputBatch>,
   fields: readonly LogicalField[],
   { rowCount, deleted, batchRows, nullStructs }: PhysicalPlaces,
 ): AsyncGenerator<InputBatch, void, undefined> {
+  if (deleted === null || deleted.length === 0) {
+    yield* live;
+    return;
+  }
   let position = 0;
   let nextDeleted = 0;
   let last: readonly Column[] = fields.map((field) => {
     const { type } = arrowFieldFromLogical(field, field.name);
     return nullColumn(layoutOf(type, field.name), 0);
   });
-  /**
-   * Returns indexes of live rows for the next physical rows, up to live row `end`; a deleted row gets index
-   * `end`.
-   */
+  /** Returns indexes of live rows for the next physical rows; `end` stands for a deleted row. */
   const nextPlaces = (liveRow: number, end: number): Uint32Array => {
     const rows: number[] = [];
     for (let row = liveRow; rows.length < batchRows && position < rowCount; position++) {

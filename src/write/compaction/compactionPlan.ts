@@ -25,10 +25,7 @@ export interface FragmentFacts {
   readonly liveRows: number;
   /** Indexes that cover the fragment; equal texts mean equal indexes. */
   readonly coverage: string;
-  /**
-   * Columns that the fragment lacks and whose nulls can't be written (absentColumns.ts); equal texts mean
-   * equal columns.
-   */
+  /** Columns that the fragment lacks and whose nulls can't be written; equal texts mean equal columns. */
   readonly absent: string;
 }
 
@@ -81,9 +78,7 @@ export function planCompaction(
 const sumOf = (facts: readonly FragmentFacts[]): number =>
   facts.reduce((sum, { liveRows }) => sum + liveRows, 0);
 
-/**
- * Splits fragments into parts that each make a large fragment. A rest with fewer rows joins the last part.
- */
+/** Splits fragments into parts that each make a large fragment. A smaller rest joins the last part. */
 function splitBySize(facts: readonly FragmentFacts[], targetRows: number): FragmentFacts[][] {
   const parts: FragmentFacts[][] = [];
   let part: FragmentFacts[] = [];
@@ -102,11 +97,7 @@ function splitBySize(facts: readonly FragmentFacts[], targetRows: number): Fragm
   return parts;
 }
 
-/**
- * Spreads rows evenly over as many fragments as they fill. If a file can't hold that many, all fragments but
- * the last are just large enough. Fragments that are all slightly too small would be merged again by the next
- * compaction.
- */
+/** Spreads rows evenly, or cuts large enough pieces if even ones exceed a file. */
 function newRowCounts(rowCount: number, targetRows: number): number[] {
   if (rowCount === 0) return [];
   const count = Math.max(1, Math.floor(rowCount / targetRows));

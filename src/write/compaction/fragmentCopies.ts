@@ -11,13 +11,13 @@ import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import type { FileColumn } from "../../file/container/page.js";
 import { DataFragment } from "../../format/table.js";
+import { isSameBytes } from "../../platform/native.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
-import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import { decodeSchema, encodeFileSchema } from "../../schema/schema.js";
+import { decodeSchema } from "../../schema/schema.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import {
   concatRuns,
@@ -34,18 +34,15 @@ import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { absentColumns } from "../absentColumns.js";
-import { planCopy } from "../copyPlan.js";
-import { type WrittenRows, writeRows } from "../dataFiles.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";
+import { planCopy } from "../tableColumns.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
 /** Maximum bytes of the files of a small fragment, whose pages are not worth a thread. */
 const SMALL_FRAGMENT_BYTES = 256 * 1024;
-/**
- * Maximum rows of a small fragment: more rows may decode to many bytes, which should not be copied again.
- */
+/** Maximum rows of a small fragment: more rows may decode to many bytes, which should not be copied again. */
 const SMALL_FRAGMENT_ROWS = 4096;
 
 interface Copy {
@@ -62,7 +59,6 @@ export class FragmentCopies {
   #copies: Copy[] = [];
 
   /**
-   * @param table the table or branch
    * @param signalNow returns the signal that ends the work; called for each group
    * @param copied called with the number of rows after each copy, even a reused one
    */
@@ -93,15 +89,13 @@ export class FragmentCopies {
   }
 
   async #write(base: OpenVersion<ReaderEnvironment>, group: CompactionGroup): Promise<Copy> {
-    const { disk, root } = this.#table;
     const { manifest, path } = base.file;
     const signal = this.#signalNow();
     const schema = decodeSchema(manifest.fields, path);
     const version = fileVersionOf(base.file);
     const absent = new Set(absentColumns(schema, group.fragments, version));
     const fields = schema.filter((field) => !absent.has(field));
-    const plan = planCopy(schema, fields);
-    checkVersion(plan, version);
+    const plan = planCopy(schema, fields, version);
     const source = versionSource(base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const projection = storedProjection(fields);
@@ -109,7 +103,7 @@ export class FragmentCopies {
     async function* scan(): AsyncGenerator<InputBatch, void, undefined> {
       for (const { isSmall, fragments } of runsOf(group.fragments)) {
         const isTransient = isSmall && mayBeTransient;
-        const wanted = { fragments, projection, offset: 0, limit: Number.POSITIVE_INFINITY };
+        const wanted = { fragments, projection };
         const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
         const scanned = scanColumns(source, { ...wanted, ...how });
         for await (const { columns, rowCount } of scanned) {
@@ -127,10 +121,7 @@ export class FragmentCopies {
           batches: rows.take(rowCount),
           close: async () => undefined,
         };
-        const written = await writeRows(disk, root, plan, input, {
-          version,
-          descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
-          within: root,
+        const written = await writeTableRows(base, schema, plan, input, {
           pool: base.table.environment.workers,
           expectedRows: rowCount,
           scratch: base.table.environment.scratch,
@@ -185,22 +176,16 @@ export class FragmentCopies {
   }
 }
 
-/**
- * True if two groups, maybe of different versions, have the same fragments. Comparing ids first settles most
- * cases.
- */
+/** True if two groups, maybe of different versions, have the same fragments. */
 function hasSameRows({ fragments }: CompactionGroup, otherGroup: CompactionGroup): boolean {
   const others = otherGroup.fragments;
   if (fragments.length !== others.length || fragments.some(({ id }, index) => id !== others[index].id)) {
     return false;
   }
   return fragments.every((fragment, index) =>
-    sameBytes(DataFragment.encode(fragment), DataFragment.encode(others[index])),
+    isSameBytes(DataFragment.encode(fragment), DataFragment.encode(others[index])),
   );
 }
-
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 /** Consecutive fragments, and whether they are small. */
 interface FragmentRun {
@@ -208,10 +193,7 @@ interface FragmentRun {
   readonly fragments: DataFragment[];
 }
 
-/**
- * Splits fragments into runs of small and of large ones. Values of small fragments reuse one buffer, and are
- * copied from it while the processor's caches hold them. Values of large fragments may be decoded by threads.
- */
+/** Splits fragments into runs of small ones, which share one buffer, and of large ones, for threads. */
 function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   const runs: FragmentRun[] = [];
   for (const fragment of fragments) {

@@ -58,8 +58,6 @@ export async function* indexRows(
   const rows = scanColumns(source, {
     fragments,
     projection: column.projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,

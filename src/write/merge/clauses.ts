@@ -62,8 +62,6 @@ const UPDATE_FILTER = "whenMatchedUpdateAllFilt";
 const REMOVE_FILTER = "whenNotMatchedBySourceDeleteFilt";
 
 /**
- * @param fields of the table
- * @param sourceNames of the columns of the source
  * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit
  *   the columns; TableSchemaValidationError if the source lacks columns that the merge needs
  */
@@ -110,8 +108,6 @@ function requireGiven(path: string, fields: readonly TableField[], sourceNames: 
 /**
  * Refuses merges into a table with an LSM write spec unless they upsert by primary key. Other writers of such
  * a table may hold buffered rows, which replace rows of the same primary key only.
- * @param fields of the table
- * @param where the table, for messages
  * @throws UnsupportedError unless the merge updates every matched row and adds the others, by the primary key
  */
 export function requireUpsertByPrimaryKey(

@@ -23,10 +23,7 @@ import { NO_ROW } from "./keyTable.js";
 import { RowMarks, setBit } from "./marks.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
-/**
- * Pairs of a source row and the table row that it replaces. A source row appears once for each row that it
- * replaces.
- */
+/** Pairs of a source row and a table row that it replaces; a source row may replace several. */
 export interface RowPairs {
   /** Numbers of source rows. */
   readonly sourceRows: Uint32Array;
@@ -54,10 +51,7 @@ export interface JoinOptions {
   readonly onPairs: (pairs: RowPairs) => Promise<void>;
 }
 
-/**
- * @param fields of the table
- * @throws InvalidInputError if several source rows would replace the same row
- */
+/** @throws InvalidInputError if several source rows would replace the same row */
 export async function joinByKey(
   base: OpenVersion<ReaderEnvironment>,
   fields: readonly TableField[],
@@ -67,7 +61,7 @@ export async function joinByKey(
   { maxKeyBytes, signal, onPairs }: JoinOptions,
 ): Promise<Joined> {
   const carried = pathsOf(plan.updateFilter, "source");
-  const join = new Join(base, fields, request, plan, carried, source.rowCount, signal);
+  const join = new Join({ base, fields, request, plan, carried, signal }, source.rowCount);
   for await (const keys of source.keys(base, plan.key, carried, maxKeyBytes, signal)) {
     await onPairs(await join.pass(keys));
   }
@@ -86,46 +80,38 @@ interface TargetBatch {
   readonly places: RowPlaces;
 }
 
+/** A merge, and the columns of the source that its filter needs. */
+interface JoinWork {
+  readonly base: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+  readonly request: MergeRequest;
+  readonly plan: MergePlan;
+  readonly carried: readonly string[];
+  readonly signal: AbortSignal | undefined;
+}
+
 class Join {
-  readonly #base: OpenVersion<ReaderEnvironment>;
-  readonly #fields: readonly TableField[];
-  readonly #request: MergeRequest;
-  readonly #plan: MergePlan;
-  readonly #carried: readonly string[];
-  readonly #signal: AbortSignal | undefined;
+  readonly #work: JoinWork;
   readonly #matched: Uint8Array;
   readonly #removed = new Map<number, RowMarks>();
   #removedBySource = 0;
 
-  constructor(
-    base: OpenVersion<ReaderEnvironment>,
-    fields: readonly TableField[],
-    request: MergeRequest,
-    plan: MergePlan,
-    carried: readonly string[],
-    sourceRowCount: number,
-    signal: AbortSignal | undefined,
-  ) {
-    this.#base = base;
-    this.#fields = fields;
-    this.#request = request;
-    this.#plan = plan;
-    this.#carried = carried;
+  constructor(work: JoinWork, sourceRowCount: number) {
+    this.#work = work;
     this.#matched = new Uint8Array((sourceRowCount + 7) >>> 3);
-    this.#signal = signal;
   }
 
   /** Compares the rows of the table with the keys of one pass. */
   async pass(keys: SourceKeys): Promise<RowPairs> {
     const pairs = new PairLists();
-    if (keys.rows.length > 0 || this.#request.remove !== null) {
+    if (keys.rows.length > 0 || this.#work.request.remove !== null) {
       for await (const batch of this.#scan()) await this.#look(batch, keys, pairs);
     }
     return pairs.pairs;
   }
 
   async *#scan(): AsyncGenerator<TargetBatch, void, undefined> {
-    const { key, updateFilter, removeFilter } = this.#plan;
+    const { key, updateFilter, removeFilter } = this.#work.plan;
     const paths = [
       ...new Set([
         ...key.map(({ path }) => path),
@@ -133,19 +119,17 @@ class Join {
         ...pathsOf(removeFilter, "target"),
       ]),
     ];
-    const projection = resolveProjection(this.#fields, new Map(), paths);
-    const batches = scanColumns(versionSource(this.#base), {
-      fragments: this.#base.file.manifest.fragments,
+    const projection = resolveProjection(this.#work.fields, new Map(), paths);
+    const batches = scanColumns(versionSource(this.#work.base), {
+      fragments: this.#work.base.file.manifest.fragments,
       projection,
-      offset: 0,
-      limit: Number.POSITIVE_INFINITY,
       batchRows: MERGED_ROWS,
       readAhead: STREAMED,
       isTransient: true,
-      signal: this.#signal,
+      signal: this.#work.signal,
     });
     for await (const { columns, rowCount, places } of batches) {
-      this.#signal?.throwIfAborted();
+      this.#work.signal?.throwIfAborted();
       await yieldToEventLoop();
       yield {
         columns: new Map(paths.map((path, index) => [path, columns[index]])),
@@ -156,11 +140,11 @@ class Join {
   }
 
   async #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): Promise<void> {
-    const key = keyOf(this.#plan.key, batch.columns);
+    const key = keyOf(this.#work.plan.key, batch.columns);
     const hashes = hashKeys(key, batch.rowCount, keys.seed);
     const firstMatches = keys.table.find(key, hashes);
     await this.#match(batch, keys, firstMatches, pairs);
-    if (this.#request.remove === null) return;
+    if (this.#work.request.remove === null) return;
     const valid = rowsWithKey(key, batch.rowCount);
     const lacking = new NumberList();
     for (let row = 0; row < batch.rowCount; row++) {
@@ -168,7 +152,7 @@ class Join {
       if (isValid(valid, row) ? keys.covers(hashes[row]) : keys.isFirst) lacking.push(row);
     }
     const rows = lacking.numbers;
-    const chosen = await this.#chosenPairs(this.#plan.removeFilter, rows.length, ({ path }) =>
+    const chosen = await this.#chosenPairs(this.#work.plan.removeFilter, rows.length, ({ path }) =>
       takeColumn(columnAt(batch.columns, path), rows),
     );
     const removed = chosen === null ? rows : chosen.map((index) => rows[index]);
@@ -194,12 +178,15 @@ class Join {
         sources.push(each);
       }
     }
-    if (this.#request.update === null || targets.length === 0) return;
+    if (this.#work.request.update === null || targets.length === 0) return;
     const [targetRows, sourceRows] = [targets.numbers, sources.numbers];
-    const chosen = await this.#chosenPairs(this.#plan.updateFilter, targetRows.length, ({ side, path }) =>
-      side === "source"
-        ? takeColumn(keys.carried[this.#carried.indexOf(path)], sourceRows)
-        : takeColumn(columnAt(batch.columns, path), targetRows),
+    const chosen = await this.#chosenPairs(
+      this.#work.plan.updateFilter,
+      targetRows.length,
+      ({ side, path }) =>
+        side === "source"
+          ? takeColumn(keys.carried[this.#work.carried.indexOf(path)], sourceRows)
+          : takeColumn(columnAt(batch.columns, path), targetRows),
     );
     const replaced = chosen === null ? targetRows : chosen.map((index) => targetRows[index]);
     for (let index = 1; index < replaced.length; index++) {
@@ -222,7 +209,7 @@ class Join {
     columnOf: (column: FilterColumn) => Column,
   ): Promise<Uint32Array | null> {
     if (filter === null || count === 0) return null;
-    return runAsync(filter.condition.select(filter.columns.map(columnOf), count), this.#signal);
+    return runAsync(filter.condition.select(filter.columns.map(columnOf), count), this.#work.signal);
   }
 
   #remove({ places }: TargetBatch, rows: Uint32Array): void {
@@ -237,13 +224,13 @@ class Join {
 
   async outcome(): Promise<Joined> {
     const removed = new Map<number, Uint32Array>();
-    for (const [id, marks] of this.#removed) removed.set(id, await runAsync(marks.rows(), this.#signal));
+    for (const [id, marks] of this.#removed) removed.set(id, await runAsync(marks.rows(), this.#work.signal));
     return { matched: this.#matched, removed, removedBySource: this.#removedBySource };
   }
 }
 
 /** Growing lists of pairs. */
-class PairLists {
+export class PairLists {
   readonly #sourceRows = new NumberList();
   readonly #fragmentIds = new NumberList();
   readonly #targetRows = new NumberList();

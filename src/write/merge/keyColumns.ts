@@ -29,10 +29,7 @@ interface KeyField {
   readonly children: readonly KeyField[];
 }
 
-/**
- * @param path of the column, for the message
- * @throws UnsupportedError for a type whose values can't be compared
- */
+/** @throws UnsupportedError for a type whose values can't be compared */
 export function keyFormOf({ type, children }: KeyField, path: string): KeyForm {
   switch (type.kind) {
     case "float":

@@ -96,9 +96,7 @@ function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): v
   }
 }
 
-/**
- * Compares the keys of rows. Both lists have columns of the same types; a list without rows may be empty.
- */
+/** Compares the keys of rows. Both lists have columns of the same types; a list without rows may be empty. */
 export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
   const each = columns.map((column, index) => sameValue(column, others[index]));
   if (each.length === 1) return each[0];

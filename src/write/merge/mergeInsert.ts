@@ -12,10 +12,10 @@ import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchan
 import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
-import { NumberList } from "../../bytes/growing.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
 import type { RowsInput } from "../../namespace/rows.js";
+import { isSameBytes } from "../../platform/native.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { decodeSchema, encodeSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
@@ -32,7 +32,7 @@ import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { arrowSchemaOfTable } from "../insert.js";
 import { type MergePlan, type MergeRequest, planMerge, requireUpsertByPrimaryKey } from "./clauses.js";
-import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
+import { type FragmentRows, joinByKey, PairLists, type RowPairs } from "./join.js";
 import { withKeyMemory } from "./keyMemory.js";
 import { hasBit, STEP_ROWS, setBit } from "./marks.js";
 import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
@@ -215,30 +215,19 @@ function isSameSchema(fields: readonly TableField[], others: readonly TableField
   return a.length === b.length && a.every((bytes, index) => isSameBytes(bytes, b[index]));
 }
 
-const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
-  a.length === b.length && a.every((byte, index) => byte === b[index]);
-
-/**
- * Marks the source rows of pairs, and returns the pairs whose rows were marked before: those rows are needed
- * again.
- */
+/** Marks the source rows of pairs, and returns the pairs whose rows were marked before. */
 function* unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): Steps<RowPairs> {
-  const again: [NumberList, NumberList, NumberList] = [new NumberList(), new NumberList(), new NumberList()];
+  const again = new PairLists();
   for (let start = 0; start < sourceRows.length; start += STEP_ROWS) {
     const end = Math.min(sourceRows.length, start + STEP_ROWS);
     for (let index = start; index < end; index++) {
       const row = sourceRows[index];
-      if (!hasBit(marks, row)) {
-        setBit(marks, row);
-        continue;
-      }
-      again[0].push(row);
-      again[1].push(fragmentIds[index]);
-      again[2].push(targetRows[index]);
+      if (hasBit(marks, row)) again.add(row, fragmentIds[index], targetRows[index]);
+      else setBit(marks, row);
     }
     yield;
   }
-  return { sourceRows: again[0].numbers, fragmentIds: again[1].numbers, targetRows: again[2].numbers };
+  return again.pairs;
 }
 
 /** Marks the rows that match no row of the table, and returns their number. */

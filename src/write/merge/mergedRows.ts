@@ -17,20 +17,17 @@ import type { DataFragment } from "../../format/table.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { physicalRow, scanColumns } from "../../query/scan/scan.js";
-import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { outdatedFields } from "../../schema/computedFields.js";
-import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { TableField } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { absentColumns } from "../absentColumns.js";
-import { planCopy } from "../copyPlan.js";
-import { type WrittenRows, writeRows } from "../dataFiles.js";
-import { fileVersionOf } from "../insert.js";
-
+import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";
+import { planCopy } from "../tableColumns.js";
 import type { RowPairs } from "./join.js";
 import { hasBit } from "./marks.js";
-import { RowTaker } from "./rowTaker.js";
+import { rowTaker } from "./rowTaker.js";
 import { MERGED_ROWS, type SourceRows } from "./sourceRows.js";
 
 /** Settings that all files of a merge share. */
@@ -42,10 +39,7 @@ export interface MergeFiles {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Writes the wanted rows of the source, each once.
- * @param wanted a bit for each row
- */
+/** Writes the rows of the source whose bits are set, each once. */
 export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise<WrittenRows[]> {
   const { source } = files;
   const made: WrittenRows[] = [];
@@ -80,8 +74,6 @@ async function* pickedBatches(
   const batches = scanColumns(versionSource(base, true), {
     fragments,
     projection,
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
     batchRows: MERGED_ROWS,
     readAhead: STREAMED,
     signal,
@@ -137,8 +129,8 @@ async function* replacementBatches(
   { sourceRows, fragmentIds, targetRows }: RowPairs,
 ): AsyncGenerator<InputBatch, void, undefined> {
   const files = versionSource(base, true);
-  const ofSource = new RowTaker(files, source.fragments, storedProjection(source.sourceFields), signal);
-  const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
+  const takeSource = rowTaker(files, source.fragments, storedProjection(source.sourceFields), signal);
+  const takeTarget = rowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
   for (let start = 0; start < sourceRows.length; start += MERGED_ROWS) {
     signal?.throwIfAborted();
     await yieldToEventLoop();
@@ -146,11 +138,9 @@ async function* replacementBatches(
     const rows = sourceRows.slice(start, end);
     const sourceIds = rows.map((row) => source.fragmentOf(row));
     const offsets = rows.map((row, index) => row - source.firstRows[sourceIds[index]]);
-    const sourceColumns = await ofSource.take(sourceIds, offsets);
+    const sourceColumns = await takeSource(sourceIds, offsets);
     const others =
-      kept.length === 0
-        ? []
-        : await ofTarget.take(fragmentIds.slice(start, end), targetRows.slice(start, end));
+      kept.length === 0 ? [] : await takeTarget(fragmentIds.slice(start, end), targetRows.slice(start, end));
     const byField = new Map<TableField, Column>();
     for (const [index, field] of source.sourceFields.entries()) byField.set(field, sourceColumns[index]);
     for (const [index, field] of kept.entries()) byField.set(field, others[index]);
@@ -159,25 +149,13 @@ async function* replacementBatches(
   }
 }
 
-/**
- * Writes rows in stored form.
- * @param stored fields of the batches, a part of the table's
- */
+/** Writes rows in stored form. The batches have a part of the table's fields. */
 function writeStored(
   { base, fields, signal }: MergeFiles,
   stored: readonly TableField[],
   batches: AsyncIterable<InputBatch>,
 ): Promise<WrittenRows> {
-  const { table, file } = base;
-  const version = fileVersionOf(file);
-  const plan = planCopy(fields, stored);
-  checkVersion(plan, version);
+  const plan = planCopy(fields, stored, fileVersionOf(base.file));
   const input = { schema: arrowSchemaOf(stored), batches, close: async () => undefined };
-  return writeRows(table.disk, table.root, plan, input, {
-    version,
-    descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
-    within: table.root,
-    base: file.manifest,
-    signal,
-  });
+  return writeTableRows(base, fields, plan, input, { base: base.file.manifest, signal });
 }

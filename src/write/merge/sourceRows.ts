@@ -22,12 +22,10 @@ import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
-import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { type WrittenRows, writeRows } from "../dataFiles.js";
-import { fileVersionOf } from "../insert.js";
+import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
 import type { KeyPart } from "./clauses.js";
 import { type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
@@ -98,7 +96,6 @@ export class SourceRows {
 
   /**
    * Writes the rows of a source.
-   * @param fields of the table, in the base version
    * @param sourceFields those that the rows have
    * @throws TableSchemaValidationError for rows that do not fit; UnsupportedError for more than 2^32 - 1 rows
    */
@@ -109,15 +106,9 @@ export class SourceRows {
     sourceFields: readonly TableField[],
     { bounds, signal }: SourceOptions,
   ): Promise<SourceRows> {
-    const { table, file } = base;
-    const version = fileVersionOf(file);
-    const plan = planAppend(sourceFields, input.schema);
-    checkVersion(plan, version);
-    const written = await writeRows(table.disk, table.root, plan, input, {
-      version,
-      descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
-      within: table.root,
-      base: file.manifest,
+    const plan = planAppend(sourceFields, input.schema, fileVersionOf(base.file));
+    const written = await writeTableRows(base, fields, plan, input, {
+      base: base.file.manifest,
       maxDecodedBytes: bounds?.maxBatchBytes,
       memory: bounds?.memory,
       signal,
@@ -183,8 +174,6 @@ export class SourceRows {
     const batches = scanColumns(source, {
       fragments: this.fragments,
       projection,
-      offset: 0,
-      limit: Number.POSITIVE_INFINITY,
       batchRows: MERGED_ROWS,
       readAhead: STREAMED,
       signal,
