@@ -25,7 +25,6 @@ import {
   type BackfillRun,
   type BackfillSettings,
   type BackfillWork,
-  type ComputeFragments,
   resolvedAsAsked,
 } from "./backfillWork.js";
 import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
@@ -34,7 +33,7 @@ import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import { type FilledFile, notedState, stateToNote } from "./filledFiles.js";
 import { writeFittingRecord } from "./fittingRecord.js";
 import { localFill } from "./localFill.js";
-import { type OpenFragment, OpenFragments } from "./openFragments.js";
+import { type ComputeFragments, type OpenFragment, OpenFragments } from "./openFragments.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
 import { digestOf } from "./storedFields.js";
 import { takeOutdated } from "./takeOutdated.js";

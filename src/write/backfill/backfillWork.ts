@@ -1,7 +1,6 @@
 /** Types that the parts of a backfill share: the work, its settings, and its control. */
 
 import { ConcurrentModificationError } from "../../errors.js";
-import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
@@ -10,7 +9,6 @@ import type { BatchSizeBounds } from "./batchSize.js";
 import type { CheckpointFiles } from "./checkpointFiles.js";
 import type { BackfillCluster } from "./clusterRun.js";
 import type { BackfillState } from "./filledFiles.js";
-import type { OpenFragment } from "./openFragments.js";
 import { type BackfillRequest, type ResolvedBackfill, resolvedOn } from "./resolvedBackfill.js";
 
 /** Settings of a backfill job. */
@@ -75,12 +73,6 @@ export interface BackfillRound {
   /** Maximum bytes of unsaved values of a fragment. */
   readonly maxUnsavedBytes: number;
 }
-
-/** Yields computed fragments; null if no row needs a value, "conflict" if it needs the next round. */
-export type ComputeFragments = (
-  round: BackfillRound,
-  fragments: readonly DataFragment[],
-) => AsyncIterable<OpenFragment | "conflict" | null>;
 
 /**
  * Resolves the backfill on a version. A column that was dropped and added again may have the first one's id,

@@ -11,11 +11,11 @@ import { join } from "../../platform/native.js";
 import { checkpointsDirectory } from "../../table/versions/paths.js";
 import { errorOfFailure, isErrorType } from "../../typedErrors.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import type { BackfillRound, BackfillRun, ComputeFragments } from "./backfillWork.js";
+import type { BackfillRound, BackfillRun } from "./backfillWork.js";
 import { type BackfillCluster, runOnCluster } from "./clusterRun.js";
 import { ComputedValues } from "./computedValues.js";
 import { isConflict, missingRows } from "./fragmentValues.js";
-import type { OpenFragment, OpenFragments } from "./openFragments.js";
+import type { ComputeFragments, OpenFragment, OpenFragments } from "./openFragments.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 import { digestOf } from "./storedFields.js";
 

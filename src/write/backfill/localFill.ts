@@ -4,16 +4,11 @@ import { Limit, mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
-import {
-  type BackfillRound,
-  type BackfillRun,
-  type ComputeFragments,
-  resolvedAsAsked,
-} from "./backfillWork.js";
+import { type BackfillRound, type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
 import { BatchSize } from "./batchSize.js";
 import { columnWatch } from "./columnWatch.js";
 import { fragmentValues, isConflict } from "./fragmentValues.js";
-import type { OpenFragment, OpenFragments } from "./openFragments.js";
+import type { ComputeFragments, OpenFragment, OpenFragments } from "./openFragments.js";
 
 export function localFill(run: BackfillRun, fragments: OpenFragments): ComputeFragments {
   const { settings, target, signal, onFailure } = run;

@@ -28,6 +28,12 @@ export interface OpenFragment extends Pick<FragmentToCommit, "id" | "content" | 
   values: ComputedValues | null;
 }
 
+/** Yields computed fragments; null if no row needs a value, "conflict" if it needs the next round. */
+export type ComputeFragments = (
+  round: BackfillRound,
+  fragments: readonly DataFragment[],
+) => AsyncIterable<OpenFragment | "conflict" | null>;
+
 /** A begun fragment, and the offsets of its rows to compute. */
 interface BegunFragment {
   readonly opened: OpenFragment;
