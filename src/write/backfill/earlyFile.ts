@@ -4,7 +4,7 @@
  * reader sees it before the commit. If it is abandoned, commitValues.ts writes a file from the values in
  * memory and in checkpoints.
  *
- * A few values stay in their memory until the file is complete. Many values are copied page by page.
+ * Values are copied page by page, so the file holds none of their memory.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -33,8 +33,6 @@ export interface EarlyFileOptions {
   readonly content: string;
   readonly resolved: ResolvedBackfill;
   readonly version: FileVersion;
-  /** Maximum bytes of values that stay in their memory until the file is complete. Larger files copy them. */
-  readonly maxHeldBytes: number;
   /** Rejects if the table was replaced and must get no file. */
   readonly hold: () => Promise<void>;
 }
@@ -51,12 +49,8 @@ const LAST_PAGE_BYTES = 512 * 1024;
 export class EarlyFile {
   readonly #files: ColumnFiles;
   readonly #options: EarlyFileOptions;
-  readonly #waiting: ComputedRows[] = [];
+  readonly #waiting: Column[] = [];
   #waitingBytes = 0;
-  /** Bytes of all values so far. */
-  #bytes = 0;
-  /** True once further values are copied, because all of them would take too much memory. */
-  #areCopied = false;
   #state: "open" | "complete" | "givenUp" = "open";
   /** Wakes the writer. */
   #wake = (): void => undefined;
@@ -72,27 +66,17 @@ export class EarlyFile {
   }
 
   /** Adds the values of the next rows of the fragment at once, and waits for room for more. */
-  async add(rows: ComputedRows): Promise<void> {
-    const { column, offsets } = rows;
+  async add({ column }: ComputedRows): Promise<void> {
     if (this.#state !== "open") return;
-    const byteCount = columnBytes(column);
-    this.#bytes += byteCount;
-    // Later values may be larger than the first ones suggest.
-    const expected =
-      this.#writing === null
-        ? (byteCount / offsets.length) * this.#options.fragment.physicalRows
-        : this.#bytes;
-    if (expected > this.#options.maxHeldBytes) this.#areCopied = true;
-    if (this.#areCopied && !isGatherable(column)) {
+    if (isGatherable(column)) {
+      this.#waiting.push(column);
+      this.#waitingBytes += columnBytes(column);
+      this.#writing ??= this.#begin();
+    } else {
       this.#state = "givenUp";
-      this.#wake();
-      return;
     }
-    this.#waiting.push(rows);
-    this.#waitingBytes += byteCount;
-    if (this.#writing === null) this.#begin();
     this.#wake();
-    while (this.#areCopied && this.#waitingBytes > MAX_WAITING_BYTES) {
+    while (this.#waitingBytes > MAX_WAITING_BYTES) {
       await new Promise<void>((resolve) => (this.#makeRoom = resolve));
     }
   }
@@ -130,10 +114,11 @@ export class EarlyFile {
     await this.#files.discard().catch(() => undefined);
   }
 
-  #begin(): void {
-    this.#writing = this.#write();
+  #begin(): Promise<void> {
+    const writing = this.#write();
     // `handOver` looks at the error.
-    this.#writing.catch(() => undefined);
+    writing.catch(() => undefined);
+    return writing;
   }
 
   async #write(): Promise<void> {
@@ -166,11 +151,9 @@ export class EarlyFile {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
       const [next] = this.#waiting;
       if (next !== undefined) {
-        const { offsets, column } = next;
-        if (this.#areCopied) yield* copied(column);
-        else yield { columns: [column], rowCount: offsets.length };
+        yield* copied(next);
         this.#waiting.shift();
-        this.#waitingBytes -= columnBytes(column);
+        this.#waitingBytes -= columnBytes(next);
         this.#makeRoom();
       } else if (this.#state === "complete") {
         return;

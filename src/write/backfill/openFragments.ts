@@ -120,7 +120,7 @@ export class OpenFragments {
   }
 
   async #openFragment(
-    { base, resolved, savesAll, maxUnsavedBytes }: BackfillRound,
+    { base, resolved }: BackfillRound,
     fragment: DataFragment,
     rows: number,
   ): Promise<OpenFragment> {
@@ -130,8 +130,6 @@ export class OpenFragments {
     const files = new ColumnFiles(table, { signal: control.signal, pool: table.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, resolved, version: fileVersionOf(base.file) },
-      // A file that waits to be committed with others holds no values meanwhile.
-      maxHeldBytes: savesAll ? 0 : maxUnsavedBytes,
       hold: () => control.hold(),
     });
     const opened: OpenFragment = { id: fragment.id, content, early, rows, done: 0, values: null };
