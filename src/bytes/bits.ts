@@ -1,6 +1,4 @@
-/**
- * Bitmaps as Arrow and Lance keep them: bit `i` is bit `i mod 8` of byte `i div 8`, least significant first.
- */
+/** Bitmaps of Arrow and Lance: bit `i` is bit `i mod 8` of byte `i div 8`, least significant first. */
 
 /**
  * Copies `count` bits within the ranges of both arrays, which must not overlap. The target's bits from

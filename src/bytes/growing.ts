@@ -2,9 +2,7 @@
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 
-/**
- * Returns a copy with zeros after it: of twice the length, but at least `least` and at most `most` elements.
- */
+/** Returns a copy with zeros after it: twice as long, but at least `least` and at most `most` elements. */
 export function enlarged<Values extends Numbers>(
   values: Values,
   least = 0,

@@ -144,9 +144,7 @@ export class ValueSet {
     return hash;
   }
 
-  /**
-   * True if value `number` equals the `length` bytes at `start`, beyond the bytes that were already compared.
-   */
+  /** True if value `number` equals the `length` bytes at `start`, beyond those already compared. */
   private sameRest(number: number, start: number, length: number): boolean {
     const view = this.view;
     const bytes = this.bytes;

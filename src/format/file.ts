@@ -103,9 +103,7 @@ export type FileDescriptor = MessageOf<typeof FileDescriptor>;
 /** Metadata of a data file of version 0.1. Only the number of rows is read. */
 export const LegacyFileMetadata = message(
   "Metadata",
-  {
-    /** First row of each batch, and the number of rows as the last entry. */
-    batchOffsets: repeatedInt32(2),
-  },
-  { partial: true },
+  // First row of each batch, and the number of rows as the last entry.
+  { batchOffsets: repeatedInt32(2) },
+  true,
 );

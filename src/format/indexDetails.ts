@@ -37,35 +37,19 @@ export const VectorIndexDetails = message("VectorIndexDetails", {
 });
 export type VectorIndexDetails = MessageOf<typeof VectorIndexDetails>;
 
-/** Ends the only file of vector indexes of LanceDB before 0.19. */
-export const LegacyVectorIndex = message(
-  "Index",
-  {
-    vectorIndex: submessage(
-      5,
-      message(
-        "VectorIndex",
-        {
-          stages: repeatedMessage(
-            3,
-            message(
-              "VectorIndexStage",
-              {
-                ivf: submessage(2, message("Ivf", {}, { partial: true })),
-                pq: submessage(3, message("Pq", {}, { partial: true })),
-              },
-              { partial: true },
-            ),
-          ),
-          /** A {@link METRICS} number. */
-          metricType: int32(4),
-        },
-        { partial: true },
-      ),
-    ),
-  },
-  { partial: true },
+const LegacyStage = message(
+  "VectorIndexStage",
+  { ivf: submessage(2, message("Ivf", {}, true)), pq: submessage(3, message("Pq", {}, true)) },
+  true,
 );
+/** `metricType` is a {@link METRICS} number. */
+const LegacyDescription = message(
+  "VectorIndex",
+  { stages: repeatedMessage(3, LegacyStage), metricType: int32(4) },
+  true,
+);
+/** Ends the only file of vector indexes of LanceDB before 0.19. */
+export const LegacyVectorIndex = message("Index", { vectorIndex: submessage(5, LegacyDescription) }, true);
 
 /** Distances by their numbers. */
 export const METRICS = ["l2", "cosine", "dot", "hamming"] as const;

@@ -71,9 +71,7 @@ export interface Message<F> {
 
 /** A writer with more memory than this is not used again. */
 const MAX_SPARE_BYTES = 1024 * 1024;
-/**
- * Used again, because most messages are shorter than a new writer's memory; null while a message is encoded.
- */
+/** Used again: most messages are shorter than a new writer's memory. Null while a message is encoded. */
 let spareWriter: BinaryWriter | null = null;
 
 /** Fields of a message in the form that reading and writing need. */
@@ -109,14 +107,9 @@ function arrangeFields(fields: Fields): ArrangedFields {
 
 /**
  * Declares a message.
- * @param options `partial`: a view of some fields of a message, which is never encoded; other fields are
- *   skipped
+ * @param isPartial true for a view of some fields, which is never encoded; other fields are skipped
  */
-export function message<F extends AnyFields>(
-  typeName: string,
-  fields: F,
-  options: { readonly partial?: boolean } = {},
-): Message<F> {
+export function message<F extends AnyFields>(typeName: string, fields: F, isPartial = false): Message<F> {
   let made: ArrangedFields | undefined;
   const arranged = (): ArrangedFields => (made ??= arrangeFields(fields as Fields));
   const blank = (): Record<string, unknown> => {
@@ -137,7 +130,7 @@ export function message<F extends AnyFields>(
     let unknown: Uint8Array[] | undefined;
     try {
       while (reader.pos < end) {
-        if (options.partial) {
+        if (isPartial) {
           reader.passOver(isKnown, end);
           if (reader.pos === end) break;
         }
@@ -147,7 +140,7 @@ export function message<F extends AnyFields>(
         if (field === undefined) {
           reader.skip(wireType, fieldNumber);
           if (reader.pos > end) throw new RangeError("field runs past the end");
-          if (!options.partial) (unknown ??= []).push(reader.bytesRead.subarray(start, reader.pos));
+          if (!isPartial) (unknown ??= []).push(reader.bytesRead.subarray(start, reader.pos));
         } else {
           const { name, codec } = field;
           value[name] = codec.read(reader, wireType, value[name], origin, others?.[name]);

@@ -7,11 +7,8 @@ const SAFE_VARINT_BYTES = 7;
 
 /** Reads a message and, in place, the messages in it: readers and views for each would cost more. */
 export class MessageReader extends BinaryReader {
-  readonly bytesRead: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    super(bytes);
-    this.bytesRead = bytes;
+  constructor(readonly bytesRead: Uint8Array) {
+    super(bytesRead);
   }
 
   /** Reads a length and returns the position after that many bytes. */

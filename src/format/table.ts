@@ -44,9 +44,7 @@ export const DROPPED_FIELD = -2;
 export const DataFile = message("DataFile", {
   /** Name inside `data/`. */
   path: string(1),
-  /**
-   * Ids of the schema fields stored here; {@link DROPPED_FIELD} for fields that are no longer read from here.
-   */
+  /** Ids of the schema fields stored here; {@link DROPPED_FIELD} for fields not read from here any more. */
   fields: repeatedInt32(2),
   /** Column of each entry of `fields`; -1 for a field without a column. Required from 2.0 on. */
   columnIndices: repeatedInt32(3),
@@ -157,7 +155,7 @@ const HEAD = {
   /** {@link transactionSection} from Lance 14 on. */
   transactionSection14: explicitUint64(23),
 };
-export const ManifestHead = message("Manifest", HEAD, { partial: true });
+export const ManifestHead = message("Manifest", HEAD, true);
 export type ManifestHead = MessageOf<typeof ManifestHead>;
 
 export const Manifest = message("Manifest", {

@@ -24,8 +24,7 @@ import {
 const MAXIMUM_OFFSET_CODE = 30;
 
 /**
- * Decodes a frame that {@link zstdFrameBound} accepted; false if it does not hold exactly `output.length`
- * bytes.
+ * Decodes a frame that {@link zstdFrameBound} accepted; false unless it fills `output` exactly.
  */
 export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean {
   return runSync(decodingZstdFrame(frame, output));

@@ -25,9 +25,7 @@ const MOST_HASH_LOG = 16;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
-/**
- * All frames share these tables: for a frame of 100 KiB, allocating tables takes longer than filling them.
- */
+/** All frames share these tables: for a frame of 100 KiB, allocating them takes longer than filling them. */
 const shortTable = new Int32Array(1 << MOST_HASH_LOG);
 const longTable = new Int32Array(1 << MOST_HASH_LOG);
 /** The shortest matches must be nearer than this: farther ones cost more than their literals. */

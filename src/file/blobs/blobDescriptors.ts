@@ -30,6 +30,7 @@ import type {
 } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { writeUint64 } from "../../bytes/littleEndian.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export const DESCRIPTOR_BYTES = 16;
@@ -101,11 +102,7 @@ function packedDescriptorAt(
     throw corruptPage(origin, `a descriptor of a blob in ${size} bytes`);
   }
   const kind = view.getUint8(0);
-  const byteOffset = view.getUint32(1, true) + view.getUint32(5, true) * 2 ** 32;
-  const length = view.getUint32(9, true) + view.getUint32(13, true) * 2 ** 32;
-  if (!Number.isSafeInteger(byteOffset + length)) {
-    throw corruptPage(origin, `a blob of ${length} bytes at ${byteOffset}`);
-  }
+  const { byteOffset, length } = rangeAt(view, 1, path);
   const uri = bytes.subarray(start + PACKED_BYTES, start + size);
   switch (kind) {
     case KIND.INLINE:
@@ -198,19 +195,17 @@ export function setDescriptor(
 }
 
 /** Returns the location of a value; null for a null. @throws CorruptFileError for a number beyond any file */
-function descriptorAt(
-  { values, validity }: FixedColumn,
-  index: number,
-  path: string,
-): { readonly byteOffset: number; readonly length: number } | null {
+function descriptorAt({ values, validity }: FixedColumn, index: number, path: string): ByteRange | null {
   if (!isValid(validity, index)) return null;
   const view = new DataView(values.buffer, values.byteOffset + index * DESCRIPTOR_BYTES, DESCRIPTOR_BYTES);
-  const byteOffset = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
-  const length = view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32;
-  if (!Number.isSafeInteger(byteOffset + length)) {
-    throw corruptPage({ path, byteOffset: 0 }, `a blob of ${length} bytes at ${byteOffset}`);
-  }
-  return { byteOffset, length };
+  return rangeAt(view, 0, path);
+}
+
+function rangeAt(view: DataView, start: number, path: string): ByteRange {
+  const byteOffset = view.getUint32(start, true) + view.getUint32(start + 4, true) * 2 ** 32;
+  const length = view.getUint32(start + 8, true) + view.getUint32(start + 12, true) * 2 ** 32;
+  if (Number.isSafeInteger(byteOffset + length)) return { byteOffset, length };
+  throw corruptPage({ path, byteOffset: 0 }, `a blob of ${length} bytes at ${byteOffset}`);
 }
 
 /**

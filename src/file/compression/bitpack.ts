@@ -181,9 +181,7 @@ export function requiredBits(
 /** Bits that must be zero in the address of a unit: words other than bytes are handled as 32-bit words. */
 const viewMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : 3);
 
-/**
- * Bits that must be zero in the address of words that are read one by one; 64-bit words are read in halves.
- */
+/** Bits that must be zero in the address of single words; 64-bit words are read in halves. */
 const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : wordBits === 16 ? 1 : 3);
 
 function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
@@ -306,9 +304,7 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
   }
 }
 
-/**
- * Position, in 32-bit halves, of lane 0's half number `half`: halves alternate inside 16 lanes of 64 bits.
- */
+/** Position, in 32-bit halves, of lane 0's half `half`: halves alternate inside 16 lanes of 64 bits. */
 const halfStart = (half: number): number => (half >> 1) * 32 + (half & 1);
 
 function unpack64(packedBits: number, input: Int32Array, output: Int32Array): void {

@@ -1,6 +1,4 @@
-/**
- * Byte-stream split: within a chunk of n values of B bytes (B = 4, 8), byte j of value i stands at j·n + i.
- */
+/** Byte-stream split: in a chunk of n values of B bytes (B = 4, 8), byte j of value i stands at j·n + i. */
 
 import type { ByteStreamSplit, CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";

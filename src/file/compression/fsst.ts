@@ -66,17 +66,13 @@ export function decodeFsst(
   codes: Uint8Array,
   origin: PageOrigin,
 ): Uint8Array {
-  const start = offsets[0];
-  const end = offsets[offsets.length - 1];
-  const decoder = end - start < KERNEL_CODES ? null : fsstDecoder.get();
-  return decoder === null
-    ? decodeFsstPlainly(symbols, offsets, codes, origin)
-    : decodeInKernel(decoder, symbols, offsets, [codes.subarray(start, end)], origin);
+  const used = codes.subarray(offsets[0], offsets[offsets.length - 1]);
+  return decodeFsstPieces(symbols, offsets, [used], origin);
 }
 
 /**
  * {@link decodeFsst} of codes in several pieces, without joining them. A value ends with each piece.
- * @param offsets positions in all pieces together, from 0
+ * @param pieces all codes from the first offset to the last
  */
 export function decodeFsstPieces(
   symbols: CodeSymbols,
@@ -84,17 +80,14 @@ export function decodeFsstPieces(
   pieces: readonly Uint8Array[],
   origin: PageOrigin,
 ): Uint8Array {
-  const codeCount = offsets[offsets.length - 1];
+  const codeCount = offsets[offsets.length - 1] - offsets[0];
   const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
-  return decoder === null
-    ? decodeFsstPlainly(symbols, offsets, concatBytes(pieces, codeCount), origin)
-    : decodeInKernel(decoder, symbols, offsets, pieces, origin);
+  if (decoder !== null) return decodeInKernel(decoder, symbols, offsets, pieces, origin);
+  const codes = pieces.length === 1 ? pieces[0] : concatBytes(pieces, codeCount);
+  return decodeFsstPlainly(symbols, offsets, codes, origin);
 }
 
-/**
- * {@link decodeFsst} a block of codes at a time.
- * @param pieces all codes from the first offset to the last
- */
+/** {@link decodeFsstPieces} a block of codes at a time. */
 function decodeInKernel(
   decoder: FsstDecoder,
   symbols: CodeSymbols,
@@ -140,7 +133,10 @@ function decodeInKernel(
   return ended(output, write);
 }
 
-/** {@link decodeFsst} for few codes, and for runtimes without kernels. */
+/**
+ * {@link decodeFsst} for few codes, and for runtimes without kernels.
+ * @param codes those from the first offset to the last
+ */
 export function decodeFsstPlainly(
   symbols: CodeSymbols,
   offsets: Int32Array,
@@ -148,16 +144,17 @@ export function decodeFsstPlainly(
   origin: PageOrigin,
 ): Uint8Array {
   const { low, high, lengths } = symbols;
-  let read = offsets[0];
+  const start = offsets[0];
+  let read = 0;
   let write = 0;
-  const codeCount = offsets[offsets.length - 1] - read;
-  let output = unfilledBytes(estimateSize(symbols, [codes.subarray(read, read + codeCount)], codeCount));
+  const codeCount = offsets[offsets.length - 1] - start;
+  let output = unfilledBytes(estimateSize(symbols, [codes], codeCount));
   let view = new DataView(output.buffer, output.byteOffset, output.length);
   // Negative as soon as a code without symbol was met: its length is 0.
   let unknown = 0;
   offsets[0] = 0;
   for (let value = 1; value < offsets.length; value++) {
-    const end = offsets[value];
+    const end = offsets[value] - start;
     // A symbol of any length is written as eight bytes.
     const room = write + 8 * (end - read);
     if (room > output.length) {

@@ -78,13 +78,9 @@ const decodeKernel = (): Kernel | null =>
     });
   });
 
-/**
- * The kernel with the views of its memory. Symbols stay until the next are set, output until the next block.
- */
+/** The kernel with the views of its memory. Symbols stay until the next set, output until the next block. */
 export class FsstDecoder {
-  /**
-   * Address of the symbol of each code of the last block, {@link ORIGIN} for the first; -1 after an escape.
-   */
+  /** Address of the symbol of each code of the last block, from {@link ORIGIN} on; -1 after an escape. */
   readonly positions: Int32Array;
   readonly #run: Kernel["run"];
   readonly #bytes: Uint8Array;

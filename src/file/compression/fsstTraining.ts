@@ -203,9 +203,7 @@ class CodeCounts {
   }
 }
 
-/**
- * Encodes a share of the sample's pieces, spread over it, and counts codes. Returns the bytes of the codes.
- */
+/** Encodes a share of the pieces, from all over the sample, and counts codes. Returns the codes' bytes. */
 function countCodes(table: FsstSymbolTable, sample: Sample, share: number, counts: CodeCounts): number {
   const { slots, slotCodes, shortCodes } = table;
   const byteCodes = table.byteCodes();

@@ -62,9 +62,7 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
   return output;
 }
 
-/**
- * True for the magic number and a byte with the bit clear that no frame sets. No buffer size looks like it.
- */
+/** True for the magic number and a byte without the bit that no frame sets. No buffer size looks so. */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
 

@@ -68,9 +68,7 @@ export function outOfLinePackedBytes(packedBits: number, count: number): number 
 
 const tailScratch = new Uint16Array(PACK_UNIT);
 
-/**
- * Packs 16-bit words `start` to `end − 1`, none of more than `packedBits`, into `output` at `outputOffset`.
- */
+/** Packs 16-bit words `start` to `end − 1`, none of more than `packedBits`, at `outputOffset`. */
 export function encodeOutOfLineBitpacking(
   packedBits: number,
   words: Uint16Array,

@@ -156,7 +156,7 @@ export function countRuns(byteWidth: number, bytes: Uint8Array, byteOffset: numb
 }
 
 /** Longest run that one length byte holds. */
-const MAXIMUM_RUN = 255;
+export const MAXIMUM_RUN = 255;
 
 /** Memory for the runs of one chunk, reused for the next. */
 export class RleRuns {

@@ -73,9 +73,7 @@ function checksumByBlocks(pieces: readonly Uint8Array[], byteLength: number): Bu
   return { whole, blocks };
 }
 
-/**
- * Four tables of 256: entry `k · 256 + b` is the checksum of byte `k` with value `b` and a block of zeros.
- */
+/** Four tables of 256: entry `k · 256 + b` is the checksum of byte `k` of value `b` and a block of zeros. */
 let afterZeros: Uint32Array | undefined;
 
 function makeAfterZeros(): Uint32Array {

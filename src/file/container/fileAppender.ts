@@ -12,7 +12,6 @@ const WRITE_BYTES = 1024 * 1024;
 const PADDING = new Uint8Array(BUFFER_ALIGNMENT);
 
 export class FileAppender {
-  readonly #handle: WriteHandle;
   #position = 0;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
@@ -22,9 +21,7 @@ export class FileAppender {
   #isWriting = false;
   #open = true;
 
-  private constructor(handle: WriteHandle) {
-    this.#handle = handle;
-  }
+  private constructor(private readonly handle: WriteHandle) {}
 
   /** Creates the file, whose name must be free. */
   static async create(disk: Disk, path: string): Promise<FileAppender> {
@@ -56,7 +53,7 @@ export class FileAppender {
 
   /** Calls back once all bytes appended so far are written; never after a failure. */
   whenWritten(call: () => void): void {
-    if (this.#handle.takesChunksAtOnce !== true) return;
+    if (this.handle.takesChunksAtOnce !== true) return;
     if (this.#queuedBytes > 0) this.#queuedCalls.push(call);
     else this.#inFlight.then(call, () => undefined);
   }
@@ -66,15 +63,13 @@ export class FileAppender {
     if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
   }
 
-  /**
-   * Writes the rest and closes the file. Its bytes then survive a power cut; the caller must sync its name.
-   */
+  /** Writes the rest and closes the file. Its bytes survive a power cut; the caller must sync its name. */
   async finish(): Promise<void> {
     await this.#submit();
     await this.#inFlight;
-    await this.#handle.sync();
+    await this.handle.sync();
     this.#open = false;
-    await this.#handle.close();
+    await this.handle.close();
   }
 
   /** Gives up. The caller must remove the file. */
@@ -83,7 +78,7 @@ export class FileAppender {
     await this.#inFlight.catch(() => undefined);
     if (!this.#open) return;
     this.#open = false;
-    await this.#handle.close();
+    await this.handle.close();
   }
 
   async #submit(): Promise<void> {
@@ -94,7 +89,7 @@ export class FileAppender {
     const calls = this.#queuedCalls;
     this.#queuedCalls = [];
     this.#isWriting = true;
-    this.#inFlight = this.#handle.write(chunks).then(() => {
+    this.#inFlight = this.handle.write(chunks).then(() => {
       this.#isWriting = false;
       for (const call of calls) call();
     });

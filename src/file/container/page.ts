@@ -15,9 +15,7 @@ export type ReadableVersion = FileVersion | "2.3";
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
 
-/**
- * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, but for `withinRow`.
- */
+/** Encoding of a page: a structural layout, or arrays in 2.0. One member is set, but for `withinRow`. */
 export interface PageEncoding extends PageLayout {
   array?: ArrayEncoding;
   /** Pages of a 2.0 file that together make up rows of lists. */
@@ -65,9 +63,7 @@ export interface FileColumn {
    * that stands for the content of the list or struct.
    */
   readonly isHeader?: boolean;
-  /**
-   * Set if the leaf's values are stored outside the pages, which hold their locations: see blobPlacement.ts.
-   */
+  /** Set if the leaf's values lie outside the pages, which hold their locations: see blobPlacement.ts. */
   readonly blobs?: BlobPlacement;
   /** True if the outermost node is nullable. */
   readonly nullable: boolean;

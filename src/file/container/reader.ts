@@ -100,34 +100,22 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const content = tailBytes.length === fileSize ? tailBytes : null;
   const footerBytes = tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length);
   const footer = await readFooter(tail, footerBytes, path);
-  const { globalTable, columnTable } = footer;
-  const [globalBytes, columnBytes] = await tail.getAll([globalTable, columnTable]);
-  const globalBuffers = decodeTable(globalBytes, path, globalTable.byteOffset, fileSize);
-  const metadataRanges = decodeTable(columnBytes, path, columnTable.byteOffset, fileSize);
-  const descriptorRange = globalBuffers[0];
-  const metadataBytes = metadataRanges.reduce((sum, range) => sum + range.length, descriptorRange.length);
-  if (metadataBytes > fileSize) {
-    throw new CorruptFileError(path, footer.columnTable.byteOffset, "column metadata longer than the file");
-  }
-
+  const tables = await readTables(tail, footer, path);
+  const { globalBuffers, metadataRanges, metadataBytes } = tables;
+  const [descriptorRange] = globalBuffers;
+  const { byteOffset } = descriptorRange;
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
   // Views keep alive all bytes of their read, which are few, or kept anyway.
   const isKept = content !== null && content.length <= MAX_SHARED_BYTES;
-  const descriptor = decodeDescriptor(sections[0], { path, byteOffset: descriptorRange.byteOffset });
-  const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
+  const descriptor = decodeDescriptor(sections[0], { path, byteOffset });
+  const checksums = await readChecksums(tail, descriptor, footer, tables, path);
   const hasGlobals = checksums !== null && checksums.globalCount > 0;
   if (hasGlobals && checksums.globalCount !== globalBuffers.length - 1) {
-    throw new CorruptFileError(
-      path,
-      descriptorRange.byteOffset,
-      "checksums of another number of global buffers",
-    );
+    throw new CorruptFileError(path, byteOffset, "checksums of another number of global buffers");
   }
   const blobBuffer = checksums === null || hasGlobals ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
   const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
-  if (descriptor.schema === undefined) {
-    throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
-  }
+  if (descriptor.schema === undefined) throw new CorruptFileError(path, byteOffset, "no schema");
   const rowCount = descriptor.length;
   const columns = metadataRanges.map(({ byteOffset }, index) =>
     lazyColumn(isKept ? sections[index + 1] : sections[index + 1].slice(), {
@@ -177,26 +165,48 @@ async function readFooter(tail: Tail, footerBytes: Uint8Array, path: string): Pr
   }
 }
 
+/** Ranges of a file's metadata. */
+interface FileTables {
+  /** Entry 0 is the schema descriptor. */
+  readonly globalBuffers: readonly ByteRange[];
+  /** Metadata of each column. */
+  readonly metadataRanges: readonly ByteRange[];
+  /** Length of the descriptor and of all column metadata. */
+  readonly metadataBytes: number;
+}
+
+async function readTables(
+  tail: Tail,
+  { globalTable, columnTable }: DataFileFooter,
+  path: string,
+): Promise<FileTables> {
+  const { fileSize } = tail;
+  const [globalBytes, columnBytes] = await tail.getAll([globalTable, columnTable]);
+  const globalBuffers = decodeTable(globalBytes, path, globalTable.byteOffset, fileSize);
+  const metadataRanges = decodeTable(columnBytes, path, columnTable.byteOffset, fileSize);
+  const metadataBytes = metadataRanges.reduce((sum, { length }) => sum + length, globalBuffers[0].length);
+  if (metadataBytes > fileSize) {
+    throw new CorruptFileError(path, columnTable.byteOffset, "column metadata longer than the file");
+  }
+  return { globalBuffers, metadataRanges, metadataBytes };
+}
+
 /** @throws CorruptFileError if a file of an unknown version has our checksums and fails them */
 async function verifyAnyVersion(tail: Tail, footerBytes: Uint8Array, path: string): Promise<void> {
   let footer: DataFileFooter;
+  let tables: FileTables;
   let descriptor: FileDescriptor;
-  let range: ByteRange;
-  let metadataBytes: number;
   try {
     footer = decodeFooter(withKnownVersion(footerBytes), path, tail.fileSize);
-    const [globalBytes, columnBytes] = await tail.getAll([footer.globalTable, footer.columnTable]);
-    range = decodeTable(globalBytes, path, footer.globalTable.byteOffset, tail.fileSize)[0];
-    const columns = decodeTable(columnBytes, path, footer.columnTable.byteOffset, tail.fileSize);
-    metadataBytes = columns.reduce((sum, { length }) => sum + length, range.length);
-    if (metadataBytes > tail.fileSize) return;
+    tables = await readTables(tail, footer, path);
+    const [range] = tables.globalBuffers;
     descriptor = FileDescriptor.decode(await tail.get(range), { path, byteOffset: range.byteOffset });
   } catch (error) {
     // Files of another version may have another structure.
     if (error instanceof CorruptFileError) return;
     throw error;
   }
-  await readChecksums(tail, descriptor, range, footer, metadataBytes, path);
+  await readChecksums(tail, descriptor, footer, tables, path);
 }
 
 const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4, 16 * 1024);
@@ -261,27 +271,20 @@ class Tail {
   }
 }
 
-/** @param metadataBytes total length of the descriptor and the column metadata */
 async function readChecksums(
   tail: Tail,
   descriptor: FileDescriptor,
-  range: ByteRange,
-  footer: DataFileFooter,
-  metadataBytes: number,
+  { columnTable, globalTable, columnCount }: DataFileFooter,
+  { globalBuffers: [range], metadataBytes }: FileTables,
   path: string,
 ): Promise<FileChecksums | null> {
   if (descriptor.checksums.length === 0) return null;
-  const rest = { byteOffset: range.byteOffset, length: tail.fileSize - range.byteOffset };
-  const expected =
-    metadataBytes + footer.columnTable.length + footer.globalTable.length + DATA_FILE_FOOTER_BYTES;
-  if (rest.length !== expected) {
-    throw new CorruptFileError(
-      path,
-      range.byteOffset,
-      "the descriptor is not followed by the metadata alone",
-    );
+  const { byteOffset } = range;
+  const rest = { byteOffset, length: tail.fileSize - byteOffset };
+  if (rest.length !== metadataBytes + columnTable.length + globalTable.length + DATA_FILE_FOOTER_BYTES) {
+    throw new CorruptFileError(path, byteOffset, "the descriptor is not followed by the metadata alone");
   }
-  return decodeChecksums(descriptor, range, await tail.get(rest), footer.columnCount, path);
+  return decodeChecksums(descriptor, range, await tail.get(rest), columnCount, path);
 }
 
 /** A column's metadata in the file, and the numbers that its pages must add up to. */

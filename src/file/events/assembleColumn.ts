@@ -1,6 +1,4 @@
-/**
- * Builds nested columns from the events of a page: levels become offsets and validity. Reverses nesting.ts.
- */
+/** Builds nested columns from events: levels become offsets and validity. Reverses nesting.ts. */
 
 import type {
   Column,

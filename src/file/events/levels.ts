@@ -160,9 +160,7 @@ export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageO
   }
 }
 
-/**
- * Definition levels of one item layer: 1 for every null among `count` values, whose validity starts at bit 0.
- */
+/** Definition levels of an item layer: 1 for each null of `count` values, whose validity starts at bit 0. */
 export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Array {
   const levels = new Uint16Array(count);
   for (let start = 0, byte = 0; start < count; start += 8, byte++) {

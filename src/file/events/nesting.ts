@@ -68,9 +68,7 @@ export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
  */
 interface Events {
   count: number;
-  /**
-   * 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null if none has.
-   */
+  /** 0 for an event that goes on, else 1 + 2 · node (null) or 2 + 2 · node (empty); null if all go on. */
   marks: Uint16Array | null;
   /** Repetition levels; null until the first list. */
   repetition: Uint16Array | null;
@@ -107,25 +105,22 @@ export function shredColumn(
   let node: Column = column;
   let depth = 0;
   for (let index = 0; ; index++) {
+    markNulls(events, nodeValidity(node), 1 + 2 * index, seen);
+    if (seen[1 + 2 * index] === 1 && !nodes[index].nullable) {
+      throw new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
+    }
     if (node.kind === "list") {
-      markNulls(events, node.validity, 1 + 2 * index, seen);
       openLists(events, node, 2 + 2 * index, listDepth, listDepth - ++depth, seen);
       node = node.items;
     } else if (node.kind === "struct") {
-      markNulls(events, node.validity, 1 + 2 * index, seen);
       node = node.children[0];
     } else if (node.kind === "sizedList") {
-      markNulls(events, node.validity, 1 + 2 * index, seen);
       repeatEvents(events, node.dimension);
       node = node.items;
     } else {
-      if (node.kind === "null") markAll(events, 1 + 2 * index, seen);
-      else markNulls(events, leafValidity(node), 1 + 2 * index, seen);
       break;
     }
-    if (seen[1 + 2 * index] === 1 && !nodes[index].nullable) throw unexpectedNull(path);
   }
-  if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
 
   allowMasked(nodes, seen);
   const { layers, levelOfMark } = numberLevels(nodes, seen);
@@ -151,12 +146,12 @@ export function shredColumn(
   };
 }
 
-const unexpectedNull = (path: string): TableSchemaValidationError =>
-  new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
-
-/** Validity of a leaf. A dictionary value is also null if its dictionary entry is null. */
-const leafValidity = (leaf: LeafColumn): Validity | null =>
-  leaf.kind === "dictionary" ? dictionaryValidity(leaf) : leaf.validity;
+/** Validity of a node's values. A dictionary value is also null if its dictionary entry is null. */
+function nodeValidity(node: Column): Validity | null {
+  const { kind, length } = node;
+  if (kind === "null") return { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length };
+  return kind === "dictionary" ? dictionaryValidity(node) : node.validity;
+}
 
 function markNulls(events: Events, validity: Validity | null, mark: number, seen: Uint8Array): void {
   if (validity === null) return;
@@ -173,17 +168,6 @@ function markNulls(events: Events, validity: Validity | null, mark: number, seen
     }
     const bit = bitOffset + (positions === null ? slot++ : positions[event]);
     if (((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) continue;
-    marks[event] = mark;
-    seen[mark] = 1;
-  }
-}
-
-function markAll(events: Events, mark: number, seen: Uint8Array): void {
-  const { count } = events;
-  events.marks ??= new Uint16Array(count);
-  const { marks } = events;
-  for (let event = 0; event < count; event++) {
-    if (marks[event] !== 0) continue;
     marks[event] = mark;
     seen[mark] = 1;
   }

@@ -16,8 +16,7 @@ import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 
 /**
- * Returns the leaf of a spine, and which of its values are visible: neither null nor in a null list or
- * struct.
+ * Returns the leaf of a spine, and which of its values are neither null nor in a null list or struct.
  */
 export function visibleLeaf(spine: Column): {
   readonly leaf: LeafColumn;

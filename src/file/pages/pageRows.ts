@@ -140,9 +140,7 @@ export async function readPageRows<T>(
   });
 }
 
-/**
- * True if no column outlives the bytes of its page, because it ends with the rows of the page or is a copy.
- */
+/** True if no column outlives the bytes of its page: it ends with the rows of the page or is a copy. */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
@@ -186,8 +184,7 @@ interface Fetch {
 type AllocateOwn = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
 /**
- * Reads from a file in memory. Makes copies if others share the file, since callers may get views of the
- * bytes.
+ * Reads from a file in memory. Makes copies if others share it, since callers may get views.
  */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   const ranges = async (ranges: readonly ByteRange[]) =>

@@ -48,8 +48,7 @@ interface ValuePage {
   readonly pageBytes: number;
   readonly origin: PageOrigin;
   /**
-   * Makes the memory of values; default: fresh memory. If given, coded values are decoded when they are first
-   * read.
+   * Makes the memory of values. Default: fresh memory; else coded values are decoded when first read.
    */
   readonly allocate?: AllocateValues;
 }

@@ -1,5 +1,5 @@
 /**
- * Looks for a page dictionary: values that occur often enough to be stored once, with an index for each row.
+ * Looks for a page dictionary: values that are stored once because they occur often, and an index per row.
  */
 
 import type { Steps } from "../../async/eventLoop.js";

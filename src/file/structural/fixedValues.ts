@@ -241,9 +241,7 @@ export function encodeDictionaryIndices(
   return encodeFixedValues(choices, { encoder, byteWidth: 4, bytes, count: indices.length, options });
 }
 
-/**
- * Compresses a dictionary's block if that saves enough: at most one unit of words is packed; 2.2 may use LZ4.
- */
+/** Compresses a dictionary's block if that saves enough: packs at most one unit; 2.2 may use LZ4. */
 export function compressDictionary(
   encoding: CompressiveEncoding,
   block: Uint8Array,

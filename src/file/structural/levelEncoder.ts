@@ -11,7 +11,7 @@ import {
   encodeOutOfLineBitpacking,
   outOfLinePackedBytes,
 } from "../compression/outOfLineBitpacking.js";
-import { describeRle, RleBlock } from "../compression/rle.js";
+import { describeRle, MAXIMUM_RUN, RleBlock } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
 
 /** Maximum events of a chunk, and maximum bytes of each kind of levels: numbers in 16 bits. */
@@ -66,8 +66,6 @@ function runEncoder(levels: Uint16Array): LevelEncoder {
 /** Bytes of one run of levels, and of the head of a block of runs. */
 const RUN_BYTES = 3;
 const BLOCK_HEAD_BYTES = 8;
-/** Longest run that one length byte holds. */
-const MAXIMUM_RUN = 255;
 /** Maximum units of the levels of one chunk. */
 const CHUNK_UNITS = Math.ceil(MAXIMUM_CHUNK_LEVELS / PACK_UNIT) + 1;
 

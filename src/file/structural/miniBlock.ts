@@ -157,9 +157,7 @@ export function expectLevels(levelCount: number, byteCount: number, origin: Page
   }
 }
 
-/**
- * Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's.
- */
+/** Reads the chunk words; checks that all chunks lie in the data and have the page's values. */
 export function planChunks(
   page: MiniBlockLayout,
   chunkWords: Uint8Array,
@@ -180,9 +178,7 @@ export function planChunks(
   return { offsets, counts, levelCount };
 }
 
-/**
- * Levels of a chunk, which are read before the next one is decoded; with room for a unit of words after them.
- */
+/** Levels of a chunk, read before the next is decoded; with room for a unit of words after them. */
 const chunkLevels = new Uint16Array(MAXIMUM_CHUNK_LEVELS + 1 + PACK_UNIT);
 
 /** Walks all chunks; hands their values to `values` and returns their levels. */

@@ -105,9 +105,7 @@ function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHom
   });
 }
 
-/**
- * True for a leaf of texts or binaries as lists of bytes, whose bytes are the next column (nestedArrays.ts).
- */
+/** True for texts or binaries as lists of bytes, whose bytes are the next column (nestedArrays.ts). */
 const hasBytesApart = (file: DataFileMetadata, columnIndex: number): boolean =>
   file.columns[columnIndex]?.pages[0]?.layout.array?.list !== undefined;
 

@@ -227,9 +227,7 @@ export class DataFileWriter {
     return rowsLeft > 0 && rowsLeft <= rowCount;
   }
 
-  /**
-   * Lends memory for copies of rows: shared memory if threads may encode them. Small pieces are new memory.
-   */
+  /** Lends memory for copies of rows, shared if threads may encode them. Small pieces are new memory. */
   #lenderOfCopies(): Lender {
     const threads = this.options.pool;
     const pool = threads !== undefined && threads.size > 0 ? threads.memory : this.options.scratch;

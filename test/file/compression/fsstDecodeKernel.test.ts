@@ -81,7 +81,7 @@ describe("the FSST decoding kernel", () => {
           const padded = new Uint8Array(codes.length + 2);
           padded.set(codes);
           const byKernel = outcome(decodeFsst, symbols, offsets, padded);
-          expect(byKernel).toEqual(outcome(decodeFsstPlainly, symbols, offsets, padded));
+          expect(byKernel).toEqual(outcome(decodeFsstPlainly, symbols, offsets, padded.subarray(start)));
           // Pieces end where values do.
           const inPieces: typeof decodeFsst = (symbols, offsets, codes, origin) => {
             const cuts = [...offsets].filter((_, value) => value % 7 === 0);
