@@ -107,7 +107,7 @@ class FrameDecoder {
 
   // ------------------------------------------------------------------------------------------- literals
 
-  /** Fills `#literals` from a block of `end` bytes; returns their number and the position after the section. */
+  /** Fills `#literals` from a block of `end` bytes; returns their number and the end of the section. */
   #readLiterals(end: number): { position: number; literalCount: number } {
     const input = this.#input;
     if (end === 0) throw new MalformedZstd();
